@@ -1,17 +1,17 @@
-"""The session's history in columns, as the page holds it: its messages, its calls with their results, its turns.
+"""The session's history in columns, as the page has it: messages, calls with their results, and turns.
 
-One pass over the messages; their bodies go to the blocks as they come. Numbers are positions in what the page shows,
-counted from 0. A column is a list with one item a message (or call), so that it compresses well.
+The messages are read once, and their bodies go to blocks in order. Positions count from 0, from the first message on
+the page. A column is a list with one item for each message (or call), so that it compresses well.
 
-A block is JSON, compressed by gzip, written in base64; each can be decoded by itself, with `base64 -d | gunzip`. The
-same values give the same bytes.
+A block is JSON, compressed by gzip and written in base64. Each block can be decoded alone, with `base64 -d | gunzip`.
+The same values give the same bytes.
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ _LINE_CHARS = 160
 
 @dataclass(slots=True)
 class CallRow:
-    """A call: the message that makes it and the one that answers it (-1: none), how it ended, how long it took."""
+    """A call: its message, the message with its result (-1 if none), how it ended, and its duration."""
 
     message: int
     tool: str
@@ -45,7 +45,7 @@ class CallRow:
 
 @dataclass(slots=True)
 class TurnRow:
-    """A turn: its number in the session, its first line, and its sums; it goes from `start` to before `stop`."""
+    """A turn: its number in the session, its first line, its sums, and its messages (`start` to before `stop`)."""
 
     number: int
     start: int
@@ -61,29 +61,32 @@ class TurnRow:
 
 @dataclass(slots=True)
 class History:
-    """The columns. `roles` has a letter each: h human, u inserted for the user, a assistant, t result, s system."""
+    """The columns of a history.
+
+    `roles` has one letter for each message: h human, u inserted for the user, a assistant, t result, s system.
+    """
 
     roles: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
-    """Milliseconds since 1970; 0 where unknown."""
+    """Milliseconds since 1970; 0 if unknown."""
     tokens: list[int] = field(default_factory=list)
     chars: list[int] = field(default_factory=list)
-    """Characters of text that are shown unfolded: an estimate of how tall the message is."""
+    """Characters of text that is shown unfolded, for an estimate of the message's height."""
     folds: list[int] = field(default_factory=list)
-    """Rows that are folded: thinking and calls."""
+    """Number of folded rows: thinking and calls."""
     owners: list[int] = field(default_factory=list)
-    """For a result, how many messages before it the call stands; 0 for all else."""
+    """For a result, the distance to its call in messages; 0 for other messages."""
     calls: list[CallRow] = field(default_factory=list)
     turns: list[TurnRow] = field(default_factory=list)
     billed: dict[int, RequestBill] = field(default_factory=dict)
-    """By the position of a message, what its request was billed, where somebody says so."""
+    """The known bills of requests, by the position of the answer."""
 
     def __len__(self) -> int:
         return len(self.roles)
 
     def to_json(self) -> dict[str, Any]:
-        """As the page reads it; see docs/report.md."""
+        """The columns in the form that the page's script reads; see docs/report.md."""
         return {
             "roles": "".join(self.roles),
             "ids": self.ids,
@@ -112,7 +115,7 @@ def read_history(
     bills: Bills,
     progress: Progress = lambda *_: None,
 ) -> History:
-    """Read the messages of some turns, which follow one another."""
+    """Read the messages of some adjacent turns."""
     reader = _HistoryReader(bodies, blocks, counter, bills)
     start = turns[0].start if turns else 0
     for turn in turns:
@@ -128,47 +131,57 @@ def read_history(
 
 
 class _HistoryReader:
-    """Takes in one message after the other."""
+    """Adds messages to a history, one after the other."""
 
     def __init__(self, bodies: Bodies, blocks: BodyBlocks, counter: TokenCounter, bills: Bills) -> None:
         self.history = History()
         self._bodies, self._blocks, self._counter, self._bills = bodies, blocks, counter, bills
         self._waiting: dict[str, int] = {}
         self._asking: set[int] = set()
-        """The calls to which exit code 1 is an answer."""
+        """The numbers of calls for which exit code 1 is an answer."""
 
     def add(self, message: Message) -> None:
-        history, position, role = self.history, len(self.history), str(message.get("role"))
+        """Add the next message."""
+        history = self.history
+        position = len(history)
         body = self._bodies.body(position, message)
         human = is_human(message)
-        history.roles.append(("h" if human else "u") if role == "user" else _ROLES.get(role, "u"))
+        history.roles.append(_role_letter(message, human=human))
         history.ids.append(self._bodies.name(given_id(message) or ""))
         history.times.append(time_ms(timestamp_of(message)))
         history.tokens.append(tokens_of(message, self._counter))
         history.chars.append(sum(len(part[1]) for part in body if part[0] == "t"))
         history.folds.append(sum(part[0] in "kc" for part in body))
         history.owners.append(self._owner(position, message))
-        calls = calls_of(message)
-        asking = asking_calls(message) if calls else ()
-        for call in calls:
-            self._waiting[call.id] = len(history.calls)
-            if call.id in asking:
-                self._asking.add(len(history.calls))
-            history.calls.append(CallRow(position, self._bodies.name(call.name)))
-        if (billed := self._bills.of(message)) is not NOTHING:
+        self._add_calls(position, message)
+        billed = self._bills.of(message)
+        if billed is not NOTHING:
             history.billed[position] = replace(billed, model=self._bodies.name(billed.model))
         turn = history.turns[-1]
         if human and not turn.line:
-            said = (row.strip() for part in body if part[0] == "t" for row in part[1].split("\n"))
-            turn.line = next((row for row in said if row), "")[:_LINE_CHARS]
+            turn.line = _first_line(part[1] for part in body if part[0] == "t")[:_LINE_CHARS]
         source = metadata_of(message).get("source")
-        self._blocks.add([*body, ["s", self._bodies.name(source)]] if isinstance(source, str) and source else body)
+        if isinstance(source, str) and source:
+            body = [*body, ["s", self._bodies.name(source)]]
+        self._blocks.add(body)
+
+    def _add_calls(self, position: int, message: Message) -> None:
+        calls = calls_of(message)
+        asking = asking_calls(message) if calls else ()
+        for call in calls:
+            number = len(self.history.calls)
+            self._waiting[call.id] = number
+            if call.id in asking:
+                self._asking.add(number)
+            self.history.calls.append(CallRow(position, self._bodies.name(call.name)))
 
     def finish(self) -> History:
+        """Compute the sums of the turns; returns the history."""
         history = self.history
         for turn in history.turns:
             times = [time for time in history.times[turn.start : turn.stop] if time]
-            turn.time, turn.ms = (times[0], max(times) - times[0]) if times else (0, 0)
+            if times:
+                turn.time, turn.ms = times[0], max(times) - times[0]
             turn.tokens = sum(history.tokens[turn.start : turn.stop])
         number = 0
         for call in history.calls:
@@ -179,25 +192,44 @@ class _HistoryReader:
         return history
 
     def _owner(self, position: int, message: Message) -> int:
-        """How far before a result its call stands, which takes note of how it ended; 0 where there is none."""
+        """Note a result in the row of its call; returns the distance to the call in messages, 0 if there is none."""
         call_id = result_id_of(message)
         number = self._waiting.pop(call_id, None) if call_id is not None else None
         if number is None:
             return 0
-        row, times = self.history.calls[number], self.history.times
-        row.result, row.state = position, outcome_of(message, asks=number in self._asking)
+        row = self.history.calls[number]
+        times = self.history.times
+        row.result = position
+        row.state = outcome_of(message, asks=number in self._asking)
         if times[position] and times[row.message] and not is_repair(message):
             row.duration_ms = max(0, times[position] - times[row.message])
         return position - row.message
 
 
+def _role_letter(message: Message, *, human: bool) -> str:
+    """The letter of a message in `History.roles`."""
+    role = str(message.get("role"))
+    if role == "user":
+        return "h" if human else "u"
+    return _ROLES.get(role, "u")
+
+
+def _first_line(texts: Iterable[str]) -> str:
+    """The first line with text; "" if there is none."""
+    for text in texts:
+        for line in text.split("\n"):
+            if line.strip():
+                return line.strip()
+    return ""
+
+
 def differences(numbers: Sequence[int]) -> list[int]:
-    """The first number, and the difference of each one from the one before."""
+    """The first number, then the difference of each number from the one before."""
     return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
 
 
 def time_ms(text: str) -> int:
-    """An ISO 8601 time in milliseconds since 1970; 0 where it is none."""
+    """An ISO 8601 time in milliseconds since 1970; 0 if it is not a time."""
     instant = instant_of(text)
     try:
         return max(0, round(instant.timestamp() * 1000)) if instant else 0
@@ -206,7 +238,7 @@ def time_ms(text: str) -> int:
 
 
 BLOCK_BYTES = 1 << 20
-"""A block of messages is closed when its JSON has so many bytes."""
+"""A block of messages is closed when its JSON has this many bytes."""
 
 _LEVEL = 6  # 9 saves 2 % more and takes twice as long
 
@@ -217,12 +249,12 @@ def encode_block(value: Any) -> bytes:
 
 
 def pack(json_bytes: bytes) -> bytes:
-    """Encode what is JSON already."""
+    """Encode JSON bytes as one block."""
     return base64.b64encode(gzip.compress(json_bytes, _LEVEL, mtime=0))
 
 
 class BodyBlocks:
-    """The bodies of messages, block by block in their order; add them one after the other, then `finish`."""
+    """The bodies of messages in blocks. Add them in order, then call `finish`."""
 
     def __init__(self, block_bytes: int = BLOCK_BYTES) -> None:
         self._block_bytes = block_bytes
@@ -230,7 +262,7 @@ class BodyBlocks:
         self._waiting_bytes = 0
         self._count = 0
         self.blocks: list[bytes] = []
-        """Those that are closed, compressed."""
+        """The closed blocks, compressed."""
         self.starts: list[int] = []
         """The number of the first message of each block, from 0."""
 
@@ -246,7 +278,7 @@ class BodyBlocks:
             self.finish()
 
     def finish(self) -> None:
-        """Close the block that was begun."""
+        """Close the current block."""
         if self._waiting:
             self.blocks.append(pack(b"[" + b",".join(self._waiting) + b"]"))
             self._waiting, self._waiting_bytes = [], 0

@@ -51,36 +51,38 @@ class ReportLine:
         return self.notes.get("cost_estimated") is True
 
     def text(self, key: str) -> str:
-        """A text of the notes; empty where there is none."""
-        given = self.notes.get(key)
-        return visible(given) if isinstance(given, str) else ""
+        """A text of the notes; "" if it is missing."""
+        value = self.notes.get(key)
+        return visible(value) if isinstance(value, str) else ""
 
     def texts(self, key: str) -> list[str]:
-        """The texts of a list of the notes; empty where there is none."""
-        given = self.notes.get(key)
-        return [visible(one) for one in given if isinstance(one, str)] if isinstance(given, list) else []
+        """The texts in a list of the notes; empty if it is missing."""
+        values = self.notes.get(key)
+        if not isinstance(values, list):
+            return []
+        return [visible(value) for value in values if isinstance(value, str)]
 
 
 def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
-    """The reports in a directory, those of the newest sessions first; other files are passed over.
+    """The reports in a directory, those of the newest sessions first; other files are ignored.
 
     Raises:
         OSError: the directory or a page in it cannot be read.
     """
-    found = [
-        ReportLine(path.name, notes)
-        for path in sorted(Path(directory).glob("*.html"))
-        if path.name != INDEX_NAME and (notes := _notes(path)) is not None
-    ]
+    found: list[ReportLine] = []
+    for path in sorted(Path(directory).glob("*.html")):
+        notes = None if path.name == INDEX_NAME else _notes(path)
+        if notes is not None:
+            found.append(ReportLine(path.name, notes))
     return sorted(found, key=lambda line: (-line.number("ended"), line.file))
 
 
 def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Check that a directory has no `index.html`, or such a list; with `force`, any file but a log.
+    """Check that `index.html` can be written: it is missing or a list of reports; with `force`, anything but a log.
 
     Raises:
-        FileExistsError: it has another one.
-        ReplaceError: it has a log there.
+        FileExistsError: it is another file.
+        ReplaceError: it is a log.
         OSError: it cannot be read.
     """
     place = Path(directory) / INDEX_NAME
@@ -89,14 +91,14 @@ def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> No
 
 
 def write_index(directory: str | os.PathLike[str], *, force: bool = False) -> tuple[str, int]:
-    """Write `index.html`, which lists the reports in a directory, with mode 0600; such a list is replaced.
+    """Write `index.html`, a list of the reports in a directory, with mode 0600; an older list is replaced.
 
     Args:
-        directory: where the reports are.
+        directory: the directory of the reports.
         force: replace any `index.html`.
 
     Returns:
-        Its path, and how many reports it lists.
+        Its path, and the number of reports in it.
 
     Raises:
         FileExistsError: there is another `index.html`.
@@ -135,7 +137,7 @@ def _is_list(path: Path) -> bool:
 
 
 def _notes(path: Path) -> Mapping[str, Any] | None:
-    """What a report says of its session; None for another page."""
+    """The notes about the session in a report's page; None for another page."""
     with path.open("rb") as file:
         shell = file.read(_MOST_SHELL_BYTES)
     start = shell.find(_BEGIN)
@@ -150,41 +152,46 @@ def _notes(path: Path) -> Mapping[str, Any] | None:
 
 
 def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
+    """The rows of the list: the texts to show, and the numbers to sort by."""
     for line in lines:
-        failed = sum(line.number(key) for key in ("failed", "rejected", "unanswered"))
+        number = line.number
+        failed = sum(number(key) for key in ("failed", "rejected", "unanswered"))
+        took = number("ended") - number("began")
+        about = (line.text("project"), *line.texts("models"), *line.texts("tags"))
         yield {
             "address": quote(line.file),
             "title": line.text("title") or f"Session {line.text('id')}",
             "id": line.text("id"),
-            "when": moment(int(line.number("began"))),
-            "took": _duration(line.number("ended") - line.number("began")),
-            "turns": _count(line.number("turns")),
-            "messages": _count(line.number("messages")),
-            "calls": _count(line.number("calls")),
+            "when": moment(int(number("began"))),
+            "took": _duration(took),
+            "turns": _count(number("turns")),
+            "messages": _count(number("messages")),
+            "calls": _count(number("calls")),
             "failed": _count(failed) if failed else "",
-            "read": _count(line.number("input")) if line.number("input") else "",
-            "cost": dollars(line.number("cost"), is_estimated=line.is_estimated),
+            "read": _count(number("input")) if number("input") else "",
+            "cost": dollars(number("cost"), is_estimated=line.is_estimated),
             "redacts": line.notes.get("redacts") is True,
-            "about": [text for text in (line.text("project"), *line.texts("models"), *line.texts("tags")) if text],
+            "about": [text for text in about if text],
             "sort": {
-                "ended": line.number("ended"),
-                "cost": line.number("cost"),
+                "ended": number("ended"),
+                "cost": number("cost"),
                 "guess": int(line.is_estimated),
-                "took": max(0, line.number("ended") - line.number("began")),
-                "messages": line.number("messages"),
-                "calls": line.number("calls"),
-                "read": line.number("input"),
+                "took": max(0, took),
+                "messages": number("messages"),
+                "calls": number("calls"),
+                "read": number("input"),
                 "failed": failed,
             },
         }
 
 
 def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
-    """What sessions that began in a week cost, for each week from the first to the last, by its Monday in UTC."""
+    """The costs of sessions by the week in which they began. Weeks begin on Monday, UTC; none is left out between."""
     costs: dict[date, float] = {}
     estimated: set[date] = set()
     for line in lines:
-        cost, began = line.number("cost"), moment(int(line.number("began")))
+        cost = line.number("cost")
+        began = moment(int(line.number("began")))
         if cost > 0 and began:
             day = date.fromisoformat(began[:10])
             monday = day - timedelta(days=day.weekday())
@@ -193,7 +200,8 @@ def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
                 estimated.add(monday)
     if not costs:
         return []
-    last, highest = max(costs), max(costs.values())
+    highest = max(costs.values())
+    last = max(costs)
     first = max(min(costs), last - timedelta(weeks=_MOST_WEEKS - 1))
     mondays = [first + timedelta(weeks=number) for number in range((last - first).days // 7 + 1)]
     return [
@@ -207,13 +215,18 @@ def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
 
 
 def _sums(lines: list[ReportLine]) -> dict[str, str]:
-    sums = {key: sum(line.number(key) for line in lines) for key in ("messages", "calls", "input", "cost")}
+    """The texts of the last row: sums over all reports."""
+
+    def total(key: str) -> float:
+        return sum(line.number(key) for line in lines)
+
+    read_tokens = total("input")
     return {
-        "reports": f"{len(lines):,} report{'' if len(lines) == 1 else 's'}",
-        "messages": f"{_count(sums['messages'])} messages",
-        "calls": f"{_count(sums['calls'])} calls",
-        "read": f"{_count(sums['input'])} tokens read" if sums["input"] else "",
-        "cost": dollars(sums["cost"], is_estimated=any(line.is_estimated for line in lines)),
+        "reports": "1 report" if len(lines) == 1 else f"{len(lines):,} reports",
+        "messages": f"{_count(total('messages'))} messages",
+        "calls": f"{_count(total('calls'))} calls",
+        "read": f"{_count(read_tokens)} tokens read" if read_tokens else "",
+        "cost": dollars(total("cost"), is_estimated=any(line.is_estimated for line in lines)),
     }
 
 

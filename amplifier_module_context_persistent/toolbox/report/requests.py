@@ -1,11 +1,11 @@
-"""The session's requests as the page holds them: tokens, cache, compactions, and what the model saw.
+"""The session's requests as the page has them: tokens, cache, compactions, and the messages that the model saw.
 
-Between two plans a view is its predecessor and what came since. So what a view showed is kept once for each *epoch*
-(the requests of one history under one plan): the runs of messages that fared alike before its first request. What came
-later in the epoch is kept. A request whose view was made again and shows something else begins an epoch of its own.
+Between two plans a view is the last view plus the appended messages. So the content of views is stored once for each
+*epoch* (the requests of one history under one plan), as runs of messages with the same treatment in the first view.
+Messages that came later in the epoch are kept. If a view was made again and differs, its request begins a new epoch.
 
-A text that a view cuts is kept as how much of the original it begins and ends with, and what stands between. So it
-costs little, and the page can show it in full.
+A text that a view cuts is stored as the number of characters of the original at its beginning and at its end, and the
+text between them. So it needs little space, and the page can show the original in full.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .history import History, time_ms
 ALL, SOME, NONE = "all", "some", "none"
 VIEWS = (SOME, ALL, NONE)
 SOME_VIEWS = 100
-"""With `some`, as many views are made again, besides the first of each epoch."""
+"""With `some`, the number of views that are made again, besides the first of each epoch."""
 
 _PLAN_FIELDS = ("strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
 _PROVED, _NOT_PROVED, _NOT_MADE = "y", "n", "-"
@@ -41,22 +41,22 @@ _UNKNOWN = -1
 
 @dataclass(slots=True)
 class Requests:
-    """The requests in order, what they saw, and the compactions between them."""
+    """The requests in order, the content of their views, and the compactions between them."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     epochs: list[orjson.Fragment] = field(default_factory=list)
     compactions: list[dict[str, Any]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    """Of inserted messages, named by their numbers here."""
+    """Texts of inserted messages; other fields refer to them by position."""
     reasons: list[str] = field(default_factory=list)
-    """Why views are not proved, named likewise."""
+    """Reasons why views are not proved; other fields refer to them by position."""
     receipts: bool = True
-    """Whether the requests are known by receipts; else one is supposed before each answer."""
+    """Whether the requests are known from receipts. Without receipts, one request is assumed before each answer."""
     estimated: bool = False
-    """Whether their tokens are those of the history before them, since nobody knows what was sent."""
+    """Whether their tokens are estimated as those of the history before them."""
 
     def to_json(self) -> dict[str, Any]:
-        """As the page reads it; see docs/report.md."""
+        """The requests in the form that the page's script reads; see docs/report.md."""
         keys = list(self.rows[0]) if self.rows else []
         return {
             "columns": {key: [row[key] for row in self.rows] for key in keys},
@@ -70,9 +70,9 @@ class Requests:
 
 
 def supposed_requests(history: History) -> Requests:
-    """A request before each answer, for a session that left no receipts; tokens as the provider counted.
+    """Assume a request before each answer, for a session without receipts. Tokens are the provider's counts.
 
-    Where it reported none, they are those of the whole history before the answer.
+    If the provider reported none at all, the tokens are those of the whole history before the answer.
     """
     found = Requests(receipts=False)
     for position, role in enumerate(history.roles):
@@ -119,7 +119,7 @@ class RequestReader:
         transcript: the session.
         start: the first position of the history that the page shows.
         stop: the position after the last one.
-        bodies: makes the bodies of messages in views; what is redacted there is not counted.
+        bodies: makes the bodies of messages in views; redactions in them are not counted.
     """
 
     def __init__(self, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
@@ -131,17 +131,17 @@ class RequestReader:
         self._as_seen = ViewTextReader(bodies, self._found.texts)
         self._histories: dict[int, _PastHistory] = {}
         self._epoch: tuple[Marks, int] | None = None
-        """Of the epoch of the request before: its first marks, its number."""
+        """The epoch of the last request: the marks of its first view, and its number."""
         self._before: tuple[object, Marks] | None = None
-        """Of the request before: its history and its plan, and what it showed."""
+        """Of the last request: its history and plan, and the marks of its view."""
 
     def read(self, views: str, billed: Mapping[int, RequestBill], progress: Progress) -> Requests:
-        """Read them all.
+        """Read all requests.
 
         Args:
-            views: which are made again; one of `VIEWS`.
-            billed: what requests were billed, by the position of the message that answered.
-            progress: is told how far it is.
+            views: which views are made again; one of `VIEWS`.
+            billed: the bills of requests, by the position of the answer.
+            progress: gets the progress.
         """
         noted = self._transcript.requests()
         chosen = _chosen(noted, views)
@@ -172,7 +172,7 @@ class RequestReader:
     def _show(
         self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, made: RebuiltView | None
     ) -> None:
-        """Fill in what a request saw, and note the compaction before it."""
+        """Fill in the view of a request, and note the compaction before it."""
         key = (id(noted.live), noted.receipt.plan)
         before, epoch = self._before, self._epoch
         is_new = before is None or before[0] != key
@@ -201,26 +201,38 @@ class RequestReader:
 
     def _begin(self, noted: PlacedReceipt, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
         seen = self._as_seen.read(view, marks, past.positions.of, past.marker.messages_at)
-        at = past.page_place  # where messages stand on the page, of which some are not there
-        cuts = {str(here): cut for position, cut in seen.cuts.items() if (here := at(position)) is not None}
-        inserted = [[here, *what] for position, *what in seen.inserted if (here := at(position)) is not None]
+        cuts: dict[str, Cut] = {}
+        for position, cut in seen.cuts.items():
+            place = past.page_place(position)
+            if place is not None:
+                cuts[str(place)] = cut
+        inserted: list[list[Any]] = []
+        for position, role, text in seen.inserted:
+            place = past.page_place(position)
+            if place is not None:
+                inserted.append([place, role, text])
         fields = {"runs": past.page_runs(marks), "plan": noted.receipt.plan, "cuts": cuts, "inserted": inserted}
-        self._found.epochs.append(orjson.Fragment(orjson.dumps(fields)))  # a tenth of the memory, and there may be many
+        self._found.epochs.append(
+            orjson.Fragment(orjson.dumps(fields))
+        )  # encoded at once, which needs a tenth of the memory
         return len(self._found.epochs) - 1
 
     def _compaction(self, row: dict[str, Any], noted: PlacedReceipt) -> dict[str, Any] | None:
-        """Note the compaction before a request; None where its plan was followed before."""
-        record = self._transcript.book.plan(noted.receipt.plan) or {}
-        earlier = {compaction["plan"] for compaction in self._found.compactions}
-        if noted.receipt.plan in earlier:
+        """Note the compaction before a request; None if an earlier request followed the same plan."""
+        plan = noted.receipt.plan
+        if any(compaction["plan"] == plan for compaction in self._found.compactions):
             return None
-        fields = {key: value for key in _PLAN_FIELDS if isinstance(value := record.get(key), int | str)}
-        compaction = {"plan": noted.receipt.plan, "request": row["number"], "place": row["place"], **fields}
+        record = self._transcript.book.plan(plan) or {}
+        compaction: dict[str, Any] = {"plan": plan, "request": row["number"], "place": row["place"]}
+        for key in _PLAN_FIELDS:
+            if isinstance(record.get(key), int | str):
+                compaction[key] = record[key]
         cuts = record.get("cuts")
         compaction["cuts"] = len(cuts) if isinstance(cuts, dict) else 0
-        if isinstance(native := record.get("native"), dict):
-            compaction["item"] = {key: n for key in ("covers", "tokens") if type(n := native.get(key)) is int}
-            compaction["item"] |= counts_in(native.get("usage"))
+        native = record.get("native")
+        if isinstance(native, dict):
+            counts = {key: native[key] for key in ("covers", "tokens") if type(native.get(key)) is int}
+            compaction["item"] = {**counts, **counts_in(native.get("usage"))}
         self._found.compactions.append(compaction)
         return compaction
 
@@ -231,7 +243,7 @@ class RequestReader:
 
 
 def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
-    """About how many tokens a request had that its view lacks: as its host told, or as its provider counted."""
+    """Approximate tokens that a request had beyond its view: as its host told, else as its provider counted."""
     sent = book.sent_for(noted.receipt)
     if sent is not None:
         return token_count(sent.get("tokens")) or 0
@@ -240,7 +252,7 @@ def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
 
 
 class _PastHistory:
-    """A history as it was, and where its messages stand on the page."""
+    """A history at the time of a request, and the places of its messages on the page."""
 
     def __init__(self, transcript: Transcript, noted: PlacedReceipt, start: int, stop: int) -> None:
         self._start, self._stop = start, stop
@@ -252,12 +264,14 @@ class _PastHistory:
             self._page = {position: now[ordinal] for position, ordinal in enumerate(noted.live) if ordinal in now}
 
     def page_place(self, position: int) -> int | None:
-        """Where a message stands on the page; None where it is not there."""
-        there = position if self._page is None else self._page.get(position)
-        return there - self._start if there is not None and self._start <= there <= self._stop else None
+        """The place of a message on the page; None if the page does not show it."""
+        now = position if self._page is None else self._page.get(position)
+        if now is None or not self._start <= now <= self._stop:
+            return None
+        return now - self._start
 
     def page_runs(self, marks: Marks) -> list[list[Any]]:
-        """The runs of messages on the page that fared alike: a letter and a count each; `-` is not in that history."""
+        """Runs of messages on the page with the same mark: a letter and a count each. `-`: not in that history."""
         runs: list[list[Any]] = []
         for run in marks.runs():
             letter = run.mark[0]
@@ -266,21 +280,25 @@ class _PastHistory:
                 _extend(runs, letter, stop - start)
             else:
                 for position in range(run.start, run.stop):
-                    if (there := self.page_place(position)) is not None:
-                        _extend(runs, "-", there - sum(count for _, count in runs))
+                    place = self.page_place(position)
+                    if place is not None:
+                        _extend(runs, "-", place - sum(count for _, count in runs))
                         _extend(runs, letter, 1)
         return runs
 
 
 def _extend(runs: list[list[Any]], letter: str, count: int) -> None:
-    if count > 0 and runs and runs[-1][0] == letter:
+    """Add `count` messages with a mark at the end of the runs."""
+    if count <= 0:
+        return
+    if runs and runs[-1][0] == letter:
         runs[-1][1] += count
-    elif count > 0:
+    else:
         runs.append([letter, count])
 
 
 def _grown(marks: Marks, total: int) -> Marks:
-    """The marks of a later view under the same plan: what came since is kept."""
+    """The marks of a later view under the same plan: messages that came since are kept."""
     if total <= marks.total:
         return marks
     shown = {**marks.shown, **dict.fromkeys(range(marks.total, total), KEPT)}
@@ -289,8 +307,10 @@ def _grown(marks: Marks, total: int) -> Marks:
 
 def _chosen(noted: Sequence[PlacedReceipt], views: str) -> set[int]:
     """The numbers of the requests whose views are made again."""
-    if views in (NONE, ALL) or len(noted) <= SOME_VIEWS:
-        return set() if views == NONE else set(range(1, len(noted) + 1))
+    if views == NONE:
+        return set()
+    if views == ALL or len(noted) <= SOME_VIEWS:
+        return set(range(1, len(noted) + 1))
     chosen = {1 + at * (len(noted) - 1) // (SOME_VIEWS - 1) for at in range(SOME_VIEWS)}
     before: object = None
     for number, one in enumerate(noted, 1):
@@ -302,18 +322,18 @@ def _chosen(noted: Sequence[PlacedReceipt], views: str) -> set[int]:
 
 
 Cut = list[list[Any] | None]
-"""For each part of a message's body: None where the view says it all, an empty list where it has nothing of it, else
-`[characters of the beginning, characters of the end, what stands between]`."""
+"""For each part of a message's body: None if the view has all of it, an empty list if the view has none of it, else
+`[characters of the beginning, characters of the end, the text between]`."""
 
 
 @dataclass(slots=True)
 class ViewTexts:
-    """What a view says otherwise than its history."""
+    """The differences between a view and its history."""
 
     cuts: dict[int, Cut] = field(default_factory=dict)
-    """By position, those that the view before had not, or had otherwise."""
+    """Cut messages by position, except those that the last view had the same."""
     inserted: list[tuple[int, str, int]] = field(default_factory=list)
-    """Before which position a message stands that the history does not hold; its role; the number of its text."""
+    """Inserted messages: the position of the message after it, its role, and the number of its text."""
 
 
 class ViewTextReader:
@@ -321,7 +341,7 @@ class ViewTextReader:
 
     Args:
         bodies: makes the bodies of messages.
-        texts: takes the texts of inserted messages; each one once.
+        texts: gets the texts of inserted messages, each once.
     """
 
     def __init__(self, bodies: Bodies, texts: list[str]) -> None:
@@ -336,9 +356,10 @@ class ViewTextReader:
         place_of: Callable[[str], int | None],
         originals: Callable[[Sequence[int]], Iterable[Message]],
     ) -> ViewTexts:
-        """Tell what a view says otherwise, by positions in its history."""
-        seen, changed = ViewTexts(), {}
-        waiting: list[tuple[str, int]] = []
+        """Find the differences of a view to its history, by position."""
+        seen = ViewTexts()
+        changed: dict[int, Message] = {}
+        waiting: list[tuple[str, int]] = []  # inserted messages before the next one of the history
         known, self._known = self._known, {}
         for message in view:
             message_id = metadata_of(message).get("message_id")
@@ -390,5 +411,5 @@ def _difference(original: str, shown: str) -> list[Any] | None:
 
 
 def _units(text: str) -> int:
-    """How long a text is where the page's script counts: in UTF-16."""
+    """The length of a text in UTF-16 units, as the page's script counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

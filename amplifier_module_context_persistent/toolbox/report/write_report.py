@@ -1,4 +1,4 @@
-"""Making a session's report: the page, and where the session comes from."""
+"""Make a session's report: one HTML page with the history, the requests and the origin of a session."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Made:
     images_left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """The fields in plain JSON types."""
         return asdict(self)
 
 
@@ -72,25 +72,25 @@ def report(
     force: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Made:
-    """Make a session's report: one HTML file, complete in itself, with mode 0600.
+    """Make a session's report: one self-contained HTML file with mode 0600.
 
     Args:
-        transcript: the session, open.
-        path: the file to be made.
-        turns: turns that follow one another, as `transcript.turns()` gives them; by default all.
-        views: which views are made again and proved by their receipts: `some` (the first under each plan, and up to
+        transcript: the open session.
+        path: the new file.
+        turns: adjacent turns, from `transcript.turns()`; by default all.
+        views: which views are made again and verified by their receipts: `some` (the first under each plan, and up to
             100 others), `all` or `none`.
-        redact: replace what looks like a secret.
-        own: what a person has replaced besides.
-        counter: what counts tokens; by default the estimate.
+        redact: whether to replace likely secrets.
+        own: further forms that a person wants replaced.
+        counter: counts tokens; by default an estimate.
         prices: prices of models; by default the list prices that `transcript.cost` knows.
-        force: replace a file that is there.
-        progress: is told what is being done.
+        force: replace an existing file.
+        progress: gets the current step.
 
     Raises:
-        FileExistsError: there is such a file.
-        ReplaceError: it is a log, the session's or another.
-        ValueError: `views` is none of the three.
+        FileExistsError: the file exists.
+        ReplaceError: the existing file is a log.
+        ValueError: `views` is not one of the three.
         LogUnreadableError: the log's bytes changed while they were read.
     """
     if views not in VIEWS:
@@ -146,7 +146,7 @@ def _head(
     bodies: Bodies,
     files: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """The first block of data; see docs/report.md."""
+    """The first block of the page's data; see docs/report.md."""
     return {
         "version": FORMAT_VERSION,
         "session": session,
@@ -161,22 +161,43 @@ def _head(
 def _session(
     transcript: Transcript, history: History, requests: Requests, bodies: Bodies, turns: Sequence[Turn]
 ) -> dict[str, Any]:
-    """What the page's head says."""
-    times = [time for time in history.times if time]
-    states = Counter(call.state for call in history.calls)
-    known, named = transcript.header.get("session_id"), _named(transcript, bodies)
-    rows = requests.rows
+    """The facts about the session at the top of the page."""
+    named = _named(transcript, bodies)
+    first_line = next((turn.line for turn in history.turns if turn.line), "")
+    index = transcript.reader.index
     return {
-        "id": bodies.name(known if isinstance(known, str) and known else Path(transcript.path).stem),
-        "title": named.name or next((turn.line for turn in history.turns if turn.line), ""),
+        "id": bodies.name(_id_of(transcript)),
+        "title": named.name or first_line,
         "description": named.description,
         "tags": list(named.tags),
         "project": bodies.name(_project(transcript.path)),
-        "models": list(dict.fromkeys(row["model"] for row in rows if row["model"])),
+        "models": list(dict.fromkeys(row["model"] for row in requests.rows if row["model"])),
         "first": turns[0].start if turns else 0,
         "all_messages": len(transcript),
-        "hidden": len(transcript.reader.index) - len(transcript),
-        "damage": len(transcript.reader.index.damage),
+        "hidden": len(index) - len(transcript),
+        "damage": len(index.damage),
+        **_history_sums(history),
+        **_request_sums(requests),
+        "redacts": bodies.redact,
+        "redacted": sum(bodies.redacted.values()),
+        "redacted_messages": len(bodies.redacted),
+        "redacted_kinds": dict(bodies.kinds.most_common()),
+        "images_left_out": bodies.images_left_out,
+        "relatives": relatives(transcript, bodies),
+    }
+
+
+def _id_of(transcript: Transcript) -> str:
+    """The session's id in its header, else the name of its file."""
+    session_id = transcript.header.get("session_id")
+    return session_id if isinstance(session_id, str) and session_id else Path(transcript.path).stem
+
+
+def _history_sums(history: History) -> dict[str, int]:
+    """Counts and times of the history."""
+    times = [time for time in history.times if time]
+    states = Counter(call.state for call in history.calls)
+    return {
         "turns": len(history.turns),
         "messages": len(history),
         "calls": len(history.calls),
@@ -184,8 +205,15 @@ def _session(
         "rejected": states[REJECTED],
         "unanswered": states[UNANSWERED],
         "tokens": sum(history.tokens),
-        "began": min(times) if times else 0,
-        "ended": max(times) if times else 0,
+        "began": min(times, default=0),
+        "ended": max(times, default=0),
+    }
+
+
+def _request_sums(requests: Requests) -> dict[str, Any]:
+    """Counts, tokens and costs of the requests. Unknown numbers are negative in the rows, and count as 0."""
+    rows = requests.rows
+    return {
         "requests": len(rows) if requests.receipts else 0,
         "compactions": len(requests.compactions),
         "proved": sum(row["proved"] == "y" for row in rows),
@@ -195,12 +223,6 @@ def _session(
         "output": sum(max(0, row["output"]) for row in rows),
         "cost": round(sum(max(0.0, row["cost"]) for row in rows), 4),
         "cost_estimated": any(row["guess"] and row["cost"] > 0 for row in rows),
-        "redacts": bodies.redact,
-        "redacted": sum(bodies.redacted.values()),
-        "redacted_messages": len(bodies.redacted),
-        "redacted_kinds": dict(bodies.kinds.most_common()),
-        "images_left_out": bodies.images_left_out,
-        "relatives": relatives(transcript, bodies),
     }
 
 
@@ -211,15 +233,18 @@ def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
 
 
 def _project(log: str) -> str:
-    """The project of a log that lies where a host keeps it, or has such a name in a database; else nothing."""
-    if (stored := stored_name(log)) is not None:
+    """The project of a log in a host's directories, or of a log with such a name in a database; else ""."""
+    stored = stored_name(log)
+    if stored is not None:
         return stored.rpartition("/")[0]
     path = Path(log)
-    return path.parents[2].name if path.name == LOG_NAME and path.parents[1].name == "sessions" else ""
+    if path.name != LOG_NAME or path.parents[1].name != "sessions":
+        return ""
+    return path.parents[2].name
 
 
 def _fields(session: dict[str, Any]) -> dict[str, Any]:
-    """What the template shows before any script runs."""
+    """The values that the template shows without scripts."""
     began, ended = session["began"], session["ended"]
     return {
         **session,
@@ -236,13 +261,12 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
 
 
 def add_source_compactions(requests: Requests, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
-    """Put the source's compactions into their places among the others.
+    """Add the compactions of an import's source, in their places among the others.
 
-    What they did shows where they happened; so the first request under the plan that an import made of one has no
-    compaction of its own.
+    An import makes a plan from such a compaction. The first request under that plan then needs no compaction row.
 
     Args:
-        requests: takes them in.
+        requests: gets the compactions.
         transcript: the session.
         start: the first position of the history that the page shows.
         stop: the position after the last one.
@@ -268,7 +292,7 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
 
 
 def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies) -> list[dict[str, Any]]:
-    """What calls did to files: of each file how often what was done to it, and the turns; the last one touched first.
+    """The files that calls used, the last used first: for each, the kinds of use with their counts, and the turns.
 
     Args:
         transcript: the session.
@@ -289,13 +313,16 @@ def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies)
 
 
 def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:
-    """The sessions that a session's header names: what each one is, its id, and its report's file name by default.
+    """The sessions that a session's header names: the kind of each, its id, and the default file name of its report.
 
-    The file's name is empty where the id could lead elsewhere than beside this report.
+    The file name is "" if the id could lead to another directory.
     """
     found = relatives_of(transcript.header)
-    named = [("parent", found.parent)] if found.parent else []
-    named += [("sub-agent", name) for name in found.subagents] + [("branch", name) for name in found.branches]
+    named: list[tuple[str, str]] = []
+    if found.parent:
+        named.append(("parent", found.parent))
+    named += [("sub-agent", name) for name in found.subagents]
+    named += [("branch", name) for name in found.branches]
     return [
         {"what": what, "id": bodies.name(name), "file": f"report-{name}.html" if _FILE_NAME.fullmatch(name) else ""}
         for what, name in named
