@@ -4,8 +4,8 @@ The module is pure. Rules:
 - A snapshot has no content of messages: only columns, the live history, the state of the scan, and the places of the
   control records in use. These are read from the log again and verified.
 - No snapshot is taken within an open reset, of a damaged log, or of a log of a later version.
-- Everything that is read is checked: every code and ordinal, and the leading byte of every length and offset. A snapshot
-  may be forged, so a value of twice its bound is refused before anything is read or allocated for it.
+- Everything that is read is checked: every code and ordinal, and the leading byte of every length and offset. A
+  snapshot may be forged, so a value of twice its bound is refused before anything is read or allocated for it.
 """
 
 from __future__ import annotations
