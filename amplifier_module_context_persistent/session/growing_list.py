@@ -59,7 +59,7 @@ def after_items(
     Args:
         live: the history.
         given: the list as plain JSON, an item for each of OpenAI's.
-        read: the messages that the whole list was read as.
+        read: the messages of the whole list.
         form: the form of all of the list, if the caller says so.
     """
     if not any(form_of(message) == openai_responses.NAME for message in read) or rest_of(live, read) is not None:

@@ -45,7 +45,7 @@ class KnownMessages:
                 self.ends_removed = False
 
     def is_new(self, message: Message) -> bool:
-        """Whether the log never had a message: neither its id, nor its content and time, and it was not erased."""
+        """Whether the log never had a message: neither this id nor this content and time, not even before a purge."""
         time = timestamp_of(message)
         if self.is_hidden(message) or (time and self._live.get(content_key(message)) == time):
             return False
@@ -62,8 +62,11 @@ class KnownMessages:
         brought = given_id(message)
         if brought is not None and stored_under(self._log, brought) is not None:
             return True
-        times, time = self._hidden_times.get(content_key(message)), timestamp_of(message)
-        return times is not None and (not is_newer(time, self._removed) or _second_of(time) in times)
+        times = self._hidden_times.get(content_key(message))
+        if times is None:
+            return False
+        time = timestamp_of(message)
+        return not is_newer(time, self._removed) or _second_of(time) in times
 
     def is_stale(self, message: Message) -> bool:
         """Whether a result or a closing message of a list is known already, or was removed from the history.

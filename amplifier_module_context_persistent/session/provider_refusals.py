@@ -129,7 +129,12 @@ def _taught_by(event: Mapping[str, Any]) -> str | None:
     reasons = _drop_reasons(event)
     if not reasons:
         return None
-    return OTHERS if all(any(word in reason for word in _MAKER_REASONS) for reason in reasons) else REASONING
+    return OTHERS if all(map(_names_maker, reasons)) else REASONING
+
+
+def _names_maker(reason: str) -> bool:
+    """Whether the reason for a dropped block is its maker."""
+    return any(word in reason for word in _MAKER_REASONS)
 
 
 def tells_transformations(answer: Mapping[str, Any]) -> bool:

@@ -399,10 +399,10 @@ def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Memb
 
 
 def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
-    """The record of the plan in force, if it covers only messages at the start of the history that all stay."""
+    """The record of the plan in force, if `kept` begins with all messages that the plan covers; else empty."""
     stays = array("I", kept)
     if index.session.plan is None or stays != index.live[: len(stays)]:
-        return []
+        return []  # there is no plan, or the order changes
     try:
         kept_ordinals(replace(index, live=stays), index.session.plan)
     except ValueError:  # it names messages that do not stay

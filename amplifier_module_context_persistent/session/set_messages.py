@@ -217,7 +217,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 
 
 async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
-    """Emit that a list changes nothing, with the numbers of its messages, of the stored and of the unknown ones."""
+    """Emit that a list was ignored: its number of messages, the stored ones, and those that the log does not have."""
     logger.info("set_messages with %d messages is ignored: the log decides", given)
     if unknown and not host.is_there:  # nobody hears the event
         logger.warning(

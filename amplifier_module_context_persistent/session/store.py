@@ -200,31 +200,43 @@ class Store:
 
     async def close(self) -> None:
         """Write buffered records and close the log; a later call opens it again."""
-        if self._session is not None and (waiting := self._session.history.take_deferred()):
-            history = self._session.history
-            try:
-                put_back = partial(history.put_back, waiting)
-                await self._commit.append(history.carrying(waiting, lambda _: []), unstored=put_back)
-            except LogError as error:
-                logger.warning("records that waited for the next append are not stored: %s", error)
+        session = self._session
+        if session is not None:
+            await self._write_waiting(session.history)
+        location = self._log.describe().location
+        is_in_database = stored_name(location) is not None
         if self._acknowledged:
             await self._commit.run(keep_in_database)
-            if stored_name(self._log.describe().location) is not None:
-                from ..catalogue.server_words import keep_ranked_words  # few sessions are in a database
-                from ..catalogue.stored_figures import keep_figures_in_database
-
-                if self._session is not None:
-                    await self._commit.run(partial(keep_figures_in_database, counter=self._session.counter))
-                await self._commit.run(keep_ranked_words)
-        location, was_used = self._log.describe().location, self._session is not None
+            if is_in_database:
+                await self._index_in_database(session)
         await self._commit.close()
         if self._session is not None:
             self._session.requests.close()
         days = self._config.archive_after_days
-        if days is not None and was_used and location and stored_name(location) is None:
+        if days is not None and session is not None and location and not is_in_database:
             from .archive_old_logs import archive_old_logs  # few sessions ask for it
 
             await asyncio.to_thread(archive_old_logs, location, days)
+
+    async def _write_waiting(self, history: RecordBuilder) -> None:
+        """Append the buffered records; if that fails, warn and buffer them again."""
+        waiting = history.take_deferred()
+        if not waiting:
+            return
+        try:
+            put_back = partial(history.put_back, waiting)
+            await self._commit.append(history.carrying(waiting, lambda _: []), unstored=put_back)
+        except LogError as error:
+            logger.warning("records that waited for the next append are not stored: %s", error)
+
+    async def _index_in_database(self, session: Session | None) -> None:
+        """Keep the figures and the ranked words of a log in a database, so that later questions need not make them."""
+        from ..catalogue.server_words import keep_ranked_words  # few sessions are in a database
+        from ..catalogue.stored_figures import keep_figures_in_database
+
+        if session is not None:
+            await self._commit.run(partial(keep_figures_in_database, counter=session.counter))
+        await self._commit.run(keep_ranked_words)
 
     def drop(self) -> None:
         """Close the log of a manager that was dropped without `close()`, after its queued appends. It never blocks.
@@ -276,13 +288,16 @@ class Store:
         return Session(log, commit, counter, extras, history, requests, config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
+        """Continue in memory, because the log of the session `failed` could not be created."""
         if self._session is failed:
-            where, log = self._log.describe().location, log_in_memory(self._config)
+            where = self._log.describe().location
+            log = log_in_memory(self._config)
             commit = _group_commit(log)
             session = await commit.run(lambda log: self._begin(log, commit, failed.extras))
             if self._session is failed:
                 self._session, self._commit, self._log = session, commit, log
-                await self._tell_degraded(f"{where}: {os.strerror(error.errno) if error.errno else error}")
+                reason = os.strerror(error.errno) if error.errno else str(error)
+                await self._tell_degraded(f"{where}: {reason}")
         return await self.open()
 
 

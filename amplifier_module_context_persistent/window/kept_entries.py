@@ -109,7 +109,8 @@ class KeptEntries:
         reloads = is_other_history or self._has_new_plan(index.session.plan)
         if reloads:
             self._load(log, index.session.plan)
-        if 0 < self._far_budget < budget_tokens:
+        needs_older = 0 < self._far_budget < budget_tokens
+        if needs_older:
             self.state, self._taken = replace(self.state, entries=[], left_out=0), 0
         new = index.live[self._taken :]
         if self.plan is None and not self.state.entries and len(new) > BATCH:

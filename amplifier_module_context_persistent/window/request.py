@@ -24,7 +24,7 @@ REFUSED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The limits of a request besides its token budget, and its parts besides the view."""
+    """The sizes of a request's other parts (head text, tools), and its limits other than the token budget."""
 
     fixed_tokens: int = 0
     """Tokens of head text, tool definitions and overhead."""

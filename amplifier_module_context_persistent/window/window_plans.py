@@ -90,10 +90,12 @@ class WindowPlans:
         """Read new messages of the log, and another process's plan."""
         if self._kept.take_in(log, request.budget_tokens):
             self._throttle.forget()
-            if self._kept.plan is not None:
-                shown = visible(self._kept.state.entries[: len(self._kept.plan.keep)], has_factory=request.has_factory)
+            plan = self._kept.plan
+            if plan is not None:
+                planned = self._kept.state.entries[: len(plan.keep)]
+                shown = visible(planned, has_factory=request.has_factory)
                 messages = len(self._arranger.arrange(log, request, shown).items)
-                self._throttle.record_plan(self._kept.plan.tokens_after, messages, self._kept.plan.budget_tokens)
+                self._throttle.record_plan(plan.tokens_after, messages, plan.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
         """Note the messages that plans must keep in full; and drop `is_cold` if a pause must not bring a plan forward.
@@ -280,7 +282,13 @@ class WindowPlans:
         return self.follow(log, request, made, entries, state)
 
     def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
-        """The state of the whole history without a plan, or with `known`, a plan that leaves out nothing."""
+        """The state of the whole history without a plan.
+
+        Args:
+            log: the log.
+            request: the request.
+            known: a plan that leaves out nothing, to keep the lists of files and commands of the plan in force.
+        """
         state = state_without_plan(log, self._source, request.budget_tokens, self._config)
         return replace(state, plan=known).with_whole(request.retained | log.index.session.pins, log, self._source)
 
@@ -314,8 +322,8 @@ class WindowPlans:
     def _is_small(self, request: ViewRequest, tokens: int) -> bool:
         """Whether a view that leaves out messages uses little of the target's room.
 
-        Little is less than the share `SMALL`. After a plan for half of the budget or less it is
-        `SMALL_AFTER_SMALL_BUDGET`, because a long turn may have filled the rest since.
+        The limit is the share `SMALL`. After a plan for half of the budget or less it is `SMALL_AFTER_SMALL_BUDGET`,
+        because a long turn may have filled a part since.
         """
         config, plan = self._config, self._kept.plan
         if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
@@ -385,7 +393,12 @@ class WindowPlans:
         return bool(gone or self._hidden_before(log, hidden=False) or self._kept.state.hides_in_item(log.index))
 
     def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
-        """Ordinals, by id, of messages that the plan in force left out as hidden: those that are (not) hidden now."""
+        """The messages that the plan in force left out as hidden: ordinals by id.
+
+        Args:
+            log: the log.
+            hidden: whether to return those that are still hidden, or those that are shown again.
+        """
         plan, index = self._kept.plan, log.index
         if plan is None or not plan.hidden:
             return {}
