@@ -1,4 +1,4 @@
-"""What a log would take if it were archived, from a sample of its parts."""
+"""Estimate the archived size of a log from a sample of its parts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _ENTRY_BYTES = 400  # a frame's two descriptions
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEstimate:
-    """What a log takes on the disk now, and about what it would take archived."""
+    """The present size of a log on the disk, and its approximate size when archived."""
 
     file_bytes: int
     archived_bytes: int
     is_archived: bool
     is_exact: bool
-    """Whether all of it was compressed to know, or it is archived."""
+    """Whether the size is exact: the whole log was compressed, or it is archived."""
 
     @property
     def frees(self) -> int:
-        """About so much archiving would free."""
+        """The approximate bytes that archiving would free."""
         return max(0, self.file_bytes - self.archived_bytes)
 
 
 def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
-    """Compress up to four parts of a log, evenly spread, and go by them.
+    """Estimate from up to four compressed parts of a log, evenly spread.
 
     Raises:
-        LogUnreadableError: it cannot be read.
+        LogUnreadableError: the log cannot be read.
         DependencyError: the library that compresses is not installed.
     """
     with closing(FileHandle(path, files)) as log:

@@ -1,11 +1,11 @@
 """The file of an archived log: zstd frames of whole lines, with an index at the end (docs/format.md has the layout).
 
-The file is a sequence of zstd frames, so `zstd -dc` gives the log back byte for byte: what is ours stands in skippable
-frames. It begins with an empty frame, by which every version of this package takes it for a compressed file and
-refuses to read it as a log or to append to it. It ends with LF, so nobody takes its end for a torn line.
+The file is a sequence of zstd frames, so that `zstd -dc` gives the log back byte for byte. Our own data are in
+skippable frames. The file begins with an empty frame, so that every version of this package takes it for a compressed
+file and refuses to read it as a log or to append to it. It ends with LF, so that its end is not taken for a torn line.
 
-Each frame is described twice: right before it, and in the index. A damaged index costs nothing, a damaged frame itself.
-Pure: bytes come in and go out. zstd is imported at its first use alone: few sessions meet an archived log.
+Each frame is described twice: right before it, and in the index. So a damaged index loses nothing, and a damaged frame
+only its own content. The module is pure. zstd is imported at its first use, since few sessions meet an archived log.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..installation import install_command
 from .record_line import CRC_TAIL_BYTES, continues, has_crc, seal, stored_crc
 
 FRAME_BYTES = 1 << 20
-"""About so much of a log is in one frame."""
+"""The approximate part of a log in one frame."""
 LEAST_FRAME_BYTES = 256 << 10
 MOST_FRAME_BYTES = 128 << 20
 """A longer line is cut into several frames."""
@@ -45,23 +45,23 @@ _SIZE_BYTES = 8  # of the head of a skippable frame
 _MOST_ENTRY_BYTES = 1 << 10
 
 ReadAt = Callable[[int, int], bytes]
-"""Reads up to so many bytes of a file (the first argument) at an offset (the second)."""
+"""Reads bytes of a file, given the most bytes to read and an offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame, and the part of the log that it holds."""
+    """A frame, and the part of the log in it."""
 
     at: int
-    """Where the compressed bytes begin in the file."""
+    """The offset of the compressed bytes in the file."""
     packed_bytes: int
     offset: int
-    """Where its part begins in the log."""
+    """The offset of its part in the log."""
     size: int
     line: int
-    """How many lines of the log are before it."""
+    """Number of lines of the log before it."""
     lines: int
-    """How many lines end in it."""
+    """Number of lines that end in it."""
     seed: int
     """The checksum chain before its first line, and after its last one."""
     next_seed: int
@@ -72,11 +72,11 @@ class Frame:
 
     @property
     def end(self) -> int:
-        """Where its part ends in the log."""
+        """The end of its part in the log."""
         return self.offset + self.size
 
     def entry(self) -> bytes:
-        """Its description as a line."""
+        """Encode its description as a line."""
         chain = [f"{self.seed:08x}", f"{self.next_seed:08x}"]
         told = {
             "frame": self.packed_bytes,
@@ -93,19 +93,19 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveIndex:
-    """What is known of an archive's frames, in their order."""
+    """The frames of an archive, in order."""
 
     frames: list[Frame]
     size: int
     """The length of the log."""
     sha256: str = ""
-    """Of the whole log; empty if the index is damaged."""
+    """SHA-256 of the whole log; "" if the index is damaged."""
     damage: str = ""
-    """What is wrong with the index; empty if it is sound."""
+    """The damage of the index; "" if it is sound."""
 
 
 def zstd() -> ModuleType:
-    """The library that compresses: of Python from 3.14 on, else of a package.
+    """The zstd library: from Python 3.14 on the standard one, else that of a package.
 
     Raises:
         DependencyError: it is not installed.
@@ -127,7 +127,7 @@ def is_archive(first: bytes, path: str) -> bool:
     """Whether a file that begins with these bytes is an archived log.
 
     Raises:
-        LogUnreadableError: it is one, and a later version made it.
+        LogUnreadableError: it is an archive of a later version.
     """
     if not first.startswith(_BEFORE_VERSION):
         return False
@@ -138,12 +138,12 @@ def is_archive(first: bytes, path: str) -> bool:
 
 
 def sealed(told: dict[str, Any]) -> bytes:
-    """An object as a line with its checksum, which stands for this line alone."""
+    """Encode an object as a line with a checksum of this line alone."""
     return seal(orjson.dumps(told)[:-1], 0)[0]
 
 
 def skippable(content: bytes) -> bytes:
-    """A frame that decompressors pass over."""
+    """A frame that decompressors skip."""
     return _SKIPPABLE + struct.pack("<I", len(content)) + content
 
 
@@ -175,10 +175,10 @@ def decompressed(frame: Frame, packed: bytes) -> bytes:
 
 
 def stand_in(frame: Frame, number: int) -> bytes:
-    """What is read in the place of a damaged frame: an unreadable line that says so, and empty ones for the rest.
+    """Bytes in place of a damaged frame: an unreadable line with an explanation, and empty lines for the rest.
 
-    Every other line keeps its number and its offset. The first line carries the checksum that the next record goes on
-    from, and empty lines pass it on: so no other line is reported than those that are lost.
+    So all other lines keep their numbers and offsets. The first line has the checksum that the next record continues,
+    and empty lines do not change it. So only the lost lines are reported.
     """
     told = b"(damaged frame %d of the archive: bytes %d to %d of the file)"
     tail = b',"_crc":"%08x"}' % frame.next_seed
@@ -189,7 +189,7 @@ def stand_in(frame: Frame, number: int) -> bytes:
 
 
 def chain_after(content: bytes, seed: int) -> int:
-    """The checksum that the record after some lines goes on from."""
+    """The checksum after some lines, which the next record continues."""
     lines = content.removesuffix(b"\n").split(b"\n")
     last = next((at for at in range(len(lines) - 1, -1, -1) if has_crc(lines[at])), -1)
     if last >= 0:
@@ -200,7 +200,7 @@ def chain_after(content: bytes, seed: int) -> int:
 
 
 def index_bytes(frames: list[Frame], sha256: str, at: int) -> bytes:
-    """The index, which begins at an offset of the file and ends it."""
+    """Encode the index, which is the end of the file from an offset on."""
     size = frames[-1].end if frames else 0
     total = sealed({"frames": len(frames), "size": size, "sha256": sha256})
     entries = b"".join([frame.entry() for frame in frames]) + total
@@ -209,10 +209,10 @@ def index_bytes(frames: list[Frame], sha256: str, at: int) -> bytes:
 
 
 def read_index(read: ReadAt, file_bytes: int, path: str) -> ArchiveIndex:
-    """Read the index of an archive; if it is damaged, make it from what stands before each frame.
+    """Read the index of an archive; if it is damaged, make it from the descriptions before the frames.
 
     Raises:
-        LogUnreadableError: nothing of it can be read.
+        LogUnreadableError: no part of the archive can be read.
         OSError: the system refuses.
     """
     try:
@@ -272,19 +272,21 @@ def _frame_of(line: bytes, at: int) -> Frame:
 
 
 def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
-    """The frames by what stands before each of them; what lies between two that cannot be read is a damaged one."""
-    place, last = len(HEAD), _nothing(len(HEAD))
-    while (place := _next_entry(read, place, file_bytes)) < file_bytes:
+    """The frames by the descriptions before them; a gap between two of them counts as a damaged frame."""
+    last = _nothing(len(HEAD))
+    place = _next_entry(read, len(HEAD), file_bytes)
+    while place < file_bytes:
         head = read(_SIZE_BYTES, place)
         line = read(struct.unpack("<I", head[4:])[0], place + _SIZE_BYTES)
         frame = _frame_of(line, place + _SIZE_BYTES + len(line))
-        if frame.offset < last.end:  # a copy of another one
-            place += len(_SKIPPABLE)
+        if frame.offset < last.end:  # a copy of another description
+            place = _next_entry(read, place + len(_SKIPPABLE), file_bytes)
             continue
         if frame.offset > last.end:
             yield _lost(last, frame)
         yield frame
-        last, place = frame, frame.at + frame.packed_bytes
+        last = frame
+        place = _next_entry(read, frame.at + frame.packed_bytes, file_bytes)
     if last.end < last.log_bytes:
         yield _lost(last, replace(_nothing(file_bytes), offset=last.log_bytes, log_bytes=last.log_bytes))
 
@@ -294,7 +296,7 @@ def _nothing(at: int) -> Frame:
 
 
 def _lost(before: Frame, after: Frame) -> Frame:
-    """What stands for the frames between two others, of which nothing is known but their place."""
+    """A damaged frame in place of all frames between two others."""
     at, size = before.at + before.packed_bytes, after.offset - before.end
     return Frame(
         at=at,
@@ -311,7 +313,7 @@ def _lost(before: Frame, after: Frame) -> Frame:
 
 
 def _next_entry(read: ReadAt, place: int, file_bytes: int) -> int:
-    """Where the next frame's description begins, at an offset or behind it; the file's size if there is none."""
+    """The offset of the next frame's description, at or after an offset; the file's size if there is none."""
     while place < file_bytes:
         block = read(FRAME_BYTES, place)
         found = block.find(_SKIPPABLE)

@@ -1,12 +1,12 @@
-"""Archiving a log, and bringing it back: the other form of the file takes the log's place in one step.
+"""Archive a log and bring it back: the file is replaced by its other form in one step.
 
 Rules:
-- The new file is written beside the log, synced, and read back whole: its bytes must be those of the log. Only then it
-  is renamed over the log, under the log's lock. A crash at any moment leaves the one whole file or the other.
-- A log is archived only as it was when it was read: if somebody appended meanwhile, nothing is changed.
-- No session has the log open meanwhile (`open_mark`). One that opens it later reads the archive in place, and brings
-  the log back before its first append.
-- Nothing is brought back from an archive with a damaged frame: what can still be read stays where it is.
+- The new file is written beside the log, synced and read back; it must give the log's bytes. Only then it is renamed
+  over the log, under the log's lock. A crash at any moment leaves either the old file or the new one.
+- If another process appended since the log was read, the log stays unchanged.
+- No session may have the log open meanwhile (`open_mark`). A session that opens it later reads the archive directly,
+  and brings the log back before its first append.
+- An archive with a damaged frame is not brought back; it stays readable where it is.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from .open_mark import keep_closed
 from .reader import LogReader
 
 LEAST_LOG_BYTES = 16 << 10
-"""A smaller log takes a few blocks of the disk in either form; it is archived only if somebody names it."""
+"""A smaller log needs a few blocks of the disk in either form. It is archived only if it is named."""
 _OPEN = "the session is open; close it first"
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """How much a log took before it was archived or brought back, and after."""
+    """The sizes of a log's file before and after it was archived or brought back."""
 
     bytes_before: int
     bytes_after: int
@@ -68,7 +68,7 @@ def archive_log(
     Args:
         path: the log's file.
         files: the system calls, for tests to replace.
-        watched: those that read the log, to be told how far that is; by default `files`.
+        watched: the system calls for reading the log, which report progress; by default `files`.
         snapshots: keeps what a scan knows of the log.
         lock_timeout_s: how long to wait for another process that holds the lock.
 
@@ -163,7 +163,7 @@ def restore_in_place(file: FileHandle) -> None:
 
 
 def restore_for_append(file: FileHandle) -> None:
-    """The same before an append.
+    """Put the plain log in the place of an archive before an append.
 
     Raises:
         AppendError: the log cannot be brought back; says why. Nothing was stored.
@@ -171,8 +171,10 @@ def restore_for_append(file: FileHandle) -> None:
     try:
         restore_in_place(file)
     except (ArchiveError, OSError) as error:
-        told = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        code = (error.errno or errno.EIO) if isinstance(error, OSError) else errno.EIO
+        told, code = str(error), errno.EIO
+        if isinstance(error, OSError):
+            told = error.strerror or told
+            code = error.errno or code
         reason = f"the log is archived and could not be brought back ({told}); nothing was stored"
         raise AppendError(code, reason, file.path) from error
 
@@ -201,7 +203,7 @@ def _blocks(file: FileHandle, size: int) -> Iterator[bytes]:
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut a log into the parts that become frames: whole lines, but for one that is longer than a frame may be."""
+    """Split a log into the parts of its frames: whole lines, except for a line that is longer than a frame."""
     waiting = bytearray()
     for block in blocks:
         waiting += block
@@ -218,7 +220,7 @@ def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _frame(content: bytes, last: Frame | None, at: int, log_bytes: int) -> tuple[Frame, bytes]:
-    """Compress a part of a log: its frame in the archive, whose description begins at an offset, and its bytes."""
+    """Compress a part of a log; returns its frame and the bytes to write at an offset of the archive."""
     packed = compressed(content)
     seed = last.next_seed if last is not None else 0
     frame = Frame(
@@ -237,7 +239,7 @@ def _frame(content: bytes, last: Frame | None, at: int, log_bytes: int) -> tuple
 
 
 def _check_written(path: str, file_bytes: int, sha256: str) -> None:
-    """Read an archive that was written: it must give back the log's bytes.
+    """Check that a written archive gives back the log's bytes.
 
     Raises:
         OSError: it does not, or the system refuses.
@@ -273,7 +275,7 @@ def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
 
 
 def _settle(path: str, before: os.stat_result, files: FileSystem | None, snapshots: Snapshots | None) -> None:
-    """Give the new file the time of the one before, by which lists are sorted, and let what is kept of it count on."""
+    """Give the new file the old one's time, by which lists are sorted; snapshots of the log stay valid."""
     log = FileHandle(path, files)
     try:
         with contextlib.suppress(OSError, NotImplementedError):

@@ -1,7 +1,7 @@
-"""Reading an archived log at any offset: what `FileHandle` gives for its bytes, a frame at a time.
+"""Read an archived log at any offset, for `FileHandle`.
 
-The frames that were read last are kept, since neighbours are read one after the other. In the place of a damaged frame
-an unreadable line is given, as long as its part of the log; it is told once, with its place.
+The last read frames are kept, because adjacent lines are read one after the other. In place of a damaged frame there is
+an unreadable line of the same length as its part of the log; the damage is logged once, with its place.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ArchivedBytes:
         self.frames, self.size, self.sha256 = index.frames, index.size, index.sha256
         """The frames, the length of the log, and its SHA-256 (empty if the index is damaged)."""
         self.damaged: dict[int, str] = {}
-        """By their numbers, what is wrong with the frames that could not be read so far."""
+        """The damage of frames that could not be read so far, by their numbers."""
         self.index_damage = index.damage
         """What is wrong with the index; empty if it is sound."""
         self._starts = [frame.offset for frame in self.frames]
@@ -76,11 +76,11 @@ class ArchivedBytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def contents(self) -> Iterator[bytes]:
-        """Give the parts of the log, one of each frame; errors as `read`."""
+        """Give the parts of the log, one for each frame; errors as `read`."""
         return map(self._content, range(len(self.frames)))
 
     def damaged_descriptions(self) -> list[int]:
-        """The numbers of the frames before which their description is damaged; only a damaged index misses it.
+        """The numbers of frames whose own description is damaged. It is needed only if the index is damaged too.
 
         Raises:
             OSError: the system refuses.
@@ -93,7 +93,7 @@ class ArchivedBytes:
         return found
 
     def place_of(self, number: int) -> str:
-        """Where a frame lies, and which lines of the log it holds, for a person."""
+        """Describe the place of a frame and its lines of the log, for a person."""
         frame = self.frames[number]
         end = frame.at + frame.packed_bytes
         where = f"frame {number + 1:,} of {len(self.frames):,}, bytes {frame.at:,} to {end:,} of the file"
@@ -134,7 +134,7 @@ class ArchivedBytes:
 
 
 def archived_bytes(read: ReadAt, file_bytes: int, path: str) -> ArchivedBytes | None:
-    """The log in a file that is an archive; None if the file is none.
+    """The log in a file that is an archive; None if it is not an archive.
 
     Args:
         read: reads the file.

@@ -1,9 +1,9 @@
 """A file that appears whole or not at all: a new session's log, an export.
 
-It is written without a name if the system can do that (Linux), so it is gone if its writer is killed. Else it is
-written beside its place, under a name that has our mark and ends in `.part`, and is locked meanwhile: one that nobody
-has locked was left by a killed writer. Its mode is 0600. It is synced, and only then given its name. A file that is
-there already stays, unless it is to be replaced.
+On Linux the file is written without a name, so that it disappears if its writer is killed. On other systems it is
+written in the same directory under a name with our mark and the suffix `.part`, and is locked meanwhile; a file that is
+not locked was left by a killed writer. The mode is 0600. The file is synced, and only then gets its name. An existing
+file is replaced only if that was asked for.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from .whole_file_lock import try_lock
 
 _BLOCK_BYTES = 1 << 20
 PART_MARK = "context-persistent-"
-"""In the names of files that have not got their own name yet: programs that download files name theirs alike."""
+"""A part of every `.part` name, since programs that download files use that suffix too."""
 
 
 class NewFile:
     """A file that is being written; use it in a `with` statement, and `finish` it.
 
     Args:
-        path: its place.
-        replace: put it in the place of a regular file that is there.
-        with_directories: make the directories that lead to it, with mode 0700.
-        reads_back: compare what the file holds with what was written, before it gets its name.
-        beside_log: whether a log is in its directory: the directories above were synced when the log was made.
-        files: the system calls, for tests to replace.
+        path: the path of the file.
+        replace: replace an existing regular file.
+        with_directories: make missing parent directories, with mode 0700.
+        reads_back: compare the content of the file with the written bytes before it gets its name.
+        beside_log: whether a log is in the same directory. Then its parent directories need no sync.
+        files: the system calls; tests replace them.
 
     Raises:
-        OSError: it cannot be written, or something has its name already; nothing is left of it.
+        OSError: the file cannot be written, or the path exists already; nothing of the file is left.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class NewFile:
         self._made = ""
         self._digest = hashlib.sha256() if reads_back else None
         self._is_settled = False
-        """Whether all that was written is on the disk and was read back."""
+        """Whether all written bytes are on the disk and were read back."""
 
     def __enter__(self) -> NewFile:
         check_free(self.path, replace=self._replace)
@@ -107,9 +107,9 @@ class NewFile:
             self._flush()
 
     def settle(self) -> str:
-        """Bring what was written to the disk, and read it back; a path by which it can be read until it has its name.
+        """Sync the file and read it back; returns a path by which it can be read before it has its name.
 
-        `finish` does so too; whoever names the file under a lock does this before, since it takes long.
+        `finish` does this too. A caller that names the file under a lock calls `settle` before, since it may take long.
         """
         self._flush()
         assert self._fd is not None  # noqa: S101 - within the `with` statement it is open
@@ -120,7 +120,7 @@ class NewFile:
         return open_file_path(self._fd) if self._is_unnamed else self._aside
 
     def finish(self) -> None:
-        """Bring it to the disk, and give it its name."""
+        """Sync the file and give it its name."""
         if not self._is_settled:
             self.settle()
         fd, files = self._fd, self._files
@@ -143,10 +143,10 @@ class NewFile:
             self._files.close(fd)
 
     def _named_at_once(self, fd: int) -> bool:
-        """Give a file without a name its own one; False if the system cannot do that.
+        """Give an unnamed file its name; returns False if the system does not support that.
 
         Raises:
-            FileExistsError: something has the name by now.
+            FileExistsError: the name exists by now.
         """
         try:
             self._files.give_name(fd, self.path)
@@ -170,7 +170,7 @@ class NewFile:
             raise
 
     def _name_aside(self, fd: int) -> None:
-        """Give a file without a name the one that ends in `.part`; a copy of it if the system cannot do that."""
+        """Give an unnamed file its `.part` name; if the system does not support that, make a copy with that name."""
         try:
             self._files.give_name(fd, self._aside)
         except OSError:
@@ -217,12 +217,12 @@ class NewFile:
 
 
 def no_room(written: int, wanted: int) -> str:
-    """What is wrong where the system takes a part of what is written."""
+    """The error for a write that the system accepted only in part."""
     return f"there was room for {written:,} of {wanted:,} bytes: the disk is full, or a limit is reached; make room"
 
 
 def remove_other_name(path: str, files: FileSystem) -> None:
-    """Remove the second name of a file whose writer was killed between giving it its name and removing the other one.
+    """Remove the `.part` name of a file whose writer was killed after giving the file its own name.
 
     Raises:
         OSError: the system refuses.
@@ -237,10 +237,10 @@ def remove_other_name(path: str, files: FileSystem) -> None:
 
 
 def check_free(path: str, *, replace: bool = False) -> None:
-    """Refuse a path that something has already; with `replace`, all but a regular file.
+    """Refuse an existing path; with `replace`, only if it is not a regular file.
 
     Raises:
-        FileExistsError: there is something.
+        FileExistsError: the path exists.
     """
     try:
         status = os.stat(path, follow_symlinks=False)
@@ -251,6 +251,6 @@ def check_free(path: str, *, replace: bool = False) -> None:
 
 
 def taken_error(path: str) -> FileExistsError:
-    """The error that says that something has a path already."""
+    """The error for a path that exists already."""
     what = "a directory" if os.path.isdir(path) else "a file"
     return FileExistsError(errno.EEXIST, f"there is {what} of that name already; nothing was written", path)

@@ -1,7 +1,7 @@
-"""One open log file: its descriptor, its identity, its bytes. Knows nothing of records.
+"""One open log file: its descriptor, its identity and its bytes. It does not know records.
 
-Of an archived log the bytes, the size and the status are those of the log that the archive holds: whoever reads through
-a `FileHandle` need not know of archives.
+For an archived log, the bytes, the size and the status are those of the log in the archive. So a reader that uses a
+`FileHandle` need not know about archives.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FileHandle:
         """Device and inode of the open file."""
         self.writable = writable
         self.archive: ArchivedBytes | None = None
-        """Reads the open file if it is an archived log; None for a plain log."""
+        """The reader of an archived log; None for a plain log."""
 
     @property
     def descriptor(self) -> int:
@@ -58,11 +58,11 @@ class FileHandle:
         return self.fd
 
     def open(self, *, create: bool) -> bool:
-        """Open the file if it is there, or create it; whether it is open now.
+        """Open the file, or create it; returns whether it is open now.
 
         Raises:
-            LogUnreadableError: it is there and cannot be read.
-            OSError: it is not there and cannot be created.
+            LogUnreadableError: the file exists and cannot be read.
+            OSError: the file does not exist and cannot be created.
         """
         with WAITING:
             opened = open_file(self.files, self.path, writable=self.writable, create=create)
@@ -85,7 +85,7 @@ class FileHandle:
         return status if self.archive is None else with_size(status, self.archive.size)
 
     def close(self) -> None:
-        """Close the file; nothing if none is open."""
+        """Close the file, if it is open."""
         self.archive = None
         fd, self.fd = self.fd, None
         if fd is not None:
@@ -95,7 +95,7 @@ class FileHandle:
                 logger.warning("%s: closing it failed: %s", self.path, error)
 
     def __del__(self) -> None:
-        """Close the file of a log that was dropped without a close; nobody can be using it any more."""
+        """Close the file of a log that was dropped without a close; it has no other users then."""
         if getattr(self, "fd", None) is not None:  # the constructor may have failed
             self.close()
 
@@ -119,10 +119,10 @@ class FileHandle:
             raise unreadable(error, self.path) from error
 
     def status(self) -> os.stat_result:
-        """The status of the file that the path names by now.
+        """The status of the file that the path names now.
 
         Raises:
-            LogUnreadableError: it is gone, or the system refuses.
+            LogUnreadableError: the file is gone, or the system refuses.
         """
         try:
             status = self.files.stat(self.path)
@@ -152,7 +152,7 @@ class FileHandle:
             raise unreadable(error, self.path) from error
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read `size` bytes from `offset`; fewer only where the file ends.
+        """Read `size` bytes from `offset`; fewer only at the end of the file.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -161,9 +161,9 @@ class FileHandle:
             return self._read(offset, size)
 
     def before(self, offset: int, size: int) -> bytes:
-        """The last few bytes before an offset; fewer only where there are no more.
+        """The last few bytes before an offset; fewer only near the start of the file.
 
-        It does not count as a wait, as little as a look at the file's status: both are to be known for each append.
+        Like a look at the file's status, it does not count as a wait, because each append needs both.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -221,7 +221,7 @@ def is_archived(path: str | os.PathLike[str]) -> bool:
 
 
 def size_of_log(path: str | os.PathLike[str]) -> int:
-    """The size of a log: another one than its file's if it is archived.
+    """The size of a log; for an archived log, the size of the log in the archive.
 
     Raises:
         OSError: the file cannot be read.
@@ -234,7 +234,7 @@ def size_of_log(path: str | os.PathLike[str]) -> int:
 
 
 def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
-    """The first line of a log, also of an archived one, up to so many bytes.
+    """The first line of a log, archived or not, up to a number of bytes.
 
     Raises:
         OSError: the file cannot be read.
@@ -247,7 +247,7 @@ def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
 
 
 def beginning(path: str | os.PathLike[str], size: int) -> bytes:
-    """The first bytes of a log, also of an archived one; of any other file its own.
+    """The first bytes of a log, archived or not, or of any other file.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,6 +1,6 @@
-"""The system calls that the log makes, in one place, so that a test can fail, tear or count each of them.
+"""The system calls of the log in one place, so that a test can make each of them fail, or count them.
 
-Nothing is decided here. A test passes its own object of this shape to `FileLog`.
+Nothing is decided here. A test passes its own object with these methods to `FileLog`.
 """
 
 from __future__ import annotations
@@ -234,11 +234,11 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def open_file(files: FileSystem, path: str, *, writable: bool, create: bool) -> Opened | None:
-    """Open a log's file, or create it; None if it is not there. One that may only be read is opened for reading.
+    """Open a log's file, or create it; None if it does not exist. A read-only file is opened for reading.
 
     Raises:
-        LogUnreadableError: it is there and cannot be read.
-        OSError: it is not there and cannot be created.
+        LogUnreadableError: the file exists and cannot be read.
+        OSError: the file does not exist and cannot be created.
     """
     try:
         fd = files.open_log(path, create=create) if writable else files.open_readonly(path)

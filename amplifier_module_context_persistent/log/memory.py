@@ -1,4 +1,4 @@
-"""`MemoryLog`: a log that lives and dies with its process, with the records that `FileLog` would have written."""
+"""`MemoryLog`: a log in memory that ends with its process, with the same records as `FileLog`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MemoryLog:
         self._records: list[bytes] = []
         self._pages = VerifiedPages("")
         self._lines: list[bytes] = []
-        """Those of the message records, by ordinal."""
+        """The lines of the message records, by ordinal."""
 
     @property
     def index(self) -> Index:
@@ -35,11 +35,11 @@ class MemoryLog:
 
     @property
     def waits_for_storage(self) -> bool:
-        """It does not."""
+        """False: memory needs no wait."""
         return False
 
     def follow(self) -> None:
-        """Do nothing: nobody else can append."""
+        """Do nothing, because no other process can append."""
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append what each of the batch prepares; what one of them raises refuses that one alone."""
@@ -64,7 +64,7 @@ class MemoryLog:
         return chain.from_iterable(self._pages.read(self.index, ordinals, self._neighbours, self._lines_of))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines as they would have been written, in the given order."""
+        """Give the lines of records, as a file would have them, in the given order."""
         return checked(self.index, self._lines_of(ordinals), "")
 
     def _neighbours(self, ordinals: range) -> bytes:
@@ -82,8 +82,8 @@ class MemoryLog:
         return self.records()
 
     def describe(self) -> LogDescription:
-        """Say how much is held."""
+        """Describe the log and its size."""
         return LogDescription("", size_bytes=self._scanner.offset)
 
     def close(self) -> None:
-        """Do nothing: what is in memory stays until the log is let go."""
+        """Do nothing. The records stay in memory as long as the log object."""

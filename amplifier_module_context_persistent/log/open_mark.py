@@ -1,13 +1,12 @@
 """The mark that a session has its log open: a shared lock on a file beside the log, from the first use to the close.
 
 Rules:
-- The mark is not the log's lock. Any number of sessions hold it at once, and it delays no opening and no append.
-- Its file lies beside the log (`OPEN_SUFFIX`), so it survives a purge, which puts another file in the log's place.
-- It ends with its process. A forked child closes what it inherits at once, and takes a mark of its own when it uses
-  the log.
-- Who deletes a log, or rewrites the host's files beside it, holds the mark exclusively meanwhile (`keep_closed`). A
-  session that opens the log at that moment does not wait: it takes its mark with its next call.
-- Whoever closes last removes the file. One that is left after a kill is locked by nobody, and says nothing.
+- The mark is not the log's lock. Any number of sessions may have it at once, and it delays no opening and no append.
+- Its file is beside the log (`OPEN_SUFFIX`), so that it survives a purge, which replaces the log's file.
+- It ends with its process. A forked child closes an inherited mark at once, and takes its own when it uses the log.
+- A process that deletes a log, or rewrites the host's files beside it, has the mark exclusively meanwhile
+  (`keep_closed`). A session that opens the log at that moment does not wait: it takes its mark with its next call.
+- The last session removes the file at its close. After a kill the file may stay; it is not locked, and means nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from .file_handle import FileHandle
 from .whole_file_lock import try_lock
 
 OPEN_SUFFIX = ".open"
-"""The mark's file has the log's name and this."""
+"""The suffix of the mark's file after the log's name."""
 
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TRIES = 5
-"""So often a mark is looked for whose file is removed at the same moment."""
+"""Tries to take a mark whose file is removed at the same moment."""
 _PAUSE_S = 0.01
 
 
 class OpenMark:
-    """A session's mark on its log. Its calls raise no error: a session works without its mark.
+    """A session's mark on its log. Its methods raise no errors, because a session works without its mark.
 
     Args:
         file: the log's file; a forked child closes it together with the mark.
@@ -42,15 +41,15 @@ class OpenMark:
         self._file, self._path = file, mark_path(file.path)
         self._fd = -1
         self._is_refused = False
-        """Whether the system takes no mark here; that is not tried again before the log is closed."""
+        """Whether a mark was refused. It is not tried again before the log is closed."""
 
     @property
     def is_due(self) -> bool:
-        """Whether the log is not marked, and that is still to be tried."""
+        """Whether the log is not marked yet and a mark was not refused."""
         return self._fd < 0 and not self._is_refused
 
     def take(self) -> None:
-        """Mark the log as open, if it is not marked already and nobody deletes it at this moment."""
+        """Mark the log as open, unless it is marked already or is being deleted at this moment."""
         if not self.is_due:
             return
         try:
@@ -68,19 +67,19 @@ class OpenMark:
         _HELD.add(self)
 
     def give_back(self) -> None:
-        """Take the mark away; its file too if nobody else has the log open."""
+        """Remove the mark, and its file if no other session has the log open."""
         fd, self._fd, self._is_refused = self._fd, -1, False
         if fd >= 0:
             _HELD.discard(self)
             _close(fd, self._path)
 
     def __del__(self) -> None:
-        """Take the mark of a log away that was dropped without a close."""
+        """Remove the mark of a log that was dropped without a close."""
         if getattr(self, "_fd", -1) >= 0:
             self.give_back()
 
     def forget(self) -> None:
-        """Close what a forked child inherited; the parent's mark stays, since it belongs to the open file."""
+        """Close the files that a forked child inherited; the parent keeps its mark, which belongs to the open file."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             with contextlib.suppress(OSError):
@@ -102,7 +101,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _most_descriptors() -> int:
-    """The first descriptor that is left to logs: a process with very many sessions marks only some of them."""
+    """The number of descriptors that marks may use: a process with very many sessions marks only some of them."""
     if sys.platform == "win32":
         return sys.maxsize
     import resource
@@ -112,12 +111,12 @@ def _most_descriptors() -> int:
 
 
 def mark_path(log: str) -> str:
-    """The file whose lock says that a session has a log open."""
+    """The file that a session locks while it has a log open."""
     return log + OPEN_SUFFIX
 
 
 def is_marked(log: str) -> bool | None:
-    """Whether a session has a log open, by its mark; None if the system gives no locks there."""
+    """Whether a session has a log open, by its mark; None if the file system has no locks."""
     path = mark_path(log)
     try:
         fd = _locked(path, exclusive=True, create=False)
@@ -136,8 +135,8 @@ def keep_closed(log: str) -> Iterator[bool | None]:
     """Keep sessions from marking a log as open while a block lasts.
 
     Yields:
-        True if no session has the log open. None if that is not known, since the system gives no locks there. False if
-        a session has it open: then nothing is held.
+        True if no session has the log open. None if that is unknown because the file system has no locks. False if a
+        session has it open; then the mark is not taken.
     """
     path = mark_path(log)
     try:
@@ -160,10 +159,10 @@ def keep_closed(log: str) -> Iterator[bool | None]:
 
 
 def _locked(path: str, *, exclusive: bool, create: bool) -> int | None:
-    """Lock the file of a mark; its descriptor, or None if another open file holds the lock.
+    """Lock the file of a mark; returns its descriptor, or None if another open file has the lock.
 
     Raises:
-        OSError: there is no such file, it cannot be opened, or the system gives no locks.
+        OSError: the file does not exist or cannot be opened, or the file system has no locks.
     """
     for _ in range(_TRIES):
         fd = os.open(path, _FLAGS | (os.O_CREAT if create else 0), 0o600)
@@ -189,7 +188,7 @@ def _names(path: str, fd: int) -> bool:
 
 
 def _close(fd: int, path: str) -> None:
-    """Close the file of a mark, and remove it if nobody else holds it."""
+    """Close the file of a mark, and remove it if no other session has it."""
     with contextlib.suppress(OSError):
         is_last = try_lock(fd, exclusive=True) and _names(path, fd)
         if is_last and sys.platform != "win32":

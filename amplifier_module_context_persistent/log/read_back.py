@@ -36,18 +36,18 @@ class NumberedLine(NamedTuple):
 
 
 def numbered_lines(lines: Iterable[bytes], start: int = 0) -> Iterator[NumberedLine]:
-    """Number lines, given without their LF, from 1, the first of which begins at an offset."""
+    """Number lines (without LF) from 1, and give their offsets; the first line begins at `start`."""
     for number, line in enumerate(lines, 1):
         yield NumberedLine(number, start, line)
         start += len(line) + 1
 
 
 def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[Line]:
-    """Fetch the lines of records, in the order asked for.
+    """Fetch the lines of records, in the given order.
 
     Args:
-        index: knows where they lie.
-        ordinals: which ones; any order, repetitions too.
+        index: has the offsets of the records.
+        ordinals: the records, in any order; repetitions are allowed.
         read: reads the log.
     """
     offsets, lengths = index.columns.offsets, index.columns.lengths
@@ -66,11 +66,11 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
 
 
 def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
-    """Fetch the lines of neighbouring records, each with its LF: at once if not much lies between them.
+    """Fetch the lines of adjacent records, each with its LF; in one read if there is little between them.
 
     Args:
-        index: knows where they lie.
-        ordinals: which ones.
+        index: has the offsets of the records.
+        ordinals: the records.
         read: reads the log.
     """
     part = slice(ordinals.start, ordinals.stop)

@@ -1,4 +1,4 @@
-"""Saving a torn tail aside: the one thing that must happen before a byte of the log may be cut."""
+"""Save a torn tail aside. This must happen before any byte of the log is cut."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MOST_COPIES = 1000
 
 
 def save_torn_tail(files: FileSystem, fd: int, path: str, torn: TornTail) -> str:
-    """Copy a torn tail into a new file beside the log and sync file and directory; the copy's path.
+    """Copy a torn tail into a new file beside the log, and sync file and directory; returns the copy's path.
 
-    The name holds offset and checksum, so a copy that a crash left behind between saving and cutting is found again
-    and is not made twice; one with other content is left alone, and the next free name is taken.
+    The name has the offset and the checksum. So if a crash came between saving and cutting, the copy is found again and
+    not made twice. If the name has other content, the next free name is taken.
 
     Raises:
-        OSError: it could not be written and synced; the log was not touched.
+        OSError: the copy could not be written and synced; the log is unchanged.
     """
     crc = _checksum(files, fd, torn.offset, torn.torn_bytes)
     stem = f"{path}.torn-{torn.offset}-{crc:08x}"
@@ -49,7 +49,7 @@ def saved_tails(path: str) -> list[str]:
 
 
 def _write_copy(files: FileSystem, copy: int, name: str, blocks: Iterator[bytes]) -> None:
-    """Fill and sync a new file; one that cannot be filled is removed, so a full disk does not fill up with them."""
+    """Fill and sync a new file. If that fails, the file is removed, so that a full disk does not collect them."""
     try:
         try:
             for block in blocks:
@@ -65,7 +65,7 @@ def _write_copy(files: FileSystem, copy: int, name: str, blocks: Iterator[bytes]
 
 
 def _is_copy(files: FileSystem, name: str, size: int, crc: int) -> bool:
-    """Whether a file holds the tail already; then it is synced, since who wrote it may have died before that."""
+    """Whether a file has the tail already. If so, it is synced, because its writer may have died before that."""
     try:
         fd = files.open_readonly(name)
     except OSError:

@@ -1,14 +1,13 @@
-"""Read a whole history again and again: pages of lines that were verified once are only compared after that.
+"""Read a whole history repeatedly: pages of lines that were verified before are only compared by one checksum.
 
-A host reads the whole history after each tool call. To verify each line takes longer than to parse it. So a page, the
-records from one multiple of 512 to the next, is verified line by line when it is read, and when it is read again the
-checksum of all its lines is kept: as long as that is the same, so are they, and the page is parsed as one array. Rules:
+A host reads the whole history after each tool call, and verifying a line takes longer than parsing it. A page has the
+records from one multiple of 512 to the next. At the first read it is verified line by line; at the second read the
+checksum of all its lines is kept. Later, if the checksum is the same, the page is parsed as one array. Rules:
 
-- A page whose lines have another checksum, or that has grown, is verified line by line again; a changed line is the
-  error that it always is.
-- Messages are parsed afresh for each read, so nothing that a caller does to one reaches another.
-- Only pages of ordinary lines are kept: with a checksum of their own, an id, and nothing that JSON needs a mark for.
-- What is kept belongs to one index. A log that is scanned anew begins with none.
+- A page that has grown, or has another checksum, is verified line by line again; a changed line is an error as always.
+- Each read parses new objects, so that changes to a message do not reach another reader.
+- Only pages of ordinary lines are kept: each line has its own checksum, an id, and no mark of a special encoding.
+- The checksums belong to one index. After a new scan of the log there are none.
 """
 
 from __future__ import annotations
@@ -24,37 +23,37 @@ from .read_back import FOREIGN, Line, checked, parsed
 from .record_line import CRC_TAIL_BYTES, MARK, Message
 
 PAGE = 512
-_FEW = 64  # a shorter run of neighbours is verified line by line
+_FEW = 64  # a shorter run of adjacent records is verified line by line
 _MARK_AT = -CRC_TAIL_BYTES - len(MARK)
 
 Fetch = Callable[[range], bytes]
-"""Gives the lines of neighbouring records, each with its LF, and nothing that lies between them."""
+"""Gives the lines of adjacent records, each with its LF, without lines between them."""
 
 
 class _Known(NamedTuple):
-    """What was found when a page was verified."""
+    """The facts about a verified page."""
 
     stop: int
-    """The ordinal after its last one."""
+    """The ordinal after its last record."""
     checksum: int
     has_members: bool
-    """Whether some lines belong to a reset."""
+    """Whether some of its lines belong to a reset."""
 
 
 class VerifiedPages:
-    """The pages of one log that were verified.
+    """The verified pages of one log.
 
     Args:
-        location: names the log in errors.
+        location: the log's location, for errors.
     """
 
     def __init__(self, location: str) -> None:
         self._location = location
         self._index: Index | None = None
         self._known: dict[int, _Known] = {}
-        """By the ordinal of the first record."""
+        """The kept pages, by the ordinal of their first record."""
         self._read_once: dict[int, int] = {}
-        """Where pages that were read once end, by their first ordinals: keeping a page costs as much as reading it."""
+        """Pages that were read once: their ends, by first ordinal. A page is kept only at the second read."""
 
     def read(
         self,
@@ -63,16 +62,16 @@ class VerifiedPages:
         fetch: Fetch,
         fetch_any: Callable[[Sequence[int]], Iterable[Line]],
     ) -> Iterator[list[Message]]:
-        """Parse messages afresh, in the order asked for; some at a time.
+        """Parse messages in the given order, some at a time.
 
         Args:
-            index: what the lines are verified against.
-            ordinals: which ones; any order, repetitions too.
-            fetch: fetches the lines of neighbours.
-            fetch_any: fetches the lines of any others, as `read_back.fetch_lines` does.
+            index: the index with the checksums of the lines.
+            ordinals: the messages, in any order; repetitions are allowed.
+            fetch: fetches the lines of adjacent records.
+            fetch_any: fetches the lines of any records, as `read_back.fetch_lines` does.
 
         Raises:
-            LogUnreadableError: a line is not what it was when the index was made.
+            LogUnreadableError: a line has changed since the index was made.
         """
         if index is not self._index:
             self._index, self._known, self._read_once = index, {}, {}
@@ -108,7 +107,7 @@ class VerifiedPages:
 
 
 def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
-    """Part lines by the lengths that the index knows: a changed byte may be an LF."""
+    """Split lines by the lengths in the index, because a changed byte may be an LF."""
     at = 0
     for ordinal in ordinals:
         length = index.columns.lengths[ordinal]
@@ -117,7 +116,7 @@ def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
 
 
 def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
-    """Whether a line that was verified gives its message by parsing it and dropping the keys of the log."""
+    """Whether parsing a verified line and dropping the log's keys gives its message."""
     ordinal, content = line
     is_foreign, is_marked = index.columns.flags[ordinal] & FOREIGN, content[_MARK_AT:-CRC_TAIL_BYTES] == MARK
     if is_foreign or is_marked or "_reset" in message:
@@ -127,7 +126,7 @@ def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
 
 
 def _parse(lines: bytes, *, has_members: bool) -> list[Message]:
-    """Parse ordinary lines, each with its LF, as one array, and drop the keys of the log."""
+    """Parse ordinary lines, each with its LF, as one array, and drop the log's keys."""
     messages: list[Message] = orjson.loads(b"[%b]" % lines[:-1].replace(b"\n", b","))
     for message in messages:
         del message["_crc"]
@@ -138,7 +137,7 @@ def _parse(lines: bytes, *, has_members: bool) -> list[Message]:
 
 
 def _parts(ordinals: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Cut a list of ordinals, in its order, into ranges within one page, and lists of those that are scattered."""
+    """Split ordinals, in their order, into ranges of adjacent ones within a page, and lists of the others."""
     scattered: list[int] = []
     for run in runs_of(ordinals):
         if len(run) < _FEW:

@@ -1,6 +1,7 @@
-"""A lock on a whole file, shared or exclusive, that is never waited for.
+"""A lock on a whole file, shared or exclusive. Locking never waits.
 
-It belongs to the open file: it goes when that is closed, or with its process. It is `flock`; on Windows `LockFileEx`.
+The lock belongs to the open file: it ends when the file is closed or the process ends. It is `flock`, and on Windows
+`LockFileEx`.
 """
 
 from __future__ import annotations
