@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..config import Config
-from ..errors import LogError, LogFailedError, RecordError
+from ..errors import LogError, LogFailedError, MemoryFilesError, RecordError
 from ..forms.calls_by_name import lack_calls
 from ..forms.canonical import form_of
 from ..forms.door import read_given, with_messages_before
@@ -86,24 +86,20 @@ class Additions:
             Whether one of them may say more than a message that `is_ordinary`.
         """
         given: Sequence[Message] = messages if type(messages) is list else listed(messages)
-        session = self._store.session
-        if session is not None and form is None and self._may_encode(given):
+        if not given:
+            return False
+        if form is None and self._may_encode(given):
             await self._append_encoded(given, is_list=is_list or len(given) > 1)
             return False
         # opening waits; changes that the caller makes meanwhile must not be stored
-        given = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
-        encodes = form is None and self._may_encode(given)
-        if not encodes:
-            given = await self._checked(given, form)
-        if not given:
-            return not encodes
-        session = self._store.session or await self._store.open()
-        is_list = is_list or len(given) > 1
-        if encodes:
-            await self._append_encoded(given, is_list=is_list)
-        else:
-            await self._add_checked(session, given, is_list=is_list)
-        return not encodes
+        copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
+        if form is None and self._may_encode(copied):  # a copy is plain where what was given was not
+            await self._append_encoded(copied, is_list=is_list or len(copied) > 1)
+            return False
+        if checked := await self._checked(copied, form):
+            session = self._store.session or await self._store.open()
+            await self._add_checked(session, checked, is_list=is_list or len(checked) > 1)
+        return True
 
     async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
         """Add canonical messages that no caller can change. Ephemeral ones are added to this process's views only."""
@@ -239,7 +235,7 @@ class Additions:
             session = await self._store.append(
                 lambda history: history.add_encoded(bodies, is_list=is_list), small=small
             )
-        except (RecordError, LogError) as error:
+        except (RecordError, LogError, MemoryFilesError) as error:
             self._take_back(noted)
             if isinstance(error, LogFailedError):
                 for message in map(decode_body, bodies):
