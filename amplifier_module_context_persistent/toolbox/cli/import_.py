@@ -131,6 +131,8 @@ def import_(
     if agent is not None or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
+        if agent is not None and not os.path.isdir(path):
+            raise UnusableError(f"{one_line(path)} is not there, where {agent} keeps sessions; name their directory")
         if agent is not None and options["source_format"] == "auto":
             options["source_format"] = FORMATS_OF.get(agent, agent)
         context.exit(_show_files(path, _all(path, wanted, options), dry_run=dry_run, as_json=as_json))
@@ -270,6 +272,7 @@ def show_report(report: Import, *, dry_run: bool) -> None:
 def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
     """Print what became of the files of a directory: a line for each that had news, losses or errors, and the sums."""
     reports = [file.report for file in files if file.report is not None]
+    did = "would be added" if dry_run else "added"
     skipped = sum(not file.is_session for file in files)
     no_sessions = f", {skipped:,} of them no sessions" if skipped else ""
     left_out = sum(file.is_left_out for file in files)
@@ -278,7 +281,7 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     for report in reports:
         if report.added or report.lost:
             named = report.session_id or report.path
-            say(f"  {named}: {counted(report.added, 'message')} added")
+            say(f"  {named}: {counted(report.added, 'message')} {did}")
         _show_losses(f"{report.source}: NOT imported", report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
         for told in report.erased:
             say(f"  {told}")
@@ -299,10 +302,11 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     )
     _show_account(total)
     added = sum(report.added for report in reports)
-    did = "would be added" if dry_run else "added"
     say(f"{counted(len(sessions), 'session')}, {counted(added, 'message')} {did}")
     if dry_run:
         say("Nothing was done (--dry-run).")
+    elif sessions:
+        say("`context-persistent list --all` shows them, each in the project of its directory.")
 
 
 def _show_strangers(files: Sequence[ImportedFile]) -> None:

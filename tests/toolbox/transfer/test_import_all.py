@@ -121,6 +121,14 @@ def test_what_cannot_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert done.output
 
 
+def test_an_agent_without_sessions_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the place in which they were looked for."""
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    done = CliRunner().invoke(main, ["import", "--from", "codex"])
+    assert done.exit_code == 2
+    assert "codex/sessions is not there, where codex keeps sessions" in done.output
+
+
 def test_each_agent_has_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Below the home directory, or where the agent's own variable says."""
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))

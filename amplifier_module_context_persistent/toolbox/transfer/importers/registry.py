@@ -195,6 +195,8 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
         if not importer.marks or importer.marks & entry.keys() or _TALK.isdisjoint(entry) or importer.score(sample):
             return
         other = next((one.name for one in IMPORTERS if one.score(sample)), "")
+        if other and number == 1:
+            raise ImportRefusedError(f"this is {other}, not {importer.name}; leave --format out, and its content tells")
         if other:
             raise ImportRefusedError(
                 f"line {number:,} is of another format ({other}; the file begins as {importer.name}): a file holds one "
