@@ -24,6 +24,7 @@ _MORE = frozenset({_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT})
 """Types of items that a file's reader may take for calls and outputs of functions: nobody sends them again."""
 KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
 """Types of items that become messages, or parts of one."""
+_TEXTS = ("text", "input_text", "output_text")
 _OWN_PARTS = chat_parts.PARTS | PARTS
 _SURE = CALLS | OUTPUTS | {"reasoning"}
 
@@ -126,6 +127,9 @@ def _as_text(item: Message) -> Message:
 
 
 def _read_part(part: Message) -> Message:
+    said = part.get("text")
+    if len(part) == 2 and isinstance(said, str) and part.get("type") in _TEXTS:  # as nearly all are
+        return text_block(said)
     if not isinstance(part.get("type"), str):
         return part
     return _bare(read_part(chat_parts.read_part(part)))
@@ -140,7 +144,7 @@ def _bare(block: Message) -> Message:
 
 def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """An item of `_MORE` that has a call's id, as a call of a function or the output of one; any other item itself."""
-    kind = kind_of(item)
+    kind = text(item.get("type"))
     if kind not in _MORE or not text(item.get("call_id")):
         return item
     if kind == _SEARCH_CALL:

@@ -302,11 +302,11 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     )
     _show_account(total)
     added = sum(report.added for report in reports)
+    if sessions and not dry_run:
+        say("  each is in the project of its directory; `context-persistent list --all` shows them")
     say(f"{counted(len(sessions), 'session')}, {counted(added, 'message')} {did}")
     if dry_run:
         say("Nothing was done (--dry-run).")
-    elif sessions:
-        say("`context-persistent list --all` shows them, each in the project of its directory.")
 
 
 def _show_strangers(files: Sequence[ImportedFile]) -> None:
