@@ -1,6 +1,6 @@
 """What users of other systems suffer from, where no other test shows that it cannot happen here.
 
-`docs/durability.md` has the table of all points.
+`docs/proofs.md` has the table of all points.
 """
 
 import json
