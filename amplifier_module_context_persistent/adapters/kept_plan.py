@@ -83,16 +83,37 @@ class KeptPlan:
         self._known = kept.plan.id if kept is not None else ""
         return kept
 
+    async def carry_to(self, other: KeptPlan) -> None:
+        """Keep in another conversation the newest plan of this one of which the other has all messages.
+
+        A fork from an earlier place so goes on as the conversation was sent there.
+
+        Raises:
+            LogError: the log of this conversation cannot be read.
+        """
+
+        def found(log: ReadableLog) -> tuple[list[PortablePlan], list[Named]]:
+            plans = list(PortablePlan.earlier(log))
+            return plans, self._named_in(log) if plans else []
+
+        plans, named = await (await self._open()).look(found)
+        for plan in plans:
+            if await other.write(plan, named):
+                return
+
     def has(self, plan_id: str) -> bool:
         """Whether a plan is the last one that was read or kept; True if there is none."""
         return plan_id in ("", self._known)
 
-    async def write(self, plan: PortablePlan, named: Sequence[Named]) -> None:
+    async def write(self, plan: PortablePlan, named: Sequence[Named]) -> bool:
         """Keep a plan, unless the session lacks a message of it. If it cannot be stored, a warning says so.
 
         Args:
             plan: the plan.
             named: the messages of the log that it is of.
+
+        Returns:
+            Whether it is kept.
         """
         is_kept = False
 
@@ -110,9 +131,10 @@ class KeptPlan:
             await (await self._open()).change_history(decide)
         except LogError as error:
             logger.warning("the plan could not be stored and lives in memory only: %s", error)
-            return
+            return False
         if is_kept:
             self._known = plan.id
+        return is_kept
 
 
 def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]:

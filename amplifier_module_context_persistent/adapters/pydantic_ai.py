@@ -122,7 +122,7 @@ class PersistentConversationStore(ConversationStore):
 
         await manager.change_history(decide, parts)
         if shared and record.forked_from is not None:
-            await self._carry_plan(record.forked_from, record.conversation_id)
+            await self.kept_plan(record.forked_from).carry_to(self.kept_plan(record.conversation_id))
         self._met(record)
         self._owners.update(dict.fromkeys((entry.id for entry in entries), record.conversation_id))
         for known in tuple(self._views):
@@ -193,12 +193,6 @@ class PersistentConversationStore(ConversationStore):
         if await self._history_in(_key(record.conversation_id), first, 1) is not None:
             return []
         return await self._history_in(_key(record.forked_from), first, None) or []
-
-    async def _carry_plan(self, origin: str, fork: str) -> None:
-        """Keep the origin's plan in a fork that holds what the plan names; its requests begin as the origin's."""
-        kept = await self.kept_plan(origin).read()
-        if kept is not None:
-            await self.kept_plan(fork).write(kept.plan, kept.named)
 
     def _met(self, record: ConversationRecord | None) -> ConversationRecord | None:
         """Remember whose a record's entries are."""

@@ -7,11 +7,12 @@ and runs refer to its own log. So a portable plan also has the ids of all kept m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..log.base import ReadableLog
+from ..log.control_records import control_records
 from ..log.index import Index
 from ..messages.metadata import given_id
 from ..view.plan import Plan, keep_runs, kept_ordinals, live_positions
@@ -33,8 +34,20 @@ class PortablePlan:
     def of(cls, log: ReadableLog) -> PortablePlan | None:
         """Return the plan in force of a log; None if it has none that can be followed."""
         record = log.index.session.plan
-        if record is None:
-            return None
+        return None if record is None else cls._of_record(log, record)
+
+    @classmethod
+    def earlier(cls, log: ReadableLog) -> Iterator[PortablePlan]:
+        """Give all plans that a log ever had and that can be followed, newest first; reads all of the log.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
+        """
+        records = [record for _, record in control_records(log, ("plan",)) if record is not None]
+        return filter(None, (cls._of_record(log, record) for record in reversed(records)))
+
+    @classmethod
+    def _of_record(cls, log: ReadableLog, record: Mapping[str, Any]) -> PortablePlan | None:
         try:
             ordinals, _ = kept_ordinals(log.index, record)
         except ValueError:
