@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -99,9 +100,10 @@ def _planning(most_messages: int) -> list[Figure]:
 
     figures = []
     with tempfile.TemporaryDirectory() as directory:
+        written = str(Path(directory, "written.jsonl"))
+        write_session(written, min(most_messages, PLANNED_MESSAGES))
         for budget in (40_000, 200_000):
-            path = str(Path(directory, f"{budget}.jsonl"))
-            write_session(path, min(most_messages, PLANNED_MESSAGES))
+            path = str(shutil.copy2(written, Path(directory, f"{budget}.jsonl")))
             made, compared = asyncio.run(planning.measure(path, budget, "estimate"))
             figures.append(Figure.of(compared))
     return [planning.plan_figure(made), *figures]
@@ -110,7 +112,8 @@ def _planning(most_messages: int) -> list[Figure]:
 def _scale(most_messages: int) -> list[Figure]:
     from benchmarks.scale import promised, take_rounds
 
-    return promised(*take_rounds([size for size in (1_000, 100_000, 1_000_000) if size <= most_messages], 1))
+    sizes = [size for size in (1_000, 100_000, 1_000_000) if size <= most_messages]
+    return promised(*take_rounds(sizes, 1, only_promised=True))
 
 
 def _pauses(most_messages: int) -> list[Figure]:

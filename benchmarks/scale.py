@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -55,12 +55,14 @@ COMMANDS = {
     "views": ["views", "{log}"],
     "search": ["search", "#7 ", "{log}"],
 }
+_PROMISED = ("list", "show --turn -1", "stats", "search")
+"""The commands whose first lines have a limit."""
 _COMMAND = "from amplifier_module_context_persistent.toolbox.cli import main; main()"
 _SELF = "from benchmarks.scale import {}; {}(*__import__('sys').argv[1:])"
 
 
 def write(path: str, count: int) -> None:
-    """Write a log of so many messages; let a session make a plan and close it, and `stats` fill the catalogue."""
+    """Write a log of so many messages, and let a session make a plan and close it."""
     seed = 0
     with open(path, "wb") as log:
         header = encode_control("header", version=FORMAT_VERSION, log_id="scale", session_id="scale")
@@ -72,7 +74,6 @@ def write(path: str, count: int) -> None:
             log.write(line)
     os.chmod(path, 0o600)
     asyncio.run(_go_on(path))
-    subprocess.run([sys.executable, "-c", _COMMAND, "stats", path], check=True, stdout=subprocess.DEVNULL)
 
 
 async def _go_on(path: str, appends: int = 1, requests: int = 1) -> dict[str, float]:
@@ -156,8 +157,14 @@ def write_many(directory: Path, count: int) -> None:
     subprocess.run([sys.executable, "-c", _COMMAND, "list", str(directory)], check=True, stdout=subprocess.DEVNULL)
 
 
-def measure(log: str) -> dict[str, float]:
-    """One round of one log."""
+def measure(log: str, commands: Collection[str] = COMMANDS, *, goes_on: bool = True) -> dict[str, float]:
+    """One round of one log.
+
+    Args:
+        log: its path.
+        commands: those whose first line is waited for.
+        goes_on: whether appends and requests are measured.
+    """
     catalogue, aside = f"{log}.catalogue", f"{log}.aside"
     if os.path.dirname(log).endswith("/0"):  # the empty one, to which the round before appended
         os.truncate(log, 0)
@@ -171,11 +178,13 @@ def measure(log: str) -> dict[str, float]:
         found |= {f"{name}_s": told["seconds"], f"{name}_mb": told["peak_mb"]}
         if os.path.exists(aside):
             os.rename(aside, catalogue)
-    told = run("go_on", log)
-    found |= {name: value for name, value in told.items() if name != "seconds"}
-    subprocess.run([sys.executable, "-c", _COMMAND, "stats", log], check=True, stdout=subprocess.DEVNULL)  # what is new
-    for name, arguments in COMMANDS.items():
-        asked = [part.format(log=log, directory=os.path.dirname(log)) for part in arguments]
+    if goes_on:
+        told = run("go_on", log)
+        found |= {name: value for name, value in told.items() if name != "seconds"}
+    if commands:  # a command answers at once when the catalogue knows the log
+        subprocess.run([sys.executable, "-c", _COMMAND, "stats", log], check=True, stdout=subprocess.DEVNULL)
+    for name in commands:
+        asked = [part.format(log=log, directory=os.path.dirname(log)) for part in COMMANDS[name]]
         found[f"{name} s"] = first_line(asked)
     return found
 
@@ -200,8 +209,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(one.holds for one in figures) else 1
 
 
-def take_rounds(sizes: Sequence[int], count: int) -> tuple[list[dict[str, dict[str, float]]], list[dict[str, Any]]]:
-    """Write a log of each size; of each round the figures of each log, and what `take_turns` printed of two of them."""
+def take_rounds(
+    sizes: Sequence[int], count: int, *, only_promised: bool = False
+) -> tuple[list[dict[str, dict[str, float]]], list[dict[str, Any]]]:
+    """Write a log of each size; of each round the figures of each log, and what `take_turns` printed of two of them.
+
+    Args:
+        sizes: of the logs.
+        count: how many rounds there are.
+        only_promised: measure what `promised` needs: commands with the longest log, no table.
+    """
     compile_package()
     with tempfile.TemporaryDirectory() as scratch:
         logs: dict[str, str] = {}
@@ -217,7 +234,13 @@ def take_rounds(sizes: Sequence[int], count: int) -> tuple[list[dict[str, dict[s
         longest, ends = list(logs)[-1], tuple(dict.fromkeys((paths[1], paths[-1])))
         write_many(Path(scratch, "many"), sizes[-1] // SHARE)
         for _ in range(count):
-            rounds.append({name: measure(log) for name, log in logs.items()})
+            rounds.append({})
+            for name, log in logs.items():
+                if only_promised:
+                    commands = ("--help", *_PROMISED) if name == longest else ()
+                    rounds[-1][name] = measure(log, commands, goes_on=False)
+                else:
+                    rounds[-1][name] = measure(log)
             rounds[-1][longest]["list many s"] = first_line(["list", str(Path(scratch, "many"))])
             turns.append(run("take_turns", *ends))
         return rounds, turns
@@ -250,7 +273,7 @@ def promised(rounds: list[dict[str, dict[str, float]]], turns: list[dict[str, An
     more_mb = statistics.median(one[long]["warm_mb"] - one[empty]["warm_mb"] for one in rounds)
     memory, sides = "first view, memory, MB", (f"{median('warm_mb', side):,.0f} MB" for side in (long, empty))
     figures += [Figure(memory, *sides, more_mb, most(memory)), *_grown(turns)]
-    for command in ("list", "list many", "show --turn -1", "stats", "search"):
+    for command in (*_PROMISED, "list many"):
         seconds, help_s = median(f"{command} s", long), median("--help s", long)
         later = statistics.median(one[long][f"{command} s"] - one[long]["--help s"] for one in rounds)
         sides = f"{seconds:,.2f} s", f"--help {help_s:,.2f}"
