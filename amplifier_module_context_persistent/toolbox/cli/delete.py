@@ -137,7 +137,7 @@ def prune(
         candidates = _may_be_old(candidates, older)
     groups = [
         group
-        for group in with_sub_agents(_looked_at(candidates))
+        for group in with_sub_agents(_looked_at(candidates, older))
         if group[0].session.path in chosen and (older is None or all(one.last_s < older for one in group))
     ]
     if directories:  # other programs keep messages in such files too
@@ -149,7 +149,7 @@ def prune(
     _clear_up(left, dry_run=dry_run, as_json=as_json)
     if left and not groups and not as_json:
         return
-    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json))
+    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, older=older))
 
 
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
@@ -188,9 +188,8 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
 def _may_be_old(sessions: Iterable[SessionFile], older: float) -> list[SessionFile]:
     """The sessions of a database without those that are in use, and whose sub-agents' are: these need not be opened.
 
-    What was not written to since is looked at, whatever is kept of it. Of the others, what `list` keeps says which have
-    a message since: one question to the server leaves out nearly all. So nothing that somebody else may have written
-    into a table has a session deleted.
+    Of those that were written to since, what `list` keeps says which have a message since: one question to the server
+    leaves out nearly all.
     """
     from ...log.postgres.names import names_without_news  # its driver is an extra
 
@@ -258,15 +257,43 @@ def _has_header(seen: Overview) -> bool:
     return beginning(seen.session.path, 20).startswith(b'{"_record":"header"')
 
 
-def _looked_at(sessions: Iterable[SessionFile]) -> list[Overview]:
+def _looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> list[Overview]:
+    """Look at sessions; with `older`, those in a database that were not written to since are not opened.
+
+    What `list` keeps of them is enough to choose them (`_check_age` asks the log of each that goes). What had to be
+    looked at is kept, so that a call that was interrupted goes on there.
+    """
     sessions = list(sessions)
-    held = held_logs(sessions)
-    seen = list[Overview]()
+    held, glances = held_logs(sessions), Glances()
+    asked = [
+        session.path
+        for session in sessions
+        if older is not None and isinstance(session.path, str) and session.modified_s < older
+    ]
+    glances.expect(asked)
+    are_kept, seen = frozenset(asked), list[Overview]()
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
-            seen.append(look_at(session, held))
+            seen.append(look_at(session, held, glances=glances if session.path in are_kept else None))
+    glances.keep()
     return seen
+
+
+def _check_age(deletion: Deletion, older: float) -> None:
+    """Refuse a session in a database whose log has a message since a time, whatever is kept of it in a table.
+
+    Raises:
+        DeleteError: there is one, or the log cannot be read.
+    """
+    session = deletion.seen.session
+    if stored_name(str(session.path)) is None:  # a file was read
+        return
+    seen = look_at(session, None)
+    if seen.error:
+        raise DeleteError(f"{seen.error}; nothing was deleted")
+    if seen.last_s >= older:
+        raise DeleteError("its log has a message since then; nothing was deleted; look again")
 
 
 def _delete(
@@ -277,8 +304,19 @@ def _delete(
     yes: bool,
     as_json: bool,
     left: Sequence[str] = (),
+    older: float | None = None,
 ) -> int:
-    """List, ask, delete; the exit code. `left` are the files of interrupted operations that went before."""
+    """List, ask, delete; the exit code.
+
+    Args:
+        groups: the sessions, each with its sub-agents'.
+        host_files: delete the host's files too.
+        dry_run: only list.
+        yes: do not ask.
+        as_json: print one JSON object.
+        left: the files of interrupted operations that went before.
+        older: only what has no message since then.
+    """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     planned = [deletion for group in groups for deletion in plan_deletion(group)]
     todo = [deletion for deletion in planned if not deletion.refused]
@@ -289,6 +327,8 @@ def _delete(
         for deletion in reversed(todo):  # a session goes after its sub-agents' sessions: a second deletion finds all
             try:
                 _check_is_last(deletion, todo)
+                if older is not None:
+                    _check_age(deletion, older)
                 deletion.files = _delete_one(deletion, host_files=host_files)
                 if deletion.not_noted:
                     where = one_line(str(deletion.seen.session.path))

@@ -8,15 +8,18 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 
 from amplifier_module_context_persistent.catalogue import session_list_cache
+from amplifier_module_context_persistent.catalogue.glance import Glance, told_of
 from amplifier_module_context_persistent.clock import utc_now
 from amplifier_module_context_persistent.log.postgres import names
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.sessions import overview
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
-from amplifier_module_context_persistent.toolbox.cli import delete, list_
+from amplifier_module_context_persistent.toolbox.cli import list_
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies
 from tests.support.postgres import TestServer
@@ -118,8 +121,8 @@ def test_an_append_keeps_the_time_by_which_lists_are_ordered(may: bool, server: 
     assert ages == [(True,), (not may,)]
 
 
-def test_prune_opens_only_what_may_be_old(server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not what is in use, nor what has a sub-agent's session in use; a forged time deletes nothing."""
+def test_prune_opens_only_what_it_deletes(server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what is in use, nor what has a sub-agent's session in use; a forged time or list entry deletes nothing."""
     schema = storage.rpartition("=")[2]
     ids = ["old", "busy", "busy-2_sub", "new", "forged"]
     for session in ids:
@@ -129,13 +132,13 @@ def test_prune_opens_only_what_may_be_old(server: TestServer, storage: str, monk
     for session in ("old", "busy", "forged"):
         server.execute(f"update {schema}.log set changed = '2026-01-01' where name = %s", f"-p/{session}")
     run("list", "--all", "--storage", storage)
-    looked, look = list[str](), delete.look_at
+    opened, read = list[str](), overview._read
 
-    def noting(session: Any, *arguments: Any, **options: Any) -> Any:
-        looked.append(session.id)
-        return look(session, *arguments, **options)
+    def noting(path: Any, *arguments: Any) -> Glance:
+        opened.append(str(path).rpartition("/")[2])
+        return read(path, *arguments)
 
-    monkeypatch.setattr(delete, "look_at", noting)
+    monkeypatch.setattr(overview, "_read", noting)
     february = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
     assert names.names_without_news(storage, february) == set()
     of_new = f"(select log_id from {schema}.log where name = '-p/new')"
@@ -143,8 +146,19 @@ def test_prune_opens_only_what_may_be_old(server: TestServer, storage: str, monk
     assert names.names_without_news(storage, february) == {"-p/new"}
     server.execute(f"delete from {schema}.glance where told = 'x'")
     run("list", "--all", "--storage", storage)
-    run("prune", "--all", "--older", "2026-02-01", "--yes", "--storage", storage)
-    assert sorted(looked) == ["forged", "old"]
+    opened.clear()
+    ((told,),) = server.execute(
+        f"select told from {schema}.glance join {schema}.log using (log_id) where name = '-p/forged'"
+    )
+    said = orjson.loads(told)
+    forged = told_of(said["glance"] | {"last_message": "2026-01-01T00:00:00Z"}, said["line"])
+    prune = ("prune", "--all", "--older", "2026-02-01", "--storage", storage)
+    assert "old: 1 message" in run(*prune, "--dry-run").output
+    assert not opened
+    of_forged = f"(select log_id from {schema}.log where name = '-p/forged')"
+    server.execute(f"update {schema}.glance set told = %s where log_id = {of_forged}", forged)
+    assert "has a message since" in run(*prune, "--yes", code=1).output
+    assert sorted(opened) == ["forged", "old"]
     assert server.execute(f"select name from {schema}.log order by name") == [
         (f"-p/{name}",) for name in sorted(ids) if name != "old"
     ]
