@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import click
 
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
+from ...sessions.file_uses import with_sub_agents
 from ...sessions.filters import SessionFilter
+from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS
@@ -23,7 +26,7 @@ from .filter_options import chosen_sessions, filter_options
 from .parameters import Span, SpanType, check_place, chosen_turns, own_forms_options
 from .progress import progress, stages
 from .sealed_files import reads_sealed
-from .session_argument import no_catalogue_option, session_argument, storage_option
+from .session_argument import no_catalogue_option, session_argument, session_file, sessions_here, storage_option
 from .terminal import (
     UnusableError,
     counted,
@@ -97,6 +100,7 @@ def report(
                 own=own,
                 prices=PriceList.load(table) if table else None,
                 force=force,
+                sub_agents=_sub_agents(session_file(path), sessions_here(everywhere=True)),
                 progress=tell,
             )
     if as_json:
@@ -145,7 +149,7 @@ def reports(
 
     sessions = chosen_sessions(wanted, everywhere=everywhere)
     failed: dict[str, str] = {}
-    made = 0
+    made, known = 0, sessions_here(everywhere=True)
     index = str(Path(directory) / "index.html")
     with making(index, force=force):
         check_index(directory, force=force)
@@ -155,9 +159,12 @@ def reports(
             try:
                 with open_transcript(str(session.path)) as transcript:
                     page = Path(directory) / _own_name(transcript)
-                    if not force and page.exists() and page.stat().st_mtime > session.modified_s:
+                    below = _sub_agents(session, known)
+                    changed_s = max(one.modified_s for one in (session, *below))
+                    if not force and page.exists() and page.stat().st_mtime > changed_s:
                         continue
-                    make_report(transcript, page, views=views, redact=not no_redact, own=own, force=True)
+                    redacts = not no_redact
+                    make_report(transcript, page, views=views, redact=redacts, own=own, force=True, sub_agents=below)
                     made += 1
             except (OSError, ContextPersistentError, ValueError, UnusableError) as error:
                 failed[session.id] = reason(error)
@@ -173,6 +180,12 @@ def reports(
     if opens:
         show_page(path)
     context.exit(FINDINGS if failed else DONE)
+
+
+def _sub_agents(session: SessionFile, known: Sequence[SessionFile]) -> list[SessionFile]:
+    """The sessions of a session's sub-agents, among those that are known."""
+    here = next((one for one in known if str(one.path) == str(session.path)), session)
+    return with_sub_agents(here, known)[1:]
 
 
 def show_page(path: str) -> None:

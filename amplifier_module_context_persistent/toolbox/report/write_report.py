@@ -21,6 +21,7 @@ from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
 from ...sessions.costs import Bills
 from ...sessions.file_uses import FileUse, file_calls
+from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.session_name import SessionName, name_of
 from ...sessions.session_origin import relatives_of, source_compactions
@@ -31,6 +32,7 @@ from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .shell import data_blocks, dollars, moment, shell
+from .sub_agents import SubAgent, read_sub_agents, to_json
 
 FORMAT_VERSION = 1
 """Of the data in the page."""
@@ -70,6 +72,7 @@ def report(
     counter: TokenCounter | None = None,
     prices: PriceList | None = None,
     force: bool = False,
+    sub_agents: Sequence[SessionFile] = (),
     progress: Progress = lambda *_: None,
 ) -> Made:
     """Make a session's report: one self-contained HTML file with mode 0600.
@@ -85,6 +88,7 @@ def report(
         counter: counts tokens; by default an estimate.
         prices: prices of models; by default the list prices that `transcript.cost` knows.
         force: replace an existing file.
+        sub_agents: the sessions of its sub-agents, which the page shows folded.
         progress: gets the current step.
 
     Raises:
@@ -111,15 +115,29 @@ def report(
         else:
             requests = supposed_requests(history)
         add_source_compactions(requests, transcript, start, stop, bodies)
+        below = Bodies(redact=redact, own=own)
+        read = read_sub_agents(sub_agents, transcript, history, start, below, counter, prices)
         session = _session(transcript, history, requests, bodies, shown)
+        _add_sub_agents(session, read, below)
         session["prices"] = prices.described()
         head = _head(session, blocks, history, requests, bodies, touched_files(transcript, start, stop, bodies))
+        head["sub_agents"] = to_json(read)
         size, encoded = 0, encode_block(head)
         for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks)):
             file.write(piece)
             size += len(piece)
         file.finish()
     return _made(file.path, size, session, bodies)
+
+
+def _add_sub_agents(session: dict[str, Any], read: Sequence[SubAgent], bodies: Bodies) -> None:
+    """Say in the page's head what its sub-agents come to; what was redacted of them counts with the rest."""
+    session["sub_agents"] = len(read)
+    session["sub_agents_cost"] = round(sum(one.cost for one in read), 4)
+    session["sub_agents_guess"] = any(one.guess for one in read)
+    session["redacted"] += sum(bodies.redacted.values())
+    session["redacted_kinds"] = dict((Counter(session["redacted_kinds"]) + bodies.kinds).most_common())
+    session["images_left_out"] += bodies.images_left_out
 
 
 def _made(path: str, size: int, session: dict[str, Any], bodies: Bodies) -> Made:
@@ -249,6 +267,7 @@ def _fields(session: dict[str, Any]) -> dict[str, Any]:
     return {
         **session,
         "cost_said": dollars(session["cost"], is_estimated=session["cost_estimated"]),
+        "sub_agents_said": dollars(session["sub_agents_cost"], is_estimated=session["sub_agents_guess"]),
         "heading": session["title"] or f"Session {session['id']}",
         "when": moment(began),
         "until": moment(ended) if ended > began else "",

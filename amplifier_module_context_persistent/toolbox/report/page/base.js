@@ -18,6 +18,7 @@ const state = {
   selected: new Set(), // turns that are printed
   current: 0, // the message that the keys are about
   query: "",
+  subAgents: [], // in the order of the messages after which they began
   loaded: false,
 };
 

@@ -23,8 +23,9 @@ async function findAll(query) {
       sliceBegan = performance.now();
     }
   }
+  for (const one of state.subAgents) if (one.text.toLowerCase().includes(wanted) && !hits.includes(one.place)) hits.push(one.place);
   finder.took = performance.now() - began;
-  return Int32Array.from(hits);
+  return Int32Array.from(hits).sort();
 }
 
 async function find(query) {
@@ -74,6 +75,7 @@ function revealHit(place) {
     } else if (part[0] !== "t" && holds(part)) state.open.add(key);
     else if (part[0] === "t" && holds(part)) state.open.add(`${key}:all`);
   });
+  for (const number of subAgentsAt(place)) if (state.subAgents[number].text.toLowerCase().includes(wanted)) state.open.add(`subagent:${number}`);
   if ("tus".includes(state.history.roles[place]) && owner === place) state.open.add(`${place}:m`);
   const unit = units.ofMessage[place];
   stream.refresh(unit);

@@ -38,6 +38,8 @@ async function load(onHead, onMore) {
   state.redacted = new Map(head.redacted);
   state.starts = head.starts;
   state.files = head.files || [];
+  state.subAgents = head.sub_agents || [];
+  for (const one of state.subAgents) one.place -= state.history.owners[one.place]; // a result stands with its call
   onHead();
   for (let number = 0; number < head.starts.length; number += 1) {
     const text = await nextBlock();

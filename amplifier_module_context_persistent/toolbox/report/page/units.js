@@ -106,7 +106,7 @@ function guessedHeight(unit) {
     default: {
       const role = state.history.roles[ref];
       if (role === "t" || role === "u" || role === "s") return 34;
-      return state.history.folds[ref] * 34 + Math.ceil(state.history.chars[ref] / 80) * 25 + (state.history.chars[ref] ? 12 : 0);
+      return (state.history.folds[ref] + subAgentsAt(ref).length) * 34 + Math.ceil(state.history.chars[ref] / 80) * 25 + (state.history.chars[ref] ? 12 : 0);
     }
   }
 }
@@ -126,7 +126,7 @@ function rowsOf(unit) {
     case END:
       return [{ height: 120, make: () => make("p", "end", endText()) }];
     default:
-      return messageRows(ref);
+      return [...messageRows(ref), ...subAgentRows(ref)];
   }
 }
 
@@ -166,6 +166,25 @@ function billOf(start, stop) {
     bill.guess += requests.guess[at];
   }
   return bill;
+}
+
+/** The numbers of the sub-agents that began after a message, in order. */
+function subAgentsAt(place) {
+  return state.subAgents.flatMap((one, number) => (one.place === place ? [number] : []));
+}
+
+/** Sub-agents' sessions, folded, where they began. */
+function subAgentRows(place) {
+  return subAgentsAt(place).flatMap((number) => {
+    const one = state.subAgents[number];
+    const key = `subagent:${number}`;
+    const facts = [one.calls ? counted(one.calls, "call") : "", one.failed ? `${count(one.failed)} failed` : ""];
+    if (one.cost > 0) facts.push(mark(one.guess) + money(one.cost));
+    const said = facts.filter(Boolean).join(" · ");
+    const rows = [{ height: 34, key, text: one.text, make: () => foldButton(key, "Sub-agent", "subagent", one.title || one.id, said) }];
+    if (state.open.has(key)) rows.push(...codeRows(one.text));
+    return rows.map((row) => ({ ...row, place }));
+  });
 }
 
 function compactionRows(number) {

@@ -1,0 +1,156 @@
+"""The sessions of sub-agents within their parent's page: where each began, what it came to, and what was said in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+
+from ...errors import LogError
+from ...log.filesystem import FileSystem
+from ...messages.message import Message, calls_of
+from ...messages.metadata import first_line, timestamp_of
+from ...sessions.find_session import SessionFile
+from ...sessions.prices import PriceList
+from ...sessions.session_name import name_of
+from ...sessions.session_origin import relatives_of
+from ...sessions.totals import Total, gathered, totals
+from ...sessions.transcript import Transcript
+from ...tokens.counter import TokenCounter
+from .body import Bodies
+from .history import History, time_ms
+
+MOST_CHARS = 200_000
+"""Of a sub-agent's text; the rest is in a report of its own."""
+_ALL_CHARS = 4_000_000
+_TITLE_CHARS = 120
+_ROLES = {"user": "Task", "tool": "Result", "function": "Result", "assistant": "Sub-agent"}
+
+
+@dataclass(slots=True)
+class SubAgent:
+    """A sub-agent's session; it began after the message at `place`, counted from 0 in what the page shows."""
+
+    id: str
+    title: str
+    place: int
+    turns: int
+    messages: int
+    calls: int
+    failed: int
+    cost: float
+    guess: int
+    """1 if the cost is an estimate."""
+    text: str
+
+
+def read_sub_agents(
+    sessions: Sequence[SessionFile],
+    parent: Transcript,
+    history: History,
+    start: int,
+    bodies: Bodies,
+    counter: TokenCounter,
+    prices: PriceList,
+) -> list[SubAgent]:
+    """Read the sessions of sub-agents that began in what a page shows; one that cannot be read is left out.
+
+    Args:
+        sessions: those of sub-agents.
+        parent: the session of the page.
+        history: what the page shows of it.
+        start: the position in the live history where that begins.
+        bodies: redacts.
+        counter: counts tokens.
+        prices: prices of models.
+    """
+    if not sessions:
+        return []
+    with gathered(sessions, counter, lambda _: nullcontext(FileSystem())) as found:
+        sums = totals(found, prices, "path")
+    places = _CallPlaces(parent, history, start)
+    read: list[SubAgent] = []
+    for session in sessions:
+        room = _ALL_CHARS - sum(len(one.text) for one in read)
+        try:
+            with Transcript(session.path) as transcript:
+                place = places.of(transcript)
+                if place is not None:
+                    total = sums.get(str(session.path), Total())
+                    read.append(_read(transcript, session, place, total, bodies, min(MOST_CHARS, room)))
+        except (LogError, OSError, ValueError):
+            continue
+    return sorted(read, key=lambda one: one.place)
+
+
+def to_json(read: Sequence[SubAgent]) -> list[dict[str, object]]:
+    """As the page reads them; see docs/report.md."""
+    return [asdict(one) for one in read]
+
+
+class _CallPlaces:
+    """Says after which message a sub-agent began: by the call that started it, else by its time."""
+
+    def __init__(self, parent: Transcript, history: History, start: int) -> None:
+        stop = start + len(history)
+        self._calls = {
+            call.id: place for place, message in enumerate(parent.messages(start, stop)) for call in calls_of(message)
+        }
+        known = [(time, place) for place, time in enumerate(history.times) if time]
+        self._times, self._places = [time for time, _ in known], [place for _, place in known]
+
+    def of(self, transcript: Transcript) -> int | None:
+        """The place of a sub-agent; None if it began before what is shown, or nothing tells when."""
+        called = self._calls.get(relatives_of(transcript.header).call_id)
+        if called is not None:
+            return called
+        began = next(filter(None, (time_ms(timestamp_of(message)) for message in transcript.messages(0, 20))), 0)
+        at = bisect_right(self._times, began)
+        return self._places[at - 1] if began and at else None
+
+
+def _read(
+    transcript: Transcript, session: SessionFile, place: int, total: Total, bodies: Bodies, room: int
+) -> SubAgent:
+    pieces: list[str] = []
+    size = 0
+    for number, message in enumerate(transcript.messages()):
+        if size > room:
+            pieces.append(f"... and {len(transcript) - number:,} messages more, which a report of its own has")
+            break
+        pieces.append(_said(message, bodies))
+        size += len(pieces[-1])
+    return SubAgent(
+        bodies.name(session.id),
+        bodies.name(_title(transcript)),
+        place,
+        len(transcript.turns()),
+        len(transcript),
+        total.calls,
+        total.failed_calls,
+        round(total.bill.cost, 4),
+        int(total.bill.is_estimated),
+        "\n\n".join(pieces),
+    )
+
+
+def _title(transcript: Transcript) -> str:
+    """The session's name, or the first line of its task."""
+    if name := name_of(transcript.path).name:
+        return name
+    turn = next(iter(transcript.turns()), None)
+    if turn is None:
+        return ""
+    return next((first_line(message) for message in transcript.messages(turn.start, turn.start + 1)), "")[:_TITLE_CHARS]
+
+
+def _said(message: Message, bodies: Bodies) -> str:
+    """A message as text: who speaks, what is said and called; thinking is left out."""
+    said = []
+    for part in bodies.body(-1, message):
+        if part[0] == "t":
+            said.append(part[1])
+        elif part[0] == "c":
+            said.append(f"{part[2]} {part[3]}")
+    return f"{_ROLES.get(str(message.get('role')), 'System')}: " + "\n".join(said)
