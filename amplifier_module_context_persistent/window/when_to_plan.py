@@ -32,8 +32,8 @@ def needs_plan(
     """Whether a view of this size is to be compacted.
 
     A plan in the middle of a tool loop ends the reasoning of that loop. So at the beginning of a turn a lower threshold
-    applies: half way between target and threshold (docs/views.md has the measurement). With a cold cache, a plan is
-    made as soon as it frees `compact_min_gain`.
+    applies: half way between target and threshold (docs/provider_rules.md has the measurement). With a cold cache, a
+    plan is made as soon as it frees `compact_min_gain`.
 
     Args:
         config: the policy.
