@@ -1,5 +1,6 @@
 """Redaction: every sample is made up in the form of the real ones; what is no secret stays as it is."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from amplifier_module_context_persistent.messages.secrets.found import REDACTED
 from amplifier_module_context_persistent.messages.secrets.names import Likelihood, likelihood_of
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from tests.support.growth import assert_grows_with_the_text
-from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets
+from tests.support.secret_forms import LETTERS, LINES, SAMPLES, line_with_secrets, sample
 from tests.support.sweeps import proof, whole
 
 PACKAGE = Path(amplifier_module_context_persistent.__file__).parent
@@ -381,3 +382,13 @@ def test_secrets_in_commands_headers_and_settings_are_known(form: str) -> None:
         assert [secret for secret in secrets if secret in text] == []
         assert text.split(REDACTED)[0] == line[: len(text.split(REDACTED)[0])]
         assert redact_text(text) == text
+
+
+def test_files_in_base64_stay_whole() -> None:
+    """In a megabyte some pieces have the form of a key by chance; a key in a path or a short text still goes."""
+    key = sample("sk{a80}7A", 5)
+    data = base64.b64encode(bytes(number * 37 % 251 for number in range(3_000))).decode()
+    for piece in (f"{data}+{key}{data}", f"{data}/{key}", f"{data[:76]}\n{data[:60]}/{key}\n{data}"):
+        assert redact_text(piece) == piece
+    for text in (f"{data} {key}", f"/{key}", f"https://example.com/a/{key}", f"{data}\n{key}\n"):
+        assert key not in redact_text(text)

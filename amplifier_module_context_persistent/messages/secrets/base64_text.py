@@ -23,6 +23,10 @@ _LONG = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_CHARS},}}")
 _FIRST_CHARS = 32
 _TEXT = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
 _WIDE = re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){4,}")
+_DATA_BEFORE = re.compile(r"[A-Za-z0-9+/\r\n]{0,300}\Z")
+_DATA_AFTER = re.compile(r"[A-Za-z0-9+/\r\n]{0,300}")
+_AROUND_CHARS = 300
+_LEAST_DATA_CHARS = 300
 _URL_ALPHABET = str.maketrans("-_", "+/")
 
 
@@ -48,6 +52,19 @@ def find_in_base64(
             if run is not None and secrets:
                 found.append(Secret(run.start(), run.end(), f"{secrets[0].kind} in base64"))
     return found
+
+
+def is_in_encoded_data(text: str, secret: Secret) -> bool:
+    """Whether what looks like a secret is a piece of a file in base64, in which every form appears by chance.
+
+    A megabyte of base64 has two such pieces; without them a picture or a document is broken.
+    """
+    if text[secret.start - 1 : secret.start] not in ("+", "/"):
+        return False
+    before = _DATA_BEFORE.search(text[max(0, secret.start - _AROUND_CHARS) : secret.start])
+    after = _DATA_AFTER.match(text, secret.end)
+    lengths = [len(piece[0]) for piece in (before, after) if piece is not None]
+    return sum(lengths) + secret.end - secret.start >= _LEAST_DATA_CHARS
 
 
 def _text_of(run: str) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from .base64_text import find_in_base64
+from .base64_text import find_in_base64, is_in_encoded_data
 from .commands import find_in_commands
 from .cookies import find_cookies
 from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
@@ -91,7 +91,7 @@ def _by_form(searched: SearchedText, words: list[tuple[int, int]]) -> list[Secre
     long_words = "\n".join([text[start:end] for start, end in words])
     hinted = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in long_words}
     within = [known for known in hinted.values() if known.expression.search(long_words)]
-    return found + begun + _by_expression(text, within)
+    return found + [secret for secret in begun + _by_expression(text, within) if not is_in_encoded_data(text, secret)]
 
 
 def _by_expression(text: str, rows: list[Format]) -> list[Secret]:
