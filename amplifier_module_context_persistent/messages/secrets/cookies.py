@@ -25,7 +25,7 @@ _NO_COOKIE = re.compile(
 )
 _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 _LEAST_CHARS = 20
-_IN_JSON = ("ttpOnly", "ameSite", "ostOnly", "expirationDate", "ookie", "omain")
+_IN_JSON = ("ttpOnly", "ameSite", "ostOnly", "expirationDate", "ookie", "omain", 'path"', "path'", 'path\\"')
 _OBJECT = re.compile(r"\{[^{}]{20,6000}\}")
 _FIELD = r"\\*[\"']{name}\\*[\"']\s{{0,4}}:\s{{0,4}}\\*[\"'](?P<{name}>[^\"'\\\n]{{1,4000}})"
 _NAME = re.compile(_FIELD.format(name="name"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .found import Secret
@@ -51,7 +52,13 @@ _MOST_NAME_CHARS = 60
 _MOST_VALUE_CHARS = 8_192
 _QUOTE = re.compile(r"[fFrRbBuU]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
+_CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
+"""What follows a value whose end was cut off."""
+_LEAST_CUT = 10
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&]")
+_JOINED = re.compile(
+    r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
+)
 _STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
 _IN_ARN = re.compile(r":[0-9]{12}:\Z")
 _SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
@@ -116,7 +123,7 @@ def find_named(searched: SearchedText) -> list[Secret]:
         if _IN_ARN.search(text, max(0, first - 14), first):
             continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME
         value = _assigned(text, folded, match, first) if match["separator"] is not None else None
-        new = [value] if value else labelled_values(text, first, end)
+        new = [value, *_continued(text, value)] if value else labelled_values(text, first, end)
         if new:
             found += new
             done = at = max(at, new[-1].end)
@@ -162,6 +169,13 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
     return Secret(value.start, value.end, kind_of_name(name))
 
 
+def _continued(text: str, secret: Secret) -> Iterator[Secret]:
+    """Give the texts that program text joins to a value: `"first" + "second"`."""
+    while (joined := _JOINED.match(text, secret.end)) is not None:
+        secret = Secret(*joined.span("secret"), secret.kind)
+        yield secret
+
+
 def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Value | None:
     if separator.isspace() and not before.endswith("--"):
         return None
@@ -173,7 +187,7 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
         end = text.find(opening["quote"], start, start + _MOST_VALUE_CHARS)
         line_end = text.find("\n", start, end if end >= 0 else start + _MOST_VALUE_CHARS)
         if end < 0 or line_end >= 0:
-            return None
+            return _cut_value(text, start, name, before, separator)
         is_template = "f" in opening[0].lower()[: opening.start("quote") - opening.start()]
         if is_template and "{" in text[start:end]:
             return None
@@ -197,6 +211,18 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
     return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+
+
+def _cut_value(text: str, start: int, name: str, before: str, separator: str) -> _Value | None:
+    """Read a quoted value whose end was cut off with its quote: a long output that is shown in part."""
+    value = _BARE.match(text, start)
+    if value is None or not _CUT.match(text, value.end()):
+        return None
+    cut = value[0].rstrip(".\u2026")
+    if likelihood_of(name) is not Likelihood.STRONG or not looks_random(cut, least=_LEAST_CUT):
+        return None
+    end = start + len(cut)
+    return _Value(cut, name, start, end, is_quoted=True, before=before, separator=separator, after="", ends_line=True)
 
 
 def _is_secret(value: _Value, likelihood: Likelihood) -> bool:

@@ -18,6 +18,7 @@ STRONG = (
     *("consumer key", "subscription key", "functions key", "service key", "service role key", "client key"),
     *(
         "hmac key",
+        "jwt key",
         "deploy key",
         "license key",
         "cookie secret",

@@ -71,6 +71,11 @@ PLACES = (
         ),
     ),
     Place(
+        "answer to a challenge",
+        words=("Digest ",),
+        expression=re.compile(r"\bDigest[ ][^\n]{0,600}?\bresponse=\\*[\"']?(?P<secret>[0-9a-f]{32,64})\b"),
+    ),
+    Place(
         "signature of a request",
         parts=("ignature=", "sig=", "ecurity-Token="),
         expression=re.compile(r"(?:Signature=|[?&;](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=)(?P<secret>[A-Za-z0-9%/+_~-]{24,4000}=*)"),

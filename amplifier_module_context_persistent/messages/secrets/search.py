@@ -27,6 +27,7 @@ from .recovery_codes import find_recovery_codes
 from .searched_text import SearchedText
 from .seed_phrases import find_seed_phrases
 from .services_in_sentences import find_by_service
+from .short_codes import find_short_codes
 from .shown_values import find_shown
 from .tables import find_by_foreign_names
 
@@ -39,6 +40,7 @@ _BY_LABEL = (
     find_in_kubernetes_secrets,
     find_seed_phrases,
     find_recovery_codes,
+    find_short_codes,
     find_named,
     find_by_foreign_names,
     find_pairs,
