@@ -235,14 +235,16 @@ class Draft:
         members = self.view.members[position]
         if len(members) == 1:
             return self.terms_of(members[0])
-        return frozenset().union(*[self.terms_of(entry) for entry in members])
+        return frozenset().union(*[self._names_of(entry) for entry in members])
 
     def shown_names(self, position: int) -> Collection[str]:
         """The same, each once, in any collection: all that counting them needs."""
         members = self.view.members[position]
-        if len(members) == 1 and members[0].id not in self.cuts:
-            return members[0].gist.terms.names
-        return self.shown_terms(position)
+        return self._names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
+
+    def _names_of(self, entry: Entry) -> Collection[str]:
+        """The terms that a message shows, each once; of an uncut message without making a set of them."""
+        return self.terms_of(entry) if entry.id in self.cuts else entry.gist.terms.names
 
     def terms_of(self, entry: Entry) -> frozenset[str]:
         """The terms that a message shows, remembered for as long as it is cut in the same way."""

@@ -37,7 +37,9 @@ class Groups:
         self.groups = groups = tool_groups(entries)
         self.members = [group.entries() for group in groups]
         """The messages of each, head first."""
-        self.tokens = [sum([entry.tokens for entry in some]) for some in self.members]
+        self.tokens = [
+            some[0].tokens if len(some) == 1 else sum([entry.tokens for entry in some]) for some in self.members
+        ]
         """What each comes to whole, with stand-ins for missing results."""
         for position, group in enumerate(groups):
             if group.unanswered:
@@ -127,7 +129,7 @@ def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
     found = set[int]() if turn is None else {turn}
     for position, group in enumerate(groups):
         head = group.head
-        is_held = head.pinned or head.changes.protected or (group.results and group.pinned)
+        is_held = group.pinned if group.results else head.pinned or head.changes.protected
         if is_held or (head.instructs and head.stays and (preserve_system or position == 0)):
             found.add(position)
     return found

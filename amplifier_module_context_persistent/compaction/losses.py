@@ -113,11 +113,12 @@ class UniqueTermsLoss(Loss):
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
-        offered, kept = forms.offered(stage), draft.left()
-        self.counts = Counter(chain.from_iterable(map(draft.shown_names, kept)))
+        offered = forms.offered(stage)
+        self.shown = {position: draft.shown_terms(position) for position in offered}
+        others = [draft.shown_names(position) for position in draft.left() if position not in self.shown]
+        self.counts = Counter(chain(*self.shown.values(), *others))
         self.unique = {name for name, groups in self.counts.items() if groups == 1}
         """The names that one kept group shows."""
-        self.shown = {position: draft.shown_terms(position) for position in offered}
         view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
         newest = max(1, len(view) - 1)
@@ -153,6 +154,8 @@ class UniqueTermsLoss(Loss):
     def _cheapest(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
         found = self._gone(position, only)
+        if not self.forms.may_offer_cuts(position):
+            return found
         for form in self.forms.cuts(position, self.stage):
             found = self._cheaper(position, form, only, found)
         weight, plain = self.weights[position], self.plain[position]
@@ -209,7 +212,10 @@ class UniqueTermsLoss(Loss):
         entry, draft = form.entry, self.draft
         if entry is None:
             return shown
-        lost = shown.difference(entry.gist.terms.shown(form.cut, shown, is_exact=entry.result_of is not None))
+        terms, has_lines = entry.gist.terms, form.cut.lines != ()
+        lost = shown.difference(
+            terms.shown(form.cut, shown if has_lines else None, is_exact=entry.result_of is not None)
+        )
         for other in draft.view.members[position] if lost else ():
             if other is not entry:
                 lost = lost - draft.terms_of(other)
@@ -240,8 +246,12 @@ def _spoken_tokens(head: Entry) -> int:
 
 def _share_of_words(members: Sequence[Entry]) -> float:
     """The share of the worth of a result's words that short results have."""
-    chars = sum([sum(entry.gist.terms.text_chars) for entry in members[1:] or members])
-    return min(1.0, chars / FULL_WORTH_CHARS)
+    chars = 0
+    for entry in members[1:] or members:
+        chars += sum(entry.gist.terms.text_chars)
+        if chars >= FULL_WORTH_CHARS:
+            return 1.0
+    return chars / FULL_WORTH_CHARS
 
 
 def _sealed(draft: Draft) -> int:

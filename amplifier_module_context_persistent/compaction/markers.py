@@ -17,7 +17,6 @@ Rules:
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -128,24 +127,31 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
 
 def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     """The gaps of a draft in order, those that are new or have grown without their texts."""
-    request, groups = draft.request, draft.view.groups
-    index = request.index_of
-    dropped = {e.ordinal for at, kept in enumerate(draft.kept) if not kept for e in draft.view.members[at]}
-    there = {*request.shown_anyway, *(entry.ordinal for entry in request.entries)} - dropped
-    shown = sorted(index(ordinal) for ordinal in there if ordinal >= 0)
-    known = {gap.before: gap for gap in request.previous.gaps or ()}
+    groups, index = draft.view.groups, draft.request.index_of
+    shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
+    known = {gap.before: gap for gap in draft.request.previous.gaps or ()}
     found: list[Gap] = []
-    last, at = -1, -1
+    last, missing_so_far = -1, 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
     for position in draft.left():
-        if position < start or not groups[position].head.id:
+        head = groups[position].head
+        place = index(head.ordinal)
+        if position < start or not head.id or place < 0:
             continue
-        here = index(groups[position].head.ordinal)
-        missing = here - at - 1 - (bisect_left(shown, here) - bisect_right(shown, at))
-        if missing > 0:
-            found.append(_gap(draft, last, position, missing, known))
-        last, at = position, here
+        missing = place - shown_before[place]
+        if missing > missing_so_far:
+            found.append(_gap(draft, last, position, missing - missing_so_far, known))
+        last, missing_so_far = position, missing
     return tuple(found)
+
+
+def _shown_places(draft: Draft) -> list[int]:
+    """The places in the live history of all messages that a view shows, in order."""
+    request = draft.request
+    dropped = {e.ordinal for at, kept in enumerate(draft.kept) if not kept for e in draft.view.members[at]}
+    shown = {*request.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
+    places = [request.index_of(ordinal) for ordinal in shown if ordinal >= 0]
+    return sorted([place for place in places if place >= 0])
 
 
 def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[str, Gap]) -> Gap:

@@ -95,11 +95,12 @@ def compact(request: PlanRequest) -> Compaction:
     older = _follow(draft, forms, strategy)
     draft.reserve(sum(map(cost_of, older.values())) - room)
     alive = _alive(draft)
+    keep = tuple([entry.id for entry in alive if entry.id])
     plan = Plan(
         id=request.plan_id,
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
-        keep=tuple(entry.id for entry in alive if entry.id),
-        silent=request.previous.silent & {entry.id for entry in alive},
+        keep=keep,
+        silent=request.previous.silent.intersection(keep),
         closed=closed_calls(draft.view.groups, draft.kept),
         media=media_left_out(alive),
         step=STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1,

@@ -22,6 +22,7 @@ from .persons_words import bodies_cuts
 
 # Measured: docs/experiments.md ("Constants of the choice").
 BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
+LEAST_TOKENS = 2 * MARKER_TOKENS  # of a text that is worth a cut
 SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
 
 
@@ -60,12 +61,17 @@ class Forms:
         self.to: dict[int, Cut] = {}
         """By group, the only cut that it has."""
         for position, leave, cut, to in chain.from_iterable(promise.holds(draft) for promise in promises):
-            self.leave[position], self.cut[position] = max(self.leave[position], leave), max(self.cut[position], cut)
+            if leave > self.leave[position]:
+                self.leave[position] = leave
+            if cut > self.cut[position]:
+                self.cut[position] = cut
             if to is not None:
                 self.to[position] = to
         chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [excerpt_cut(length) for length in dict.fromkeys(lengths)]
+        self._long: dict[int, list[Entry]] = {}
+        """By group, its texts that are long enough to be worth a cut."""
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._pasted: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
@@ -137,11 +143,11 @@ class Forms:
         draft = self._draft
         if self.cut[position] > Stage.FREE or position in self.to or not only:
             return
-        for entry in draft.view.members[position][1:]:
+        for entry in self._long_texts(position):
             tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
             places = entry.gist.terms.places
             unique = only & places.keys()
-            if not unique or not entry.id or tokens < 2 * MARKER_TOKENS:
+            if not unique or tokens < LEAST_TOKENS:
                 continue
             if known is not None:
                 unique &= draft.terms_of(entry)
@@ -156,6 +162,10 @@ class Forms:
                     if cut not in self._tried.get(entry.id, ()):
                         yield Form(entry, cut, saved, words)
                 before = lines
+
+    def may_offer_cuts(self, position: int) -> bool:
+        """Whether a group has a text that is long enough to be worth a cut before the stages that shorten."""
+        return position in self._with_bodies or self._long_texts(position) != []
 
     def take(self, position: int, form: Form) -> None:
         """Show a group in a form; a person's message takes its answer with it, unless that is held longer."""
@@ -185,12 +195,19 @@ class Forms:
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
         if position not in self._known:
-            to, members = self.to.get(position), self._draft.view.members[position]
-            texts: Iterable[Entry] = members if len(members) == 1 and to is not None else members[1:]
-            longer = [cut for cut in self._lengths if to is None or cut.shown_chars > to.shown_chars]
-            lengths = [*(longer if len(members) > 1 else ()), *([to] if to else ())]
-            self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in texts if entry.id]
+            to, has_results = self.to.get(position), len(self._draft.view.members[position]) > 1
+            longer = self._lengths if to is None else [cut for cut in self._lengths if cut.shown_chars > to.shown_chars]
+            lengths = [*(longer if has_results else ()), *([to] if to else ())]
+            self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in self._long_texts(position)]
         return self._known[position]
+
+    def _long_texts(self, position: int) -> list[Entry]:
+        """A group's results that are long enough to be worth a cut; without any the text that has one only cut."""
+        if position not in self._long:
+            members = self._draft.view.members[position]
+            texts = members if len(members) == 1 and position in self.to else members[1:]
+            self._long[position] = [entry for entry in texts if entry.tokens >= LEAST_TOKENS and entry.id]
+        return self._long[position]
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
         """A quarter less of each text that may be cut at one of the last stages."""
@@ -232,7 +249,7 @@ def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
     """The cuts of one message to some lengths that are shorter than it is."""
     texts, tokens = entry.gist.terms.text_chars, entry.tokens
     whole, longest = max(1, sum(texts)), max(texts, default=0)
-    if tokens < 2 * MARKER_TOKENS or whole <= LEAST_SHOWN_CHARS:
+    if tokens < LEAST_TOKENS or whole <= LEAST_SHOWN_CHARS:
         return
     for number, cut in enumerate(lengths):
         chars = cut.shown_chars

@@ -48,7 +48,8 @@ class Cut:
     @property
     def shown_chars(self) -> int:
         """About how many characters of a text stay."""
-        return self.head_chars + self.tail_chars + sum([last - first for _, first, last in self.lines])
+        ends = self.head_chars + self.tail_chars
+        return ends + sum([last - first for _, first, last in self.lines]) if self.lines else ends
 
     def to_record(self) -> list[Any]:
         """The cut as a plan's record has it."""

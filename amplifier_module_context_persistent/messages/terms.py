@@ -122,10 +122,11 @@ class Terms:
             return found
         lines, places = cut.lines, self.places
         wanted = places.keys() if among is None else among & places.keys()
-        exact = set(lines)
-        if is_exact:
-            return {*found, *[name for name in wanted if places[name] in exact]}
-        return {*found, *[n for n in wanted if places[n] in exact or _is_within(places[n], lines)]}
+        shown = set(lines)
+        if not is_exact:
+            others = {places[name] for name in wanted} - shown
+            shown.update([place for place in others if _is_within(place, lines)])
+        return {*found, *[name for name in wanted if places[name] in shown]}
 
 
 def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:

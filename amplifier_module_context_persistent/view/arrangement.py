@@ -147,11 +147,12 @@ class Arranger:
     def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
         """Whether entries continue those arranged here, with the same presentation and no late result for them."""
         known = len(self.entries)
-        alike = self.stays and self.how == how and entries[:known] == self.entries
+        if not (self.stays and self.how == how and entries[:known] == self.entries):
+            return False
         later = entries[known:]
         answers = {entry.ordinal for group in tool_groups(later) for entry in group.entries()}
         late = (entry.result_of for entry in later if entry.ordinal not in answers)
-        return alike and self.open_calls.isdisjoint(late)
+        return self.open_calls.isdisjoint(late)
 
     def arrange(self, entries: list[Entry]) -> Arrangement:
         """Arrange the next entries, after those that were arranged before."""

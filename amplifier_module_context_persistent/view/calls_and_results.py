@@ -118,10 +118,11 @@ def closed_calls(
     every call without a result is closed.
     """
     closed: dict[str, frozenset[str]] = {}
-    last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
-    for position, group in enumerate(groups):
-        head = group.head
-        if not (kept[position] and group.unanswered and head.id):
+    unanswered = [position for position, group in enumerate(groups) if kept[position] and group.unanswered]
+    last = _last_groups_by_call(groups) if unanswered else {}
+    for position in unanswered:
+        group, head = groups[position], groups[position].head
+        if not head.id:
             continue
         calls = zip(head.calls, group.results, strict=True)
         ids = {call.id for call, result in calls if result is None}
@@ -144,14 +145,20 @@ def first_human(groups: Sequence[Group]) -> int | None:
 
 def open_calls(groups: Sequence[Group]) -> set[int]:
     """Positions of groups with an open call: it has no result, is not closed, and no later call has its id."""
-    last = {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
+    unanswered = [position for position, group in enumerate(groups) if group.unanswered]
+    last = _last_groups_by_call(groups) if unanswered else {}
     positions: set[int] = set()
-    for position, group in enumerate(groups):
-        closed = group.head.changes.closed
-        for call, result in zip(group.head.calls, group.results, strict=True):
-            if result is None and last[call.id] == position and call.id not in closed:
+    for position in unanswered:
+        head, results = groups[position]
+        for call, result in zip(head.calls, results, strict=True):
+            if result is None and last[call.id] == position and call.id not in head.changes.closed:
                 positions.add(position)
     return positions
+
+
+def _last_groups_by_call(groups: Sequence[Group]) -> dict[str, int]:
+    """By the id of a call, the position of the last group that has it."""
+    return {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
 
 
 def newest_group(groups: Sequence[Group]) -> int:
