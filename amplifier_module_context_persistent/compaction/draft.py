@@ -55,7 +55,7 @@ class Draft:
         """The ids of messages whose thinking the view will not show."""
         self.gap_tokens = GAP_TOKENS if request.config.compaction_notice_enabled else 0
         """What the marker of a gap comes to; 0 where gaps are not marked."""
-        known = {gap.before for gap in request.previous.gaps or ()}
+        known = {gap.before for gap in request.previous.left_out.gaps or ()}
         self.gap_before = [group.head.id in known for group in view.groups]
         """By group, whether messages before it were left out already."""
         self.kept = [True] * len(view)

@@ -26,7 +26,7 @@ from itertools import accumulate, takewhile
 from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
 from ..view.inserted_messages import inserted_message
-from ..view.plan import SUMMARY_TAGS, Gap, Plan
+from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
 from .failed_commands import MOST_KNOWN, tried_in_vain
@@ -44,10 +44,11 @@ def what_is_gone(draft: Draft, plan: Plan) -> Plan:
     """A plan with what it says of all that a draft, and plans before it, leave out: gaps, files, what was in vain."""
     view, previous = draft.view, draft.request.previous
     uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.gist.uses]
-    changed = _files(previous.changed, uses, CHANGE)
-    read = tuple(path for path in _files(previous.read, uses, READ) if path not in changed)
-    in_vain = tried_in_vain(draft, previous.in_vain)
-    return replace(plan, gaps=find_gaps(draft), changed=changed, read=read, in_vain=in_vain)
+    changed = _files(previous.left_out.changed, uses, CHANGE)
+    read = tuple(path for path in _files(previous.left_out.read, uses, READ) if path not in changed)
+    in_vain = tried_in_vain(draft, previous.left_out.in_vain)
+    left_out = replace(plan.left_out, gaps=find_gaps(draft), changed=changed, read=read, in_vain=in_vain)
+    return replace(plan, left_out=left_out)
 
 
 def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, inserts: bool) -> Plan:
@@ -63,14 +64,16 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         The plan with the texts; its cuts put `older`, the markers of gaps and at the last one the notice after results.
     """
     config, request = draft.config, draft.request
-    unmarkable, gaps, notice = _unmarkable(draft, plan), plan.gaps or (), ""
-    told_step = max(plan.step, STEPS[Stage.FREE], request.previous.step) if request.left_out else plan.step
+    unmarkable, gaps, notice = _unmarkable(draft, plan), plan.left_out.gaps or (), ""
+    told_step = (
+        max(plan.making.step, STEPS[Stage.FREE], request.previous.making.step) if request.left_out else plan.making.step
+    )
     if inserts and config.compaction_notice_enabled and told_step >= config.compaction_notice_min_level:
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
         briefs = _briefs(draft, gaps, unmarkable)
         room -= sum([cost_of(text) for text in briefs if text])
-        if plan.dropped:
+        if plan.left_out.messages:
             notice = notice_text(draft, plan, step=told_step, room_tokens=room)
         gaps = _with_texts(draft, gaps, briefs, room - len(notice) // CHARS_A_TOKEN)
     else:
@@ -89,10 +92,11 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         before, notice = last.before, "\n".join(filter(None, ("" if last.after else last.text, notice)))
     else:
         turn = draft.view.turn
-        before = request.previous.notice_before or ("" if turn is None else draft.view.groups[turn].head.id)
+        before = request.previous.notice.before or ("" if turn is None else draft.view.groups[turn].head.id)
     notice = f"{summary}\n\n{notice}".rstrip() if summary else notice
     marked = {key: replace(plan.cuts.get(key, WHOLE), then="\n".join(some)) for key, some in lines.items() if some}
-    return replace(plan, gaps=gaps, notice=notice, notice_before=before, cuts={**plan.cuts, **marked})
+    left_out = replace(plan.left_out, gaps=gaps)
+    return replace(plan, left_out=left_out, notice=Notice(notice, before), cuts={**plan.cuts, **marked})
 
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
@@ -119,7 +123,7 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
     groups, turn = draft.view.groups, draft.view.turn
     in_turn = {group.head.id for group in groups[turn + 1 :]} if turn is not None else set[str]()
-    return {gap.before for gap in plan.gaps or () if not gap.after and gap.before in in_turn}
+    return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in in_turn}
 
 
 # Gaps, and their markers
@@ -129,7 +133,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     """The gaps of a draft in order, those that are new or have grown without their texts."""
     groups, index = draft.view.groups, draft.request.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
-    known = {gap.before: gap for gap in draft.request.previous.gaps or ()}
+    known = {gap.before: gap for gap in draft.request.previous.left_out.gaps or ()}
     found: list[Gap] = []
     last, missing_so_far = -1, 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
@@ -297,13 +301,16 @@ def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str
     What has to be said is said in any room: how much is gone, how the rest is had, and the newest of what was tried in
     vain. Only the names of files need it.
     """
-    config, budget, gaps = draft.config, draft.request.budget_tokens, plan.gaps or ()
+    config, budget, gaps = draft.config, draft.request.budget_tokens, plan.left_out.gaps or ()
     most = min(config.compaction_notice_token_reserve, int(budget * NOTICE_SHARE))
     where = f", in {len(gaps)} places that are marked" if len(gaps) > 1 else ""
-    minimal = f"{_number(plan.dropped, 'earlier message')} left out of this view{where}."
+    minimal = f"{_number(plan.left_out.messages, 'earlier message')} left out of this view{where}."
     shortened = sum(cut.shortens for cut in plan.cuts.values())
     cut = f" {_number(shortened, 'long text')} shortened." if shortened else ""
-    files, failed = files_text(plan.changed, plan.read), _failed(draft, plan.in_vain, most // 2)
+    files, failed = (
+        files_text(plan.left_out.changed, plan.left_out.read),
+        _failed(draft, plan.left_out.in_vain, most // 2),
+    )
     way_back = WAY_BACK if config.offers_recall else NO_WAY_BACK
     normal = f"{minimal}{cut}{files}{failed} {way_back}"
     texts = [normal, f"{minimal}{cut}{failed} {way_back}", f"{minimal}{cut} {way_back}", minimal]

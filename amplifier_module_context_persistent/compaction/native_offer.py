@@ -18,7 +18,7 @@ from ..view.arrangement import Arrangement, Item
 from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import INSTRUCTING, Entry
 from ..view.inserted_messages import INTERRUPTED
-from ..view.plan import NativeItem, Plan, counts_in
+from ..view.plan import NativeItem, Notice, Plan, counts_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +164,22 @@ def plan_with(
     """
     ids = [entry.id for entry in kept if entry.id]
     named = frozenset(ids)
-    plan = replace(plan, keep=tuple(ids), strategy=NATIVE, native=item, step=before.step)
+    making = replace(plan.making, strategy=NATIVE, step=before.making.step)
     first = next((entry.id for entry in kept if entry.origin.late or not entry.instructs), "")
     cuts = {key: cut for key, cut in before.cuts.items() if key in named}
-    gaps = before.gaps and tuple(gap for gap in before.gaps if gap.before in named and gap.before != first)
-    shows_notice = before.notice_before in named and before.notice_before != first
+    gaps = before.left_out.gaps
+    gaps = gaps and tuple(gap for gap in gaps if gap.before in named and gap.before != first)
+    shows_notice = before.notice.before in named and before.notice.before != first
     plan = replace(
         plan,
+        keep=tuple(ids),
         cuts=cuts,
         silent=before.silent & named,
-        hidden=before.hidden,
         media={key: numbers for key, numbers in before.media.items() if key in named},
         closed={key: calls for key, calls in before.closed.items() if key in named},
-        gaps=gaps,
-        notice=before.notice if shows_notice else "",
-        notice_before=before.notice_before if shows_notice else "",
+        left_out=replace(plan.left_out, hidden=before.left_out.hidden, gaps=gaps),
+        notice=before.notice if shows_notice else Notice(),
+        making=making,
+        native=item,
     )
     return plan, {key: cut_tokens[key] for key in cuts if key in cut_tokens}

@@ -15,7 +15,7 @@ from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.calls_and_results import closed_calls
 from ..view.entry import Entry, media_left_out
 from ..view.inserted_messages import inserted_message
-from ..view.plan import SUMMARY_TAGS, Plan
+from ..view.plan import SUMMARY_TAGS, LeftOut, Making, Plan, PlanRules
 from ..view.render import shorten
 from .always_kept import STEPS, Stage, newest_groups
 from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use_room
@@ -103,13 +103,15 @@ def compact(request: PlanRequest) -> Compaction:
         silent=request.previous.silent.intersection(keep),
         closed=closed_calls(draft.view.groups, draft.kept),
         media=media_left_out(alive),
-        step=STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1,
-        dropped=request.left_out + len(request.entries) - len(alive),
-        budget_tokens=request.budget_tokens,
-        target_tokens=draft.target_tokens,
-        tokens_before=before,
-        strategy=request.strategy,
-        narrates=any(entry.reasoning.narration_tokens for entry in alive),
+        left_out=LeftOut(request.left_out + len(request.entries) - len(alive)),
+        making=Making(
+            strategy=request.strategy,
+            step=STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1,
+            budget_tokens=request.budget_tokens,
+            target_tokens=draft.target_tokens,
+            tokens_before=before,
+        ),
+        rules=PlanRules(narrates=any(entry.reasoning.narration_tokens for entry in alive)),
     )
     made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
     request.memory.keep_only(set(made.plan.keep))
@@ -192,9 +194,9 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive
     for inserts in _INSERTS:
         if draft.total_tokens > goal:
             choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)
-            plan = replace(plan, step=STEPS[Stage.LAST])
+            plan = replace(plan, making=replace(plan.making, step=STEPS[Stage.LAST]))
         made = _shown(draft, plan, older, alive, inserts=inserts)
-        tokens = made.plan.tokens_after
+        tokens = made.plan.making.tokens_after
         if tokens <= budget:
             return made
         goal = min(goal, draft.total_tokens) - (tokens - budget)
@@ -218,7 +220,7 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry
     shown = replace(plan, silent=frozenset(draft.silent))
     how = Presentation(shown, cut_tokens, request.reader, request.wire)
     arrangement = arrange(alive, request.count, how, after=request.arranged)
-    plan = replace(plan, tokens_after=request.fixed_tokens + arrangement.tokens)
+    plan = plan.with_tokens(request.fixed_tokens + arrangement.tokens)
     return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in alive), floor(draft))
 
 

@@ -265,7 +265,7 @@ class RequestFlow:
         if answer is not None and answer.item.fallback:
             return NATIVE
         made = answer.planning.compaction if answer is not None else None
-        return method_of(self._config.compaction_strategy if made is None else made.plan.strategy)
+        return method_of(self._config.compaction_strategy if made is None else made.plan.making.strategy)
 
     async def _tell_start(self, told: CompactionEvents, method: str, messages: int, tokens: int) -> None:
         """Emit the start of a compaction, with the size of the view before it."""
@@ -278,7 +278,7 @@ class RequestFlow:
         messages = len(made.arrangement.items) if made is not None else answer.messages
         await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
         counts = {"input_tokens_before": answer.tokens, "input_tokens_after": answer.counted_tokens}
-        await told.finish_with(made.plan.strategy if made is not None else None, counts)
+        await told.finish_with(made.plan.making.strategy if made is not None else None, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
         """Tell the host when a change earlier in the view makes it leave out reasoning; once for each change.

@@ -47,8 +47,11 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
     found: dict[int, SourceCompaction] = {}
     for position, kept, record in imported_plans(index, transcript.book):
         plan = Plan.from_record(record, ())
-        tokens, summary = (plan.tokens_before, plan.tokens_after), plan.summary or name_of(record.get("notice"))
-        found[position] = SourceCompaction(position, plan.dropped, kept, *tokens, summary)
+        tokens, summary = (
+            (plan.making.tokens_before, plan.making.tokens_after),
+            plan.summary or name_of(record.get("notice")),
+        )
+        found[position] = SourceCompaction(position, plan.left_out.messages, kept, *tokens, summary)
     return found
 
 

@@ -188,17 +188,17 @@ class Arranger:
     def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
         """Positions of the groups before which the plan inserts: the provider's item (-1: none), and texts."""
         plan = self.how.plan
-        markers = {gap.before: gap.text for gap in plan.gaps or () if not gap.after and gap.text}
+        markers = {gap.before: gap.text for gap in plan.left_out.gaps or () if not gap.after and gap.text}
         texts = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
-        if plan.notice:
-            texts[self._notice_place(groups)] = plan.notice  # in place of a marker there
+        if plan.notice.text:
+            texts[self._notice_place(groups)] = plan.notice.text  # in place of a marker there
         if plan.native is None:
             return -1, texts
         return self._native_place(groups), texts
 
     def _notice_place(self, groups: Sequence[Group]) -> int:
         """The notice goes before the message that the plan names; else before the first that is not system text."""
-        wanted = self.how.plan.notice_before
+        wanted = self.how.plan.notice.before
         if wanted:
             for at, group in enumerate(groups):
                 if any(entry.id == wanted for entry in group.entries()):
@@ -294,7 +294,7 @@ class Arranger:
     def _narrates(self, entry: Entry) -> bool:
         """Whether a message's narration is shown if its thinking is not."""
         reasoning = entry.reasoning
-        if not self.how.plan.narrates or not reasoning.narration_tokens or reasoning.bond is None:
+        if not self.how.plan.rules.narrates or not reasoning.narration_tokens or reasoning.bond is None:
             return False
         return self.how.reader.is_narrated(reasoning.bond)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from ..log.index import Index
@@ -149,11 +149,61 @@ def _is_token_count(key: Any, count: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """A text that a plan inserts before a message."""
+
+    text: str = ""
+    before: str = ""
+    """The id of the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The messages that a plan leaves out, and what the notice and later plans tell of them."""
+
+    messages: int = 0
+    """Messages of the history up to `upto` that are not kept."""
+    hidden: tuple[str, ...] = ()
+    """The first messages of the tool groups that are left out because their turn is hidden."""
+    gaps: tuple[Gap, ...] | None = None
+    """The gaps, in order; None in plans of versions that did not mark gaps."""
+    changed: tuple[str, ...] = ()
+    """Files that calls in the left-out messages changed, the newest last."""
+    read: tuple[str, ...] = ()
+    """Files that calls in the left-out messages read."""
+    in_vain: tuple[str, ...] = ()
+    """Commands in the left-out messages that failed and did not succeed later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How a plan was made: by which strategy, for which budget, and the tokens of the view before and after it."""
+
+    strategy: str = "truncate"
+    step: int = 0
+    """How far compaction had to go."""
+    budget_tokens: int = 0
+    target_tokens: int = 0
+    tokens_before: int = 0
+    tokens_after: int = field(default=0, compare=False)
+    """Tokens of the plan's view, known once the view is arranged."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRules:
+    """The rules of the views that follow a plan; plans of older versions have none of them."""
+
+    wire: bool = True
+    """Whether the views keep the strict rules of `view.wire_rules`."""
+    narrates: bool = False
+    """Whether narration between tool calls is shown as text if its thinking is left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The messages of the history up to `upto` that a view keeps, and how it shows them.
 
-    `keep` has the ids of the kept messages in order. `cuts` has the shortened ones. `notice` is the text inserted
-    before the message `notice_before`. `step` tells how far compaction had to go.
+    `keep` has the ids of the kept messages in order. `cuts` has the shortened ones.
     """
 
     id: str
@@ -166,31 +216,10 @@ class Plan:
     """Calls of kept messages that no message after `upto` can answer, by message id."""
     media: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Numbers of the images and documents that are left out of kept messages, by message id."""
-    hidden: tuple[str, ...] = ()
-    """The first messages of the tool groups that are left out because their turn is hidden."""
-    notice: str = ""
-    notice_before: str = ""
-    gaps: tuple[Gap, ...] | None = None
-    """The gaps, in order; None in plans of versions that did not mark gaps."""
-    changed: tuple[str, ...] = ()
-    """Files that calls in the left-out messages changed, the newest last."""
-    read: tuple[str, ...] = ()
-    """Files that calls in the left-out messages read."""
-    in_vain: tuple[str, ...] = ()
-    """Commands in the left-out messages that failed and did not succeed later."""
-    step: int = 0
-    dropped: int = 0
-    """Messages of the history up to `upto` that are not kept."""
-    budget_tokens: int = 0
-    target_tokens: int = 0
-    tokens_before: int = 0
-    tokens_after: int = field(default=0, compare=False)
-    """Tokens of the plan's view, known once the view is arranged."""
-    strategy: str = "truncate"
-    wire: bool = True
-    """Whether its views keep the strict rules of `view.wire_rules`; false in plans from before these rules."""
-    narrates: bool = False
-    """Whether narration between tool calls is shown as text if its thinking is left out; false in older plans."""
+    left_out: LeftOut = LeftOut()
+    notice: Notice = Notice()
+    making: Making = Making()
+    rules: PlanRules = PlanRules()
     native: NativeItem | None = None
     """The item of the provider's own compaction, shown before the first kept message that is not system text."""
 
@@ -198,9 +227,13 @@ class Plan:
     def summary(self) -> str:
         """The summary at the start of the notice; "" if there is none."""
         opening, closing = SUMMARY_TAGS
-        if not self.notice.startswith(opening):
+        if not self.notice.text.startswith(opening):
             return ""
-        return self.notice.removeprefix(opening).partition(closing)[0]
+        return self.notice.text.removeprefix(opening).partition(closing)[0]
+
+    def with_tokens(self, tokens_after: int) -> Plan:
+        """The plan with the tokens of its arranged view."""
+        return replace(self, making=replace(self.making, tokens_after=tokens_after))
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The fields of the plan's control record.
@@ -213,7 +246,8 @@ class Plan:
         if self.native is not None:
             # An older version that does not know the item finds no `keep` at the top level, and makes its own plan.
             kept = {"native": {**self.native.to_record(), **kept}}
-        gaps = {} if self.gaps is None else {"gaps": [gap.to_record() for gap in self.gaps]}
+        left_out, making = self.left_out, self.making
+        gaps = {} if left_out.gaps is None else {"gaps": [gap.to_record() for gap in left_out.gaps]}
         fields = {
             "id": self.id,
             "upto": self.upto,
@@ -222,22 +256,22 @@ class Plan:
             "silent": list(map(list, silent)),
             "closed": {key: sorted(ids) for key, ids in self.closed.items()},
             "media": {key: sorted(numbers) for key, numbers in self.media.items()},
-            "hidden": list(self.hidden),
+            "hidden": list(left_out.hidden),
             **gaps,
-            "changed": list(self.changed),
-            "read": list(self.read),
-            "in_vain": list(self.in_vain),
-            "notice": self.notice,
-            "notice_before": self.notice_before,
-            "step": self.step,
-            "dropped": self.dropped,
-            "budget_tokens": self.budget_tokens,
-            "target_tokens": self.target_tokens,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "strategy": self.strategy,
-            "narrates": int(self.narrates),
-            WIRE: int(self.wire),
+            "changed": list(left_out.changed),
+            "read": list(left_out.read),
+            "in_vain": list(left_out.in_vain),
+            "notice": self.notice.text,
+            "notice_before": self.notice.before,
+            "step": making.step,
+            "dropped": left_out.messages,
+            "budget_tokens": making.budget_tokens,
+            "target_tokens": making.target_tokens,
+            "tokens_before": making.tokens_before,
+            "tokens_after": making.tokens_after,
+            "strategy": making.strategy,
+            "narrates": int(self.rules.narrates),
+            WIRE: int(self.rules.wire),
         }
         return {key: value for key, value in fields.items() if value or key not in _LEFT_OUT_IF_EMPTY}
 
@@ -257,28 +291,40 @@ class Plan:
                 silent=_between(keep, record.get("silent", [])),
                 closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
                 media={str(key): frozenset(map(int, nos)) for key, nos in record.get("media", {}).items()},
-                hidden=tuple(map(str, record.get("hidden", ()))),
-                gaps=tuple(map(Gap.from_record, record["gaps"])) if "gaps" in record else None,
-                changed=tuple(map(str, record.get("changed", ()))),
-                read=tuple(map(str, record.get("read", ()))),
-                in_vain=tuple(map(str, record.get("in_vain", ()))),
-                notice=str(record["notice"]),
-                notice_before=str(record["notice_before"]),
-                step=int(record["step"]),
-                dropped=int(record["dropped"]),
-                budget_tokens=int(record["budget_tokens"]),
-                target_tokens=int(record["target_tokens"]),
-                tokens_before=int(record["tokens_before"]),
-                tokens_after=int(record["tokens_after"]),
-                strategy=str(record["strategy"]),
-                narrates=record.get("narrates") == 1,
-                wire=record.get(WIRE) == 1,
+                left_out=_left_out_of(record),
+                notice=Notice(str(record["notice"]), str(record["notice_before"])),
+                making=_making_of(record),
+                rules=PlanRules(wire=record.get(WIRE) == 1, narrates=record.get("narrates") == 1),
                 native=NativeItem.from_record(record["native"]) if "native" in record else None,
             )
         except RecursionError as error:  # a list or an object instead of a name, nested too deeply to be shown
             raise ValueError("not a plan: it is nested too deeply") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a plan: {error!r}") from error
+
+
+def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
+    """What a plan's record says of the messages that are left out."""
+    return LeftOut(
+        messages=int(record["dropped"]),
+        hidden=tuple(map(str, record.get("hidden", ()))),
+        gaps=tuple(map(Gap.from_record, record["gaps"])) if "gaps" in record else None,
+        changed=tuple(map(str, record.get("changed", ()))),
+        read=tuple(map(str, record.get("read", ()))),
+        in_vain=tuple(map(str, record.get("in_vain", ()))),
+    )
+
+
+def _making_of(record: Mapping[str, Any]) -> Making:
+    """How a plan was made, as its record says."""
+    return Making(
+        strategy=str(record["strategy"]),
+        step=int(record["step"]),
+        budget_tokens=int(record["budget_tokens"]),
+        target_tokens=int(record["target_tokens"]),
+        tokens_before=int(record["tokens_before"]),
+        tokens_after=int(record["tokens_after"]),
+    )
 
 
 NO_PLAN = Plan(id="", upto="", keep=())

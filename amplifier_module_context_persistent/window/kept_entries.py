@@ -210,7 +210,8 @@ class KeptEntries:
             return None
         counted = self._source.cut_sizes(log, [entry for entry in lighter if entry.id in going], plan.cuts)
         tokens = request.room.fixed_tokens + arrangement.tokens
-        plan = replace(plan, budget_tokens=request.budget_tokens, tokens_before=tokens)
+        making = replace(plan.making, budget_tokens=request.budget_tokens, tokens_before=tokens)
+        plan = replace(plan, making=making)
         stored = frozenset(entry.ordinal for entry in state.entries)
         kept = stored | (self._source.extras.ordinals() - self._dropped)
         made = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, kept)

@@ -14,7 +14,7 @@ from ..config import NATIVE, Config
 from ..log.base import Log
 from ..messages.message import Message
 from ..view.arrangement import Arrangement
-from ..view.plan import NO_PLAN, Plan
+from ..view.plan import NO_PLAN, LeftOut, Making, Plan
 from .kept_entries import KeptEntries
 from .plan_state import mark
 from .request import ViewRequest
@@ -174,10 +174,12 @@ class NativeItems:
             id=self._new_id(),
             upto=next((entry.id for entry in reversed(state.entries) if entry.id), ""),
             keep=(),
-            dropped=state.left_out + len(shown) - len(kept),
-            budget_tokens=request.budget_tokens,
-            target_tokens=int(request.budget_tokens * self._config.target_usage),
-            tokens_before=request.room.fixed_tokens + before.tokens,
+            left_out=LeftOut(state.left_out + len(shown) - len(kept)),
+            making=Making(
+                budget_tokens=request.budget_tokens,
+                target_tokens=int(request.budget_tokens * self._config.target_usage),
+                tokens_before=request.room.fixed_tokens + before.tokens,
+            ),
         )
         plan, cut_tokens = plan_with(ready.item, state.plan or NO_PLAN, kept, state.cut_tokens, plan)
         return Compaction(plan, before, cut_tokens, ordinals)

@@ -63,7 +63,7 @@ class PlanState:
         hidden_turns, plan = index.session.hidden, self.plan
         if not hidden_turns or plan is None or plan.native is None:
             return False
-        known = {entry.ordinal for entry in self.entries} | {*index.find_all(plan.hidden).values()}
+        known = {entry.ordinal for entry in self.entries} | {*index.find_all(plan.left_out.hidden).values()}
         return any(index.columns.roles[ordinal] == USER for ordinal in hidden_turns - known)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
@@ -123,9 +123,8 @@ class PlanState:
             keep=tuple(entry.id for entry in self.entries),
             closed={entry.id: entry.changes.closed for entry in self.entries if entry.changes.closed},
             media=media_left_out(self.entries),
-            notice=plan.notice if self.left_out else "",
-            gaps=plan.gaps if self.left_out else (),
-            dropped=self.left_out,
+            notice=plan.notice if self.left_out else replace(plan.notice, text=""),
+            left_out=replace(plan.left_out, messages=self.left_out, gaps=plan.left_out.gaps if self.left_out else ()),
         )
 
 

@@ -169,7 +169,7 @@ class ViewResult:
     def counted_tokens(self) -> int:
         """Tokens of the view, by our count."""
         made = self.planning.compaction
-        return made.plan.tokens_after if made is not None else self.tokens
+        return made.plan.making.tokens_after if made is not None else self.tokens
 
     def futile(self) -> dict[str, Any] | None:
         """The payload of `context:compaction_futile`: why a due plan was not followed; None if that did not happen."""
@@ -188,17 +188,17 @@ class ViewResult:
         plan = made.plan
         return {
             "plan_id": plan.id,
-            "strategy": plan.strategy,
-            "step": plan.step,
+            "strategy": plan.making.strategy,
+            "step": plan.making.step,
             "before_messages": self.messages,
             "after_messages": len(made.arrangement.items),
-            "before_tokens": plan.tokens_before,
-            "after_tokens": plan.tokens_after,
-            "dropped_messages": plan.dropped,
+            "before_tokens": plan.making.tokens_before,
+            "after_tokens": plan.making.tokens_after,
+            "dropped_messages": plan.left_out.messages,
             "shortened_messages": len(plan.cuts),
             "left_out_media": sum(map(len, plan.media.values())),
-            "budget": plan.budget_tokens,
-            "target": plan.target_tokens,
+            "budget": plan.making.budget_tokens,
+            "target": plan.making.target_tokens,
         }
 
 

@@ -90,7 +90,7 @@ class ViewArranger:
         """The rules of a request's reader. Strict rules hold from the beginning of a newer log, or from a plan on."""
         plan = self._kept.plan
         if not strict:
-            strict = begins_strict(log.index.headers) if plan is None else plan.wire
+            strict = begins_strict(log.index.headers) if plan is None else plan.rules.wire
         reader = request.reader
         rules = rules_of(reader.family, strict=strict)
         if reader.rules == FIRST_RULES:

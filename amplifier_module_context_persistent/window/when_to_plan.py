@@ -59,7 +59,7 @@ def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: in
     """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
     if tokens > budget_tokens:
         return True
-    freed_tokens = tokens - made.plan.tokens_after
+    freed_tokens = tokens - made.plan.making.tokens_after
     freed_messages = messages - len(made.arrangement.items)
     return matters(config, tokens=freed_tokens, messages=freed_messages, budget_tokens=budget_tokens)
 

@@ -24,7 +24,7 @@ from ..log.base import Log
 from ..view.arrangement import Arrangement
 from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import Entry, end_chains
-from ..view.plan import NO_PLAN, Plan
+from ..view.plan import NO_PLAN, LeftOut, Plan
 from .cold_start import in_place
 from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
@@ -95,7 +95,7 @@ class WindowPlans:
                 planned = self._kept.state.entries[: len(plan.keep)]
                 shown = visible(planned, has_factory=request.has_factory)
                 messages = len(self._arranger.arrange(log, request, shown).items)
-                self._throttle.record_plan(plan.tokens_after, messages, plan.budget_tokens)
+                self._throttle.record_plan(plan.making.tokens_after, messages, plan.making.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
         """Note the messages that plans must keep in full; and drop `is_cold` if a pause must not bring a plan forward.
@@ -246,11 +246,13 @@ class WindowPlans:
         """
         self._kept.follow_plan(log, made, state, has_factory=request.has_factory)
         shown = self._shown(log, request, made)
-        if shown.plan.tokens_after > request.budget_tokens and planned:
+        if shown.plan.making.tokens_after > request.budget_tokens and planned:
             bound = {entry.id for entry in planned if entry.reasoning.bond is not None} & set(made.plan.keep)
             without_reasoning = replace(made.plan, silent=made.plan.silent | bound)
             shown = self._shown(log, request, replace(made, plan=without_reasoning))
-        self._throttle.record_plan(shown.plan.tokens_after, len(shown.arrangement.items), shown.plan.budget_tokens)
+        self._throttle.record_plan(
+            shown.plan.making.tokens_after, len(shown.arrangement.items), shown.plan.making.budget_tokens
+        )
         return shown
 
     def _shown(self, log: Log, request: ViewRequest, made: Compaction) -> Compaction:
@@ -267,7 +269,7 @@ class WindowPlans:
             plan = replace(plan, silent=plan.silent | gone)
             self._kept.state = replace(self._kept.state, plan=plan)
             arrangement = self._arranger.arrange(log, request)
-        plan = replace(plan, tokens_after=request.room.fixed_tokens + arrangement.tokens)
+        plan = plan.with_tokens(request.room.fixed_tokens + arrangement.tokens)
         self._kept.state = replace(self._kept.state, plan=plan)
         return replace(made, plan=plan, arrangement=arrangement)
 
@@ -312,8 +314,8 @@ class WindowPlans:
         begins_turn = last is not None and last.human
         if not begins_turn or not self._is_small(request, arrangement.tokens):
             return False
-        planned_size = plan.budget_tokens.bit_length()
-        was_much_smaller = 0 < 2 * plan.budget_tokens <= request.budget_tokens
+        planned_size = plan.making.budget_tokens.bit_length()
+        was_much_smaller = 0 < 2 * plan.making.budget_tokens <= request.budget_tokens
         if not was_much_smaller or planned_size in self._grown_from:
             return False
         self._grown_from.add(planned_size)
@@ -331,7 +333,7 @@ class WindowPlans:
         if plan is None or plan.summary or plan.native is not None or self._kept.state.left_out <= 0:
             return False
         room_tokens = int((request.budget_tokens - request.room.fixed_tokens) * config.target_usage)
-        most = SMALL_AFTER_SMALL_BUDGET if 2 * plan.budget_tokens <= request.budget_tokens else SMALL
+        most = SMALL_AFTER_SMALL_BUDGET if 2 * plan.making.budget_tokens <= request.budget_tokens else SMALL
         return tokens < most * room_tokens
 
     def _grown(
@@ -341,16 +343,17 @@ class WindowPlans:
 
         None if the view is not small, or if less than a quarter of the target would be brought back.
         """
-        tokens, plan = made.plan.tokens_after, self._kept.plan
+        tokens, plan = made.plan.making.tokens_after, self._kept.plan
         if plan is None or not self._is_small(request, tokens - request.room.fixed_tokens):
             return None
-        known = replace(NO_PLAN, changed=plan.changed, read=plan.read, in_vain=plan.in_vain)
+        told = LeftOut(changed=plan.left_out.changed, read=plan.left_out.read, in_vain=plan.left_out.in_vain)
+        known = replace(NO_PLAN, left_out=told)
         state = self._whole_log(log, request, known)
         try:
             again, entries = self._compact_protected(log, request, state)
         except FloorError:
             return None
-        if again.plan.tokens_after - tokens < made.plan.target_tokens // 4:
+        if again.plan.making.tokens_after - tokens < made.plan.making.target_tokens // 4:
             return None
         return again, entries, state
 
@@ -383,7 +386,8 @@ class WindowPlans:
             made = compact(self._plan_request(log, request, state, entries, self._new_id()))
         still = self._hidden_before(log, hidden=True)
         hides = tuple(dict.fromkeys([*still, *(group.head.id for group in gone)]))
-        return replace(made, plan=replace(made.plan, hidden=hides)), entries
+        left_out = replace(made.plan.left_out, hidden=hides)
+        return replace(made, plan=replace(made.plan, left_out=left_out)), entries
 
     def hides_otherwise(self, log: Log, request: ViewRequest) -> bool:
         """Whether turns were hidden, or shown again, since the plan in force."""
@@ -400,9 +404,9 @@ class WindowPlans:
             hidden: whether to return those that are still hidden, or those that are shown again.
         """
         plan, index = self._kept.plan, log.index
-        if plan is None or not plan.hidden:
+        if plan is None or not plan.left_out.hidden:
             return {}
-        found = index.find_all(plan.hidden)
+        found = index.find_all(plan.left_out.hidden)
         hidden_now = index.session.hidden
         return {name: at for name, at in found.items() if index.is_live(at) and (at in hidden_now) == hidden}
 

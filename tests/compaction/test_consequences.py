@@ -76,7 +76,7 @@ def test_what_is_held_is_never_left_out_for_a_marker(pinned: str) -> None:
 def test_a_plan_has_no_more_markers_than_there_is_room_for() -> None:
     """Small groups that would stay between gaps go, and larger ones come back for them."""
     made = compact(request_of(history("u:9 " + "t:400 a:12 " * 200 + "u:9"), 9_000, protected_recent=0.0))
-    assert 0 < len(made.plan.gaps or ()) * GAP_TOKENS <= LEAST_MARKERS
+    assert 0 < len(made.plan.left_out.gaps or ()) * GAP_TOKENS <= LEAST_MARKERS
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from amplifier_module_context_persistent.compaction.markers import (
 )
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
-from amplifier_module_context_persistent.view.plan import Gap, Plan
+from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Making, Notice, Plan
 from tests.support.commands import shows
 from tests.support.drafts import draft_of, history, request_of
 from tests.support.messages import Message
@@ -30,7 +30,7 @@ from tests.support.windows import Desk
 TARGET = 4_000
 FILES = tuple(f"src/package/module_{number}.py" for number in range(6))
 GAPS = tuple(Gap(f"m{n}", "", 12, "", (("Read a.py", 2), ("bash", 3)), f"m{n}") for n in range(5))
-GONE = Plan("p1", "m4", (), gaps=GAPS, changed=FILES, in_vain=("make all",), dropped=60, step=3)
+GONE = Plan("p1", "m4", (), left_out=LeftOut(60, (), GAPS, changed=FILES, in_vain=("make all",)), making=Making(step=3))
 
 
 def written(
@@ -43,7 +43,7 @@ def written(
 
 
 def markers(found: Plan) -> list[str]:
-    return [gap.text for gap in found.gaps or ()]
+    return [gap.text for gap in found.left_out.gaps or ()]
 
 
 def reading(paths: Sequence[str]) -> list[Message]:
@@ -62,7 +62,7 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
     made = draft_of(messages, 10_000, **given)
     for position in dropped:
         made.drop(position)
-    gone = what_is_gone(made, replace(GONE, gaps=(), changed=(), in_vain=()))
+    gone = what_is_gone(made, replace(GONE, left_out=replace(GONE.left_out, gaps=(), changed=(), in_vain=())))
     return write_inserted(made, gone, {}, inserts=True)
 
 
@@ -72,27 +72,30 @@ def test_a_marker_says_how_many_what_they_did_and_how_to_have_them_back() -> Non
     said = "[6 messages left out: read_file x3"
     found = without(work, [1, 2, 3])
     assert markers(found) == [f"{said}; recall m1]"]
-    assert found.read == ("lib/b.py", "src/a.py")
+    assert found.left_out.read == ("lib/b.py", "src/a.py")
     assert markers(without(work, [1, 2, 3], recall=False)) == [f"{said}]"]
 
 
 def test_a_brief_marker_counts_every_call() -> None:
     """The two tools that were called most are named, and the calls of all others are counted."""
     many = Gap("m9", "", 60, "", (("Bash", 20), ("Read", 12), ("Edit a.py", 5), ("Edit b.py", 4), ("Glob", 1)), "m3")
-    found = written([Cut(100, 100)] * 20, gone=replace(GONE, gaps=(many,)))
+    found = written([Cut(100, 100)] * 20, gone=replace(GONE, left_out=replace(GONE.left_out, gaps=(many,))))
     assert markers(found) == ["[60 messages left out: Bash x20, Read x12, other calls x10; recall m3]"]
 
 
 def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
     """After a result it is its last line; after a person's word it is a message before the next kept one."""
     work = reading(["a.py", "b.py", "c.py"])
-    assert [(gap.before, gap.after) for gap in without(work, [2]).gaps or ()] == [("m5", "m2")]
-    assert [(gap.before, gap.after) for gap in without(work, [1, 2]).gaps or ()] == [("m5", "")]
+    assert [(gap.before, gap.after) for gap in without(work, [2]).left_out.gaps or ()] == [("m5", "m2")]
+    assert [(gap.before, gap.after) for gap in without(work, [1, 2]).left_out.gaps or ()] == [("m5", "")]
 
 
 def test_where_markers_take_too_much_names_of_files_go_first() -> None:
     """Those of the oldest gaps; how many messages are missing, the first of them and what was done each gap says."""
-    wide, narrow = markers(written()), markers(written(gone=replace(GONE, dropped=0), target=1_350))
+    wide, narrow = (
+        markers(written()),
+        markers(written(gone=replace(GONE, left_out=replace(GONE.left_out, messages=0)), target=1_350)),
+    )
     assert wide == [f"[12 messages left out: bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
     assert narrow[0] == "[12 messages left out: bash x3, Read x2; recall m0]"
     assert narrow[-1].startswith("[12 messages left out: bash x3, Read a.py")
@@ -110,7 +113,7 @@ def test_a_marker_names_every_call_and_the_files_that_were_changed() -> None:
         ("Ls", 1),
     ]
     gap = Gap("m0", "", 12, "", tuple(did), "m0")
-    (text,) = markers(written(gone=replace(GONE, gaps=(gap,))))
+    (text,) = markers(written(gone=replace(GONE, left_out=replace(GONE.left_out, gaps=(gap,)))))
     assert text == (
         "[12 messages left out: Read x20, Edit part_0.py, part_1.py, part_2.py and 3 more x12, Bash x9, Glob x3, "
         "other calls x3; recall m0]"
@@ -121,9 +124,9 @@ def test_a_marker_that_grows_before_an_older_gap_names_the_first_message() -> No
     """Not the first of the part that was missing already."""
     work = reading(["a.py", "b.py", "c.py", "d.py"])
     old = Gap("m5", "m2", 2, "[2 messages left out]", (("read_file b.py", 1),), "m3")
-    previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), gaps=(old,))
+    previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), left_out=LeftOut(gaps=(old,)))
     entries = [entry for entry in request_of(work, 100).entries if entry.id not in ("m3", "m4")]
-    (grown,) = without(work, [1], entries=entries, previous=previous).gaps or ()
+    (grown,) = without(work, [1], entries=entries, previous=previous).left_out.gaps or ()
     assert (grown.messages, grown.reference) == (4, "m1")
 
 
@@ -131,11 +134,11 @@ def test_an_unchanged_gap_keeps_its_text() -> None:
     """As the plan before had it, though there would be room for other words now; one that grew says what both did."""
     work = reading(["a.py", "b.py", "c.py", "d.py"])
     old = Gap("m5", "m2", 2, "[2 messages left out, as was said before]", (("read_file b.py", 1),), "m3")
-    previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), gaps=(old,))
+    previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), left_out=LeftOut(gaps=(old,)))
     entries = [entry for entry in request_of(work, 100).entries if entry.id not in ("m3", "m4")]
-    (same,) = without(work, [], entries=entries, previous=previous).gaps or ()
+    (same,) = without(work, [], entries=entries, previous=previous).left_out.gaps or ()
     assert same is old
-    (grown,) = without(work, [2], entries=entries, previous=previous).gaps or ()
+    (grown,) = without(work, [2], entries=entries, previous=previous).left_out.gaps or ()
     assert grown.text == "[4 messages left out: read_file b.py x2; recall m3]"
 
 
@@ -144,7 +147,7 @@ def test_a_gap_right_after_the_newest_persons_message_is_marked_behind_it() -> N
     work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
     work[-1]["metadata"] = {"message_id": "m5"}
     found = without(work, [1])
-    (gap,) = found.gaps or ()
+    (gap,) = found.left_out.gaps or ()
     assert (gap.before, gap.after, gap.messages) == ("m3", "m4", 2)
     assert gap.text == "[2 messages left out before this call: read_file; recall m1]"
     assert found.cuts["m4"].then.startswith(gap.text)
@@ -156,48 +159,48 @@ def test_a_gap_between_the_newest_persons_message_and_a_text_has_no_marker() -> 
     work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
     work[-1]["metadata"] = {"message_id": "m5"}
     found = without(work, [1, 2])
-    assert [(gap.messages, gap.text) for gap in found.gaps or ()] == [(4, "")]
-    assert found.notice_before == "m0"
-    assert "60 earlier messages" in found.notice
+    assert [(gap.messages, gap.text) for gap in found.left_out.gaps or ()] == [(4, "")]
+    assert found.notice.before == "m0"
+    assert "60 earlier messages" in found.notice.text
 
 
 def test_all_is_said_where_there_is_room() -> None:
     """What is missing, what was done in it, and which files, as a system reminder at the last gap."""
     found = written()
-    assert found.notice_before == "m4"
-    assert found.notice.startswith(f"{markers(found)[-1]}\n<system-reminder>\n60 earlier messages are left out")
-    assert found.notice.endswith("</system-reminder>")
-    shows(found.notice, "in 5 places", "Commands that failed in them: make all.")
-    assert FILES[0] in found.notice
+    assert found.notice.before == "m4"
+    assert found.notice.text.startswith(f"{markers(found)[-1]}\n<system-reminder>\n60 earlier messages are left out")
+    assert found.notice.text.endswith("</system-reminder>")
+    shows(found.notice.text, "in 5 places", "Commands that failed in them: make all.")
+    assert FILES[0] in found.notice.text
 
 
 def test_names_of_files_go_where_the_markers_of_cuts_take_the_room() -> None:
     """How much is missing where, what was done, how it is had and what was tried in vain is said in any case."""
     found = written([Cut(100, 100)] * 20)
     assert markers(found) == [f"[12 messages left out: bash x3, Read x2; recall m{n}]" for n in range(5)]
-    assert FILES[0] not in found.notice
-    shows(found.notice, "60 earlier messages are left out", "20 long texts are shortened", "make all")
+    assert FILES[0] not in found.notice.text
+    shows(found.notice.text, "60 earlier messages are left out", "20 long texts are shortened", "make all")
 
 
 def test_brief_cuts_leave_more_room() -> None:
     """What says less is charged less, and a text that is shown whole costs nothing."""
-    assert FILES[0] in written([Cut(270, 0, brief=True)] * 8).notice
-    assert FILES[0] not in written([Cut(270, 0)] * 8).notice
-    assert written([Cut((1 << 31) - 1, 0)] * 50).notice == written([]).notice
+    assert FILES[0] in written([Cut(270, 0, brief=True)] * 8).notice.text
+    assert FILES[0] not in written([Cut(270, 0)] * 8).notice.text
+    assert written([Cut((1 << 31) - 1, 0)] * 50).notice.text == written([]).notice.text
 
 
 def test_what_is_not_wanted_is_not_said() -> None:
     """Neither markers, nor notice, nor summary."""
-    previous = Plan("p0", "m0", (), notice="<summary>\nso far\n</summary>")
-    assert written(previous=previous).notice.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
+    previous = Plan("p0", "m0", (), notice=Notice("<summary>\nso far\n</summary>"))
+    assert written(previous=previous).notice.text.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
     nothing = written(previous=previous, inserts=False)
     assert markers(nothing) == [""] * 5
-    assert nothing.notice == ""
+    assert nothing.notice.text == ""
 
 
 def test_without_recall_it_names_no_tool() -> None:
     """Nobody is sent to what is not there."""
-    text = written(recall=False).notice
+    text = written(recall=False).notice.text
     assert "recall" not in text
     assert "session's log" in text
 
@@ -231,28 +234,28 @@ def test_without_recall_no_cut_text_names_it(config: dict[str, Any]) -> None:
         ({"compaction_notice_enabled": False}, False),
         ({"compaction_notice_min_level": 4}, False),
         ({"compaction_notice_min_level": 3}, True),
-        ({"gone": replace(GONE, dropped=0)}, False),
+        ({"gone": replace(GONE, left_out=replace(GONE.left_out, messages=0))}, False),
     ],
 )
 def test_where_the_notice_says_nothing(given: dict[str, Any], expected: bool) -> None:
     """Turned off, at a lower step than wanted, or where nothing was left out."""
-    assert ("system-reminder" in written(**given).notice) is expected
+    assert ("system-reminder" in written(**given).notice.text) is expected
 
 
 def test_it_is_as_long_as_configured_or_as_the_budget_allows() -> None:
     """A small budget gets the shortest one, a smaller one none."""
-    gone = replace(GONE, gaps=())
+    gone = replace(GONE, left_out=replace(GONE.left_out, gaps=()))
     lengths = [
-        len(written(gone=gone, target=50_000, compaction_notice_verbosity=one).notice)
+        len(written(gone=gone, target=50_000, compaction_notice_verbosity=one).notice.text)
         for one in ("minimal", "normal", "verbose")
     ]
     assert lengths == sorted(set(lengths))
-    assert "step 3 to fit 100,000 tokens" in written(target=50_000, compaction_notice_verbosity="verbose").notice
-    short = written(gone=gone, target=1_000).notice
+    assert "step 3 to fit 100,000 tokens" in written(target=50_000, compaction_notice_verbosity="verbose").notice.text
+    short = written(gone=gone, target=1_000).notice.text
     assert short
     assert "recall" not in short
-    assert written(gone=gone, target=100).notice == ""
-    assert written(gone=gone, compaction_notice_token_reserve=0).notice == ""
+    assert written(gone=gone, target=100).notice.text == ""
+    assert written(gone=gone, compaction_notice_token_reserve=0).notice.text == ""
 
 
 HOME = "/home/someone/projects/shop"
@@ -361,7 +364,7 @@ def test_results_that_came_after_a_person_spoke_are_missing_where_they_came() ->
     assert gaps(late, [1]) == [(2, 1), (3, 1)]
     entries = request_of(late, 100).entries
     keep = tuple(entry.id for entry in entries)
-    before = Plan(id="p0", upto=keep[-1], keep=keep, gaps=())
+    before = Plan(id="p0", upto=keep[-1], keep=keep, left_out=LeftOut(gaps=()))
     assert gaps(late, [1], previous=before) == [(2, 1), (3, 1)]
     assert gaps(late, [], previous=before) == []
 
@@ -383,12 +386,12 @@ def test_a_gap_of_the_plan_before_is_known_again() -> None:
     """Also where this plan leaves out more beside it: it is a part of the gap that becomes of both."""
     talk = history("u:9 " + "t:90 " * 30 + "u:9 a:9")
     before = compact(request_of(talk, 2_000))
-    assert before.plan.gaps
+    assert before.plan.left_out.gaps
     kept = set(before.plan.keep)
     entries = [entry for entry in request_of(talk, 2_000).entries if entry.id in kept]
     made = draft_of(talk, 1_000, entries=entries, previous=before.plan)
-    assert find_gaps(made) == before.plan.gaps
-    last = before.plan.gaps[-1]
+    assert find_gaps(made) == before.plan.left_out.gaps
+    last = before.plan.left_out.gaps[-1]
     position = next(at for at, group in enumerate(made.view.groups) if group.head.id == last.before)
     made.drop(position)
     grown = find_gaps(made)[-1]

@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
-from amplifier_module_context_persistent.view.plan import NO_PLAN, Plan
+from amplifier_module_context_persistent.view.plan import NO_PLAN, LeftOut, Notice, Plan
 from amplifier_module_context_persistent.window.when_to_plan import worth_it
 from tests.support.checker import assert_valid
 from tests.support.commands import shows
@@ -64,13 +64,19 @@ LONG = "u:10 " + "t:100 " * 30 + "u:10 a:10"
 def test_a_plan_goes_down_to_the_target_in_one_pass() -> None:
     """It says what it did, and its view is as large as it says."""
     made = plan(LONG, 2_000)
-    assert (made.plan.budget_tokens, made.plan.target_tokens, made.plan.tokens_before) == (2_000, 1_000, 3_030)
-    assert made.plan.tokens_after == made.arrangement.tokens <= 1_000 + 40
-    assert (made.plan.step, made.plan.silent) == (3, frozenset())
-    assert made.plan.dropped == len(history(LONG)) - len(made.plan.keep)
+    assert (made.plan.making.budget_tokens, made.plan.making.target_tokens, made.plan.making.tokens_before) == (
+        2_000,
+        1_000,
+        3_030,
+    )
+    assert made.plan.making.tokens_after == made.arrangement.tokens <= 1_000 + 40
+    assert (made.plan.making.step, made.plan.silent) == (3, frozenset())
+    assert made.plan.left_out.messages == len(history(LONG)) - len(made.plan.keep)
     assert made.plan.upto == history(LONG)[-1]["metadata"]["message_id"]
     full = plan("u:10 a:100 a:100 a:100 u:10 a:5", 450, compaction_notice_enabled=False).plan
-    assert full.tokens_after == full.target_tokens == 225  # no room is kept for a notice that is not put in
+    assert (
+        full.making.tokens_after == full.making.target_tokens == 225
+    )  # no room is kept for a notice that is not put in
 
 
 def kept_of_hooks(budget: int, strategy: str) -> list[str]:
@@ -98,7 +104,7 @@ def test_what_a_summary_replaces_is_left_out() -> None:
     summary = Summary("what was done", frozenset({1, 3, 4, 8}), 0)
     made = plan(words, 2_000, summary=summary, compaction_strategy="summarize").plan
     assert made.keep == ("m0", "m2", "m4", "m5", "m6", "m8", "m9")
-    shows(made.notice, "what was done")
+    shows(made.notice.text, "what was done")
 
 
 def test_a_window_of_the_newest_messages_is_all_that_stays() -> None:
@@ -121,9 +127,9 @@ def test_large_newest_messages_do_not_push_out_all_that_is_older() -> None:
     older = "u:10 " + "t:100 " * 15
     for newest, fixed, tokens in ((300, 0, 1_000), (500, 0, 1_110), (500, 300, 1_410), (900, 0, most)):
         made = plan(f"{older} u:10 t:{newest}", 2_000 + fixed, fixed=fixed)
-        assert made.plan.target_tokens == 1_000 + fixed
-        assert tokens - 160 < made.plan.tokens_after <= tokens + 40
-        assert made.plan.step == 3
+        assert made.plan.making.target_tokens == 1_000 + fixed
+        assert tokens - 160 < made.plan.making.tokens_after <= tokens + 40
+        assert made.plan.making.step == 3
     assert len(plan("u:10 " + "u:60 a:1 " * 6 + "u:1100", 2_000).plan.keep) == 14  # for people at most 0.7 of the way
 
 
@@ -132,9 +138,9 @@ def test_system_text_does_not_raise_the_goal_for_people() -> None:
     people = "u:240 " + "u:40 a:120 " * 25 + "u:10"
     for words, fixed in ((people, 600), (f"s:600 {people}", 0)):
         made = plan(words, 2_600, fixed=fixed).plan
-        assert made.target_tokens == 1_600
-        assert made.tokens_after <= 1_600 + 40
-    assert plan(f"{people} t:400", 2_600, fixed=600).plan.tokens_after > 1_600 + 200
+        assert made.making.target_tokens == 1_600
+        assert made.making.tokens_after <= 1_600 + 40
+    assert plan(f"{people} t:400", 2_600, fixed=600).plan.making.tokens_after > 1_600 + 200
 
 
 def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:
@@ -149,16 +155,18 @@ def test_what_is_taken_by_the_head_counts() -> None:
     """The fixed tokens are part of the view's, and so is the summary."""
     for fixed, text in ((500, ""), (0, "word " * 400)):
         made = plan(LONG, 2_000, fixed=fixed, summary=Summary(text, frozenset(), 0))
-        assert made.plan.tokens_after == fixed + made.arrangement.tokens
-        assert made.plan.tokens_after <= 1_000 + fixed // 2 + 40
+        assert made.plan.making.tokens_after == fixed + made.arrangement.tokens
+        assert made.plan.making.tokens_after <= 1_000 + fixed // 2 + 40
 
 
 def test_steps_that_are_not_needed_are_not_taken() -> None:
     """Elision alone may do."""
     made = plan("u:10 t:900 t:900 t:900 a:1", 2_950)
-    assert (made.plan.step, made.plan.dropped, made.plan.notice) == (1, 0, "")
+    assert (made.plan.making.step, made.plan.left_out.messages, made.plan.notice.text) == (1, 0, "")
     assert {"m3"} <= made.plan.cuts.keys() <= {"m1", "m2", "m3"}
-    assert plan("u:9 a:100! a:40 a:40 a:40 u:9 a:9", 300, protected_recent=1.0).plan.step == 4  # what is recent, too
+    assert (
+        plan("u:9 a:100! a:40 a:40 a:40 u:9 a:9", 300, protected_recent=1.0).plan.making.step == 4
+    )  # what is recent, too
 
 
 def test_a_large_newest_result_leaves_room_to_older_messages() -> None:
@@ -167,7 +175,7 @@ def test_a_large_newest_result_leaves_room_to_older_messages() -> None:
     large = plan(f"{words} t:900", 2_000)
     (newest,) = [tokens for name, tokens in large.cut_tokens.items() if name == large.plan.upto]
     assert 200 < newest < 400
-    assert large.plan.tokens_after > 900
+    assert large.plan.making.tokens_after > 900
     beside = plan(f"{words} u:500 t:200", 2_000)
     assert beside.plan.upto not in beside.plan.cuts
 
@@ -198,11 +206,11 @@ def test_a_result_that_is_held_is_shortened_to_the_second_goal_only() -> None:
     """Before it is taken, a plan may stop above the target by what is held, at most 0.7 of the way to the threshold."""
     held = plan("u:10 " + "u:100 a:120 " * 5 + "u:10 t:290", 2_000).plan
     assert "m12" not in held.cuts
-    assert 1_000 + 200 < held.tokens_after <= 1_000 + 300
+    assert 1_000 + 200 < held.making.tokens_after <= 1_000 + 300
     large = plan("u:10 t:500", 1_000, fixed=600).plan  # more than its share is shortened to the first goal at once
     target, above = 600 + 0.5 * 400, 0.42 * 400
-    assert target < large.tokens_after <= target + 0.4 * above
-    assert large.step == 1
+    assert target < large.making.tokens_after <= target + 0.4 * above
+    assert large.making.step == 1
 
 
 FLOORS: list[tuple[str, int, int, dict[str, int]]] = [
@@ -259,7 +267,10 @@ def test_what_fits_exactly_is_no_floor() -> None:
     """The error's own figure is a budget that does."""
     with pytest.raises(FloorError) as caught:
         plan("u:500 a:300 u:400 t:900", 100)
-    assert plan("u:500 a:300 u:400 t:900", caught.value.needed_tokens).plan.tokens_after == caught.value.needed_tokens
+    assert (
+        plan("u:500 a:300 u:400 t:900", caught.value.needed_tokens).plan.making.tokens_after
+        == caught.value.needed_tokens
+    )
 
 
 # --- the notice -------------------------------------------------------------------------------------------------------
@@ -268,8 +279,8 @@ def test_what_fits_exactly_is_no_floor() -> None:
 def told(made: Compaction) -> str:
     """What a plan inserts to tell what is missing."""
     lines = [cut.then for cut in made.plan.cuts.values() if cut.then]
-    marks = [gap.text for gap in made.plan.gaps or () if not gap.after]
-    return "\n".join([*marks, *lines, made.plan.notice])
+    marks = [gap.text for gap in made.plan.left_out.gaps or () if not gap.after]
+    return "\n".join([*marks, *lines, made.plan.notice.text])
 
 
 def test_the_notice_stands_at_the_last_gap() -> None:
@@ -277,23 +288,23 @@ def test_the_notice_stands_at_the_last_gap() -> None:
     words = "s:5 u:10 " + "t:100 " * 30 + "u:10 a:10 u:10 a:10"
     made = plan(words, 10_000, compact_threshold=0.3, target_usage=0.1, protected_tool_results=0, protected_recent=0.0)
     place = next(at for at, item in enumerate(made.arrangement.items) if item.inserted is not None)
-    assert made.arrangement.items[place + 1].entry.id == made.plan.notice_before
+    assert made.arrangement.items[place + 1].entry.id == made.plan.notice.before
     inserted = made.arrangement.items[place].inserted
     assert inserted == {
         "role": "user",
-        "content": made.plan.notice,
+        "content": made.plan.notice.text,
         "metadata": {"source": "context-compaction"},
     }
-    shows(made.plan.notice, "<system-reminder>\n", f"{made.plan.dropped} earlier messages are left out")
+    shows(made.plan.notice.text, "<system-reminder>\n", f"{made.plan.left_out.messages} earlier messages are left out")
 
 
 def test_in_the_turn_in_progress_the_notice_ends_a_result() -> None:
     """A user's message would begin a new turn there."""
     made = plan("s:5 u:10 " + "t:100 " * 30 + "a:10", 10_000, compact_threshold=0.3, target_usage=0.1)
-    assert made.plan.dropped
-    assert made.plan.notice == ""
+    assert made.plan.left_out.messages
+    assert made.plan.notice.text == ""
     assert all(item.inserted is None for item in made.arrangement.items)
-    assert "earlier messages are left out" in made.plan.cuts[made.plan.gaps[-1].after].then
+    assert "earlier messages are left out" in made.plan.cuts[made.plan.left_out.gaps[-1].after].then
 
 
 NOTICES: list[tuple[dict[str, Any], str]] = [
@@ -338,7 +349,7 @@ def test_the_notice_counts_in_words() -> None:
 def test_a_plan_must_be_worth_it(tokens: int, worth: bool) -> None:
     """Unless the view does not fit without it."""
     made = plan("u:10 a:1 u:10 a:900", 1_000)
-    made = replace(made, plan=replace(made.plan, tokens_after=920))
+    made = replace(made, plan=made.plan.with_tokens(920))
     assert worth_it(Config.load(), made, budget_tokens=1_000, tokens=tokens, messages=4) is worth
 
 
@@ -445,11 +456,11 @@ def test_a_plan_made_of_a_plan_keeps_the_notice_where_the_gap_is() -> None:
             count=count,
             fetch=lambda wanted: (dict(messages[entry.ordinal]) for entry in wanted),
             plan_id="p2",
-            previous=Plan("p1", "m1", ("m0", "m1"), notice="gone", notice_before="m1", dropped=7),
+            previous=Plan("p1", "m1", ("m0", "m1"), notice=Notice("gone", "m1"), left_out=LeftOut(7)),
             left_out=7,
         )
     )
-    assert (made.plan.step, made.plan.notice_before, made.plan.dropped) == (1, "m1", 7)
+    assert (made.plan.making.step, made.plan.notice.before, made.plan.left_out.messages) == (1, "m1", 7)
     assert [item.inserted is not None for item in made.arrangement.items[:3]] == [False, True, False]
 
 
@@ -458,9 +469,9 @@ def test_what_holds_a_view_together_counts_too() -> None:
     summary = Summary("what was done", frozenset(), 0)
     made = plan("u:10 " + "a:1! t:1! " * 200 + "t:500", 1_000, target_usage=0.9, summary=summary)
     assert sum(item.inserted is not None for item in made.arrangement.items) >= 200
-    assert 950 < made.plan.tokens_after <= 1_000  # and no further than that
-    assert made.plan.step == 6
-    shows(made.plan.notice, "what was done")
+    assert 950 < made.plan.making.tokens_after <= 1_000  # and no further than that
+    assert made.plan.making.step == 6
+    shows(made.plan.notice.text, "what was done")
 
 
 def ran(number: int, command: str, result: str) -> list[dict[str, Any]]:

@@ -142,10 +142,10 @@ def check_room_is_used(work: Work, plan: Plan, before: set[int]) -> None:
 
     But for words in the running turn before a gap: only a result can be marked there.
     """
-    if plan.tokens_after >= 0.8 * plan.target_tokens:
+    if plan.making.tokens_after >= 0.8 * plan.making.target_tokens:
         return
     kept = {int(message_id[1:]) for message_id in plan.keep}
-    room = 0.95 * plan.target_tokens - plan.tokens_after
+    room = 0.95 * plan.making.target_tokens - plan.making.tokens_after
     newest = max(place for place in before if work.messages[place]["role"] == "user")
     size = 0
     for place in sorted(before, reverse=True):
@@ -208,7 +208,7 @@ def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budg
             continue
         check_gaps(view, plan)
         check_nothing_stale(work, view)
-        furthest = max(furthest, plan.step)
+        furthest = max(furthest, plan.making.step)
         if furthest <= MOST_STEP_WITH_ALL_PEOPLE:
             check_people_are_there(work, view)
         if built.planning.compaction is not None:
@@ -216,7 +216,7 @@ def test_a_view_is_one_to_go_on_from(made: list[tuple[str, int, int, int]], budg
             new = range(max(planned, default=-1) + 1, int(plan.upto[1:]) + 1)
             check_room_is_used(work, plan, shown_before | set(new))
             shown_before, planned = kept, planned | set(new)
-            for gap in plan.gaps or ():
+            for gap in plan.left_out.gaps or ():
                 key = (gap.before, gap.after, gap.messages)
                 known = texts.setdefault(key, gap.text)
                 assert known in ("", gap.text) or is_shortest(gap)
@@ -251,7 +251,7 @@ def test_no_cliff(turns: int, results: int, chars: int, separate: bool, budget: 
         return
     assert any(text_of(m) == "I have read them all." for m in view)
     newest = [m for m in view if m["role"] == "tool"]
-    assert 0.8 * plan.target_tokens <= plan.tokens_after <= 1.4 * plan.target_tokens
+    assert 0.8 * plan.making.target_tokens <= plan.making.tokens_after <= 1.4 * plan.making.target_tokens
     own = [sum(len(line) for line in text_of(m).split("\n") if line in page) for m in newest]
     assert sum(chars >= min(200, len(page)) for chars in own) >= min(4, results)
 

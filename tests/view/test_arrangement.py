@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify, with_changes
 from amplifier_module_context_persistent.view.inserted_messages import CONTINUED, INTERRUPTED
-from amplifier_module_context_persistent.view.plan import NO_PLAN
+from amplifier_module_context_persistent.view.plan import NO_PLAN, Notice
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories
 from tests.support.checker import assert_valid
@@ -129,13 +129,13 @@ def test_an_arrangement_counts_what_is_rendered(history: list[Message]) -> None:
 def test_where_a_notice_stands(before: str, expected: list[str]) -> None:
     """Before the message that it names, else before the first that is no system text."""
     messages = [{"role": "system", "content": "s"}, user("a"), says(), user("b")]
-    view, _ = view_of(messages, notice="NOTE", notice_before=before)
+    view, _ = view_of(messages, notice=Notice("NOTE", before))
     assert told(view) == expected
 
 
 def test_a_notice_is_the_users_word_that_was_missing() -> None:
     """No other one is inserted beside it."""
-    view, _ = view_of([says()], notice="NOTE", notice_before="m0")
+    view, _ = view_of([says()], notice=Notice("NOTE", "m0"))
     assert told(view) == ["user:NOTE", "assistant:Done."]
 
 
@@ -160,7 +160,7 @@ def test_a_head_is_copied() -> None:
 
 def test_an_arrangement_can_be_rendered_again() -> None:
     """What a caller does to an inserted message does not reach the next view."""
-    arrangement = arrange([], count, Presentation(replace(NO_PLAN, notice="NOTE")))
+    arrangement = arrange([], count, Presentation(replace(NO_PLAN, notice=Notice("NOTE"))))
     assert arrangement.items == []
     entries = [classify(0, says("", "x"), count)]
     arrangement = arrange(entries, count)
@@ -223,8 +223,8 @@ def test_an_arrangement_that_goes_on_is_the_one_made_at_once(messages: list[Mess
     """Whatever was arranged before, in whatever steps, what comes out is what all entries give afresh."""
     known_as = [{**m, "metadata": {"message_id": f"m{i}"}} for i, m in enumerate(messages)]
     entries = [classify(key, message, count) for key, message in enumerate(known_as)]
-    plan = replace(NO_PLAN, notice="NOTE", notice_before="m3", cuts={"m1": Cut(1, 1)}, silent=frozenset({"m2"}))
-    noted, other = Presentation(plan), Presentation(replace(NO_PLAN, notice="other"))
+    plan = replace(NO_PLAN, notice=Notice("NOTE", "m3"), cuts={"m1": Cut(1, 1)}, silent=frozenset({"m2"}))
+    noted, other = Presentation(plan), Presentation(replace(NO_PLAN, notice=Notice("other")))
     for how in (Presentation(), noted):
         known: Arrangement | None = None
         for end in (min(first, second), max(first, second), len(entries)):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.elide import Cut
-from amplifier_module_context_persistent.view.plan import Plan
+from amplifier_module_context_persistent.view.plan import LeftOut, Making, Notice, Plan
 
 ids = st.text(min_size=1, max_size=6)
 numbers = st.integers(0, 10**9)
@@ -20,14 +20,16 @@ plans = st.builds(
     cuts=st.dictionaries(ids, st.builds(Cut, numbers, numbers), max_size=3),
     closed=st.dictionaries(ids, st.frozensets(ids, min_size=1, max_size=2), max_size=2),
     media=st.dictionaries(ids, st.frozensets(st.integers(0, 9), min_size=1, max_size=3), max_size=2),
-    notice=st.text(max_size=20),
-    notice_before=ids,
-    step=numbers,
-    dropped=numbers,
-    budget_tokens=numbers,
-    target_tokens=numbers,
-    tokens_before=numbers,
-    tokens_after=numbers,
+    notice=st.builds(Notice, st.text(max_size=20), ids),
+    left_out=st.builds(LeftOut, numbers),
+    making=st.builds(
+        Making,
+        step=numbers,
+        budget_tokens=numbers,
+        target_tokens=numbers,
+        tokens_before=numbers,
+        tokens_after=numbers,
+    ),
 )
 
 

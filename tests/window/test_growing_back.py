@@ -167,7 +167,7 @@ def test_what_was_tried_in_vain_far_back_is_still_told(desk: Desk) -> None:
         if number % 20 == 19:
             desk.ask(SMALL)
     grown = desk.ask(LARGE)
-    assert grown.planning.compaction.plan.in_vain == ("make the_part_that_fails",)
+    assert grown.planning.compaction.plan.left_out.in_vain == ("make the_part_that_fails",)
 
 
 def test_what_cannot_grow_is_not_tried_again(desk: Desk) -> None:

@@ -25,10 +25,14 @@ def test_messages_and_cuts_stay_as_they_were() -> None:
     built = desk.ask(9_000, limits=FEW)
     made = built.planning.compaction
     assert len(images_in(built.view)) == 2
-    assert (made.plan.cuts, made.plan.notice, made.plan.gaps) == (before.cuts, before.notice, before.gaps)
+    assert (made.plan.cuts, made.plan.notice.text, made.plan.left_out.gaps) == (
+        before.cuts,
+        before.notice.text,
+        before.left_out.gaps,
+    )
     assert set(before.keep) <= set(made.plan.keep)
     assert sorted(map(len, made.plan.media.values())) == [1, 1, 1, 1]
-    assert made.plan.tokens_after == built.counted_tokens < made.plan.tokens_before
+    assert made.plan.making.tokens_after == built.counted_tokens < made.plan.making.tokens_before
     desk.store()
     assert desk.ask(9_000, desk.new_window(), limits=FEW).view == built.view
 
@@ -47,7 +51,9 @@ def test_what_its_view_comes_to_is_counted_without_reasoning_that_goes_with_the_
     built = desk.ask(90_000, limits=FEW, **asked)
     assert "thinking" not in str(built.view)
     assert (
-        built.counted_tokens == built.planning.compaction.plan.tokens_after == sum(item.tokens for item in built.items)
+        built.counted_tokens
+        == built.planning.compaction.plan.making.tokens_after
+        == sum(item.tokens for item in built.items)
     )
 
 

@@ -49,7 +49,7 @@ def test_statements_stay_after_a_plan_as_text(desk: Desk) -> None:
     working(desk, 60)
     view = asked(desk)
     assert desk.window.plan is not None
-    assert desk.window.plan.narrates
+    assert desk.window.plan.rules.narrates
     kept = [message for message in view if message.get("tool_calls")]
     assert len(found(view)) >= len(kept) - 1 > 20
     for message in kept[1:-1]:

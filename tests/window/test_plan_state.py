@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
-from amplifier_module_context_persistent.view.plan import Plan
+from amplifier_module_context_persistent.view.plan import Notice, Plan
 from amplifier_module_context_persistent.window.message_source import MessageSource
 from amplifier_module_context_persistent.window.plan_state import PlanState, mark, visible
 from tests.support.windows import Desk
@@ -41,11 +41,17 @@ def test_messages_are_made_whole_again() -> None:
 def test_a_state_becomes_a_plan_under_another_id() -> None:
     """It names what is kept; the notice goes where nothing is left out any more."""
     desk = desk_with(2)
-    plan = Plan(id="p", upto="m1", keep=(), notice="some are gone")
+    plan = Plan(id="p", upto="m1", keep=(), notice=Notice("some are gone"))
     made = PlanState(desk.entries([0, 3]), plan, left_out=2).as_plan("q", 3)
-    assert (made.id, made.upto, made.keep, made.dropped, made.notice) == ("q", "m3", ("m0", "m3"), 2, "some are gone")
+    assert (made.id, made.upto, made.keep, made.left_out.messages, made.notice.text) == (
+        "q",
+        "m3",
+        ("m0", "m3"),
+        2,
+        "some are gone",
+    )
     all_of_it = PlanState(desk.entries(range(4)), plan).as_plan("q", 3)
-    assert all_of_it.notice == ""
+    assert all_of_it.notice.text == ""
     assert PlanState([]).as_plan("q", None) is None
 
 

@@ -62,5 +62,5 @@ def test_a_forced_plan_goes_down_to_the_target() -> None:
     before = desk.ask(10_000)
     budget = before.tokens * 4 // 3
     forced = desk.ask(budget, plans_now=True)
-    assert forced.planning.compaction.plan.tokens_after <= budget // 2
+    assert forced.planning.compaction.plan.making.tokens_after <= budget // 2
     assert desk.ask(100_000, plans_now=True).planning.compaction is None

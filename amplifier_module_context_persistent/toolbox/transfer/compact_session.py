@@ -30,7 +30,7 @@ from ...sessions.transcript import Transcript
 from ...sessions.view_rebuild import PastLog, config_of, request_of
 from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Item
-from ...view.plan import Plan, live_positions
+from ...view.plan import LeftOut, Plan, PlanRules, live_positions
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
 from ...view.wire_rules import begins_strict, late_system_of
@@ -123,13 +123,13 @@ def compact_session(
             items, tokens_after = after.items, after.tokens
         else:
             made = window.build(past, replace(session.request, plans_now=True)).planning.compaction
-            frees = before.tokens - made.plan.tokens_after if made is not None else 0
+            frees = before.tokens - made.plan.making.tokens_after if made is not None else 0
             hidden_before = set((index.session.plan or {}).get("hidden", ()))
-            hides_otherwise = made is not None and set(made.plan.hidden) != hidden_before
+            hides_otherwise = made is not None and set(made.plan.left_out.hidden) != hidden_before
             if made is None or not (hides_otherwise or session.is_worth_it(frees)):
                 return session.report(found, "", before.tokens, before.tokens, ())
             record = window.plan_record(past)
-            items, tokens_after, plan = made.arrangement.items, made.plan.tokens_after, made.plan.id
+            items, tokens_after, plan = made.arrangement.items, made.plan.making.tokens_after, made.plan.id
         done = session.report(found, plan, before.tokens, tokens_after, _changes(transcript, before.items, items))
         known = index.generation, _plan_id(index)
     if not dry_run:
@@ -218,7 +218,7 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
     if before is not None:
         return before
     first, last = (given_id(message) or "" for message in transcript.reader.read([index.live[0], index.live[-1]]))
-    plan = Plan(new_id(), last, keep=(), gaps=(), wire=begins_strict(index.headers))
+    plan = Plan(new_id(), last, keep=(), left_out=LeftOut(gaps=()), rules=PlanRules(wire=begins_strict(index.headers)))
     return {"_record": "plan", **plan.to_record([(first, last)])}
 
 

@@ -24,7 +24,7 @@ from ...messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ...tokens.counter import EstimateCounter, count_message
 from ...tokens.estimate import estimate_tokens
 from ...view.entry import INSTRUCTING
-from ...view.plan import IMPORTED, SUMMARY_TAGS, Plan, keep_runs
+from ...view.plan import IMPORTED, SUMMARY_TAGS, LeftOut, Making, Notice, Plan, keep_runs
 from .copy_log import CopiedMessage, check_size
 from .importers.account import Account
 from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -273,10 +273,12 @@ class Drafts:
             id=f"imported-{draft.compactions}",
             upto=draft.ids[-1],
             keep=(),
-            notice=notice,
-            tokens_before=total(event.tokens_before) or self._seen_tokens(draft),
-            tokens_after=after,
-            strategy=IMPORTED,
+            notice=Notice(notice),
+            making=Making(
+                strategy=IMPORTED,
+                tokens_before=total(event.tokens_before) or self._seen_tokens(draft),
+                tokens_after=after,
+            ),
         )
         draft.pending = (plan, kept, len(draft.ids) - 1)
         draft.counted, draft.counted_messages = after, len(draft.ids)
@@ -292,8 +294,8 @@ class Drafts:
         whole = replace(
             plan,
             keep=tuple(draft.ids[position] for position in kept),
-            notice_before=draft.ids[talk] if plan.notice and talk < len(draft.ids) else "",
-            dropped=upto + 1 - draft.cleared - len(kept),
+            notice=replace(plan.notice, before=draft.ids[talk] if plan.notice.text and talk < len(draft.ids) else ""),
+            left_out=LeftOut(upto + 1 - draft.cleared - len(kept)),
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)
         draft.bodies.append(encode_control("plan", **whole.to_record(runs)))

@@ -165,8 +165,8 @@ class _StepWriter:
             plan = Plan.from_record(record, ())
         except ValueError:
             return
-        step = self._begin("system", {}, self._view.redacted(plan.summary or plan.notice))
-        own = {"plan": plan.id, "strategy": plan.strategy, "keep": record.get("keep"), "upto": plan.upto}
+        step = self._begin("system", {}, self._view.redacted(plan.summary or plan.notice.text))
+        own = {"plan": plan.id, "strategy": plan.making.strategy, "keep": record.get("keep"), "upto": plan.upto}
         step["extra"] = {"context_management": {"type": "compaction", "boundary": "replace"}, OWN: own}
 
     def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
