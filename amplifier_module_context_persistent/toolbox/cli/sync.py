@@ -164,12 +164,6 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
             say(f"To {_name(side)}: {counted(len(to_side), 'session')}, {scaled(size, 'kMGT')}B")
         for step in to_side:
             say(f"  {_called(step.session_id, step.source)}: {_what_comes(step)}")
-    for step in plan.steps:
-        if step.is_left:
-            say(_left(step))
-    for one in erasing:
-        if one.error:
-            say(f"NOT erased: {one.session.path}: {one.error}")
 
 
 def _name(side: Side) -> str:
@@ -232,28 +226,25 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
         sessions = [step.to_json() for step in plan.steps]
         told = {"dry_run": dry_run, "with": there.name, "erased": erased, "sessions": sessions, "in_step": plan.in_step}
         click.echo(json.dumps(told))
-    elif dry_run:
-        say(f"{counted(plan.in_step, 'session')} in step already. Nothing was done (--dry-run).")
     else:
-        _tell(erasing, plan)
+        for one in failed:
+            click.echo(f"NOT ERASED: {one_line(str(one.session.path))}: {one.error}", err=True)
+        for step in left:
+            click.echo(_left(step), err=True)
+        say("Nothing was done (--dry-run)." if dry_run else _summary(erasing, plan))
     return FINDINGS if left or failed or stays else DONE
 
 
-def _tell(erasing: Sequence[ErasingStep], plan: _Plan) -> None:
-    for step in erasing:
-        if step.error:
-            click.echo(f"NOT ERASED: {step.session.id}: {step.error}", err=True)
-    left = [step for step in plan.steps if step.is_left]
-    for one in left:
-        click.echo(_left(one), err=True)
-    done = len(plan.steps) - len(left)
+def _summary(erasing: Sequence[ErasingStep], plan: _Plan) -> str:
+    """What was done, in one line."""
+    left = sum(step.is_left for step in plan.steps)
+    done = len(plan.steps) - left
     erased = sum(not step.error for step in erasing)
     if not (plan.steps or erasing):
-        say(f"Nothing is new: {counted(plan.in_step, 'session')} in step.")
-        return
+        return f"Nothing is new: {counted(plan.in_step, 'session')} in step." if plan.in_step else "No session matches."
     said = [f"{counted(done, 'session')} brought in step", f"{plan.in_step:,} were so already"]
-    said += [f"erased in {counted(erased, 'session')}"] * bool(erased) + [f"{len(left):,} left"] * bool(left)
-    say(f"{', '.join(said)}.")
+    said += [f"erased in {counted(erased, 'session')}"] * bool(erased) + [f"{left:,} left"] * bool(left)
+    return f"{', '.join(said)}."
 
 
 def _erased_json(step: ErasingStep) -> dict[str, str]:

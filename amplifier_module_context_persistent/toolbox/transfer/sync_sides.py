@@ -17,7 +17,7 @@ from ...checkout_remote import REMOTE, noted_remote, remote_of
 from ...errors import ContextPersistentError, LogError
 from ...log.database_location import location_of, refuse_other_url, split_location, stored_name, without_password
 from ...log.open_log import open_reader
-from ...paths import LOG_NAME, log_name, project_slug
+from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
 from .erasures import erasures_path
@@ -54,8 +54,15 @@ class Side:
         return sessions_below(self.root) if self.root is not None else session_files(storage=self.storage)
 
     def place(self, project: str, session_id: str) -> str:
-        """Where a session's log is, or is to be."""
+        """Where a session's log is, or is to be.
+
+        Raises:
+            ConfigError, SideError: its id or its project, which may come from a database, is no name of a directory.
+        """
         if self.root is not None:
+            check_session_id(session_id)
+            if os.path.basename(project) != project or project in ("", os.curdir, os.pardir):
+                raise SideError(f"the project {project!r} cannot be a directory")
             return os.fspath(self.root / project / "sessions" / session_id / LOG_NAME)
         assert self.storage is not None  # noqa: S101 - a side has one of the two
         return location_of(self.storage, log_name(session_id, ".", project))

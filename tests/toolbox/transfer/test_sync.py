@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, WrittenFiles
@@ -386,3 +387,15 @@ def test_a_session_that_both_sides_imported_becomes_one(
     carry(stick, laptop, desktop, laptop)
     assert laptop.texts(session) == desktop.texts(session) == (["Why?", "And?"])
     assert laptop.log(session).read_bytes() == desktop.log(session).read_bytes()
+
+
+def test_names_in_a_database_lead_nowhere_else(laptop: Home, storage: str) -> None:
+    """A log whose name is no project and session is named, and the others are copied."""
+    (laptop.checkout / ".git" / "config").write_text("")
+    laptop.says("talk", "one")
+    for name in ("../../escaped/s", "p/..", "plain/talk"):
+        laptop.run("copy", laptop.log("talk"), location_of(storage, name))
+    before = {path for path in laptop.root.parent.rglob("*") if path.parent.name != "talk"}
+    told = laptop.run("sync", storage, "--all", code=1)
+    assert "cannot be a directory" in told.output
+    assert {path for path in laptop.root.parent.rglob("*") if path.parent.name != "talk"} == before
