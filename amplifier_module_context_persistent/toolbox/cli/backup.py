@@ -171,7 +171,7 @@ def _check(there: Side, *, as_json: bool) -> int:
                 bad[path] = reason(error)
                 continue
             if not report.is_sound:
-                bad[path] = f"damaged; `context-persistent verify {path}` says where"
+                bad[path] = "`context-persistent verify` says where; remove this file, and back up again"
     if as_json:
         click.echo(
             json.dumps({"logs": len(paths), "damaged": [{"path": path, "error": why} for path, why in bad.items()]})

@@ -222,9 +222,22 @@ def _compare(step: BackupStep) -> None:
         case Relation.SHORTER:
             step.what, step.why = Done.LEFT, "the log is shorter than its copy: it lost its end, or is an older file"
         case _:
-            is_purged = found.relation is Relation.PURGED or (found.parting is not None and found.parting.is_purged)
             step.what, step.new_bytes = Done.ANEW, _size_of(step.source)
-            step.aside = f"{step.target}{BEFORE_PURGE if is_purged else REPLACED}{_end_of(step.target)}"
+            step.aside = _aside(step.source, step.target)
+
+
+def _aside(log: str, copy: str) -> str:
+    """The name under which a copy is set aside: it says whether the log was purged since, and the copy's last checksum.
+
+    Raises:
+        LogUnreadableError: one of them cannot be read.
+    """
+    with closing(open_reader(log)) as reader, closing(open_reader(copy)) as other:
+        reader.follow()
+        other.follow()
+        is_purged = reader.index.control_counts["purge"] > other.index.control_counts["purge"]
+        end = cast("StoredLog", other).scanner.seed  # every stored log is scanned
+    return f"{copy}{BEFORE_PURGE if is_purged else REPLACED}{end:08x}"
 
 
 def _size_of(log: str) -> int:
@@ -237,13 +250,6 @@ def _size_of(log: str) -> int:
         reader.follow()
         described = reader.describe()
         return described.size_bytes - described.torn_bytes
-
-
-def _end_of(log: str) -> str:
-    """The last checksum of a log: another one for each content."""
-    with closing(open_reader(log)) as reader:
-        reader.follow()
-        return f"{cast('StoredLog', reader).scanner.seed:08x}"  # every stored log is scanned
 
 
 def reason_of(error: Exception) -> str:

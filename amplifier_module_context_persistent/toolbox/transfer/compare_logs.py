@@ -25,7 +25,7 @@ from ...log.file_handle import FileHandle
 from ...log.index import USER
 from ...log.open_log import open_reader
 from ...log.record_kinds import control_of
-from ...log.record_line import CONTROL_HEAD, CRC_KEY, CRC_TAIL_BYTES
+from ...log.record_line import CONTROL_HEAD, CRC_KEY, CRC_TAIL_BYTES, Message
 from ...messages.metadata import timestamp_of
 from .catch_up import whole_lines
 
@@ -193,8 +193,8 @@ def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> 
     """Whether a purged log goes on from another one: nothing that came after the purge's beginning is missing in it.
 
     Both begin with what was there before the purge. So if the other one's last message is in the purged log, the other
-    one has nothing that the purge did not see. If the purge took that message, the answer is no: a sync purges the
-    other one first (`sync_erasures`).
+    one has nothing that the purge did not see, and lacks no more messages than the purge took. If the purge took that
+    message, the answer is no: a sync purges the other one first (`sync_erasures`).
 
     Args:
         purged: the purged log.
@@ -205,6 +205,9 @@ def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> 
         return False
     known = set(purged.index.columns.id_hashes)
     if len(other.index) and other.index.columns.id_hashes[-1] not in known:
+        return False
+    missing = sum(hashed not in known for hashed in other.index.columns.id_hashes)
+    if missing > sum(int(record.get("messages_removed") or 0) for record in _purges(purged)):
         return False
     if is_purged_too and not _agree(purged, other):
         return False
@@ -235,5 +238,10 @@ def _telling(reader: ReadableLog, *, after: int) -> Iterator[bytes]:
 
 
 def _last_purge(reader: ReadableLog) -> str:
+    return max((str(record.get("time", "")) for record in _purges(reader)), default="")
+
+
+def _purges(reader: ReadableLog) -> Iterator[Message]:
+    """The records of a log's purges."""
     found = (control_of(line) for line in whole_lines(reader) if line.startswith(CONTROL_HEAD + b':"purge"'))
-    return max((str(record.get("time", "")) for kind, record in filter(None, found) if kind == "purge"), default="")
+    return (record for kind, record in filter(None, found) if kind == "purge")

@@ -28,7 +28,7 @@ from .beside_synced import files_in_step, finish, is_interrupted, metadata_renew
 from .catch_up import OPEN, catch_up
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
-from .erasures import Erasure
+from .erasures import ErasedError, Erasure
 from .erasures_of_log import erasures_of_log, why_refused
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .host_copies import backups
@@ -191,10 +191,26 @@ class Sync:
         step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
         with closing(open_reader(step.source)) as reader:
             reader.follow()
-            if undone := erasures_of_log(reader, self.force):
-                return Step(pair.session_id, What.LEFT, why=why_refused(undone[-1]))
+            self._check_undoes_nothing(reader)
             described = reader.describe()
             step.new_bytes = described.size_bytes - described.torn_bytes
+        return step
+
+    def _check_undoes_nothing(self, reader: ReadableLog) -> None:
+        """Refuse a log that would bring back on the other side what was erased.
+
+        Raises:
+            ErasedError: it would.
+        """
+        if undone := erasures_of_log(reader, self.force):
+            raise ErasedError(why_refused(undone[-1]))
+
+    def _replacing(self, step: Step, relation: Relation) -> Step:
+        """Say why a copy is replaced; refuse it as a copy is refused."""
+        step.what = What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
+        with closing(open_reader(step.source)) as reader:
+            reader.follow()
+            self._check_undoes_nothing(reader)
         return step
 
     def _plan_both(self, here: SessionFile, there: SessionFile) -> Step:
@@ -208,11 +224,9 @@ class Sync:
             case Relation.SHORTER:
                 return to_here
             case Relation.PURGED | Relation.IMPORTED:
-                to_there.what = _replacing(found.relation)
-                return to_there
+                return self._replacing(to_there, found.relation)
             case Relation.PURGED_OTHER | Relation.IMPORTED_OTHER:
-                to_here.what = _replacing(found.relation)
-                return to_here
+                return self._replacing(to_here, found.relation)
             case Relation.PARTED:
                 to_there.parting = to_here.parting = found.parting
                 return self._parted(to_there, to_here)
@@ -266,10 +280,6 @@ class Sync:
             if not is_unfinished(target):
                 copy_log(source, target)
             write_host_files(target, created=self.now(), origin=source, named_only=not to.is_home)
-
-
-def _replacing(relation: Relation) -> What:
-    return What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
 
 
 def _why_parted(parting: Parting | None) -> str:

@@ -19,6 +19,7 @@ from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import NOTE_SUFFIX
 from tests.support.kills import killed_before
+from tests.support.sessions_of_a_home import write
 from tests.support.sweeps import proof
 from tests.support.two_homes import Home, files_below, holders
 
@@ -101,6 +102,16 @@ def test_what_was_purged_stays_until_it_is_erased(home: Home, kept: Path, new_ho
     home.run("backup", kept, "--erase", "--yes")
     assert holders(kept, KEY) == []
     assert "still holds" not in home.run("backup", kept).output
+
+
+def test_what_was_purged_of_a_log_without_a_header_is_told_too(home: Home, kept: Path) -> None:
+    """An older module wrote it; the purge changed its first line."""
+    write(home.log("old"), [{"role": "user", "content": f"my key is {KEY}"}])
+    home.run("backup", kept)
+    home.run("purge", "old", "--redact", KEY, "--yes")
+    assert "1 older copy of a purged log" in home.run("backup", kept).output
+    home.run("backup", kept, "--erase", "--yes")
+    assert holders(kept, KEY) == []
 
 
 def test_what_was_deleted_stays_until_it_is_erased(home: Home, kept: Path, new_home: Home, tmp_path: Path) -> None:
