@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 from zlib import crc32
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.catalogue import snapshot_data
 from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.log.message_columns import MessageColumns
 from amplifier_module_context_persistent.log.reader import LogReader
 from tests.support.busy_logs import lines, steps
 from tests.support.logs import (
@@ -124,6 +126,23 @@ def test_a_cut_or_longer_snapshot_changes_nothing(path: str) -> None:
             for claimed in (check, crc32(other)):
                 put(path, [*sound[:part], (number, claimed, other), *sound[part + 1 :]])
                 assert not is_used(path)
+    assert known(path, trusting=True) == expected
+
+
+@pytest.mark.parametrize("name", ["offsets", "lengths", "roles", "flags", "answered_by", "plain_users"])
+def test_a_number_out_of_bounds_is_refused(path: str, name: str) -> None:
+    """Whoever wrote it, with checksums that fit: a code that is none, a record far beyond the end, or far too long."""
+    some_log(path)
+    expected = known(path, trusting=False)
+    (_, _, described), (_, _, chunk) = stored(path)
+    columns = MessageColumns()
+    sizes = [getattr(getattr(columns, other), "itemsize", 1) for other in snapshot_data.COLUMNS]
+    count, place = len(chunk) // sum(sizes), snapshot_data.COLUMNS.index(name)
+    at, size = count * sum(sizes[:place]), sizes[place]
+    other = chunk[:at] + b"\xff" * size + chunk[at + size :]
+    told = orjson.dumps(orjson.loads(described) | {"chunks": [crc32(other)]})
+    put(path, [(-1, crc32(told), told), (0, crc32(other), other)])
+    assert not is_used(path)
     assert known(path, trusting=True) == expected
 
 
