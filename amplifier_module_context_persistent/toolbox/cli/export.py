@@ -6,9 +6,11 @@ Exit codes: 0 done, 1 something could not be read (the rest was exported), 2 not
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,7 +100,10 @@ def export(
             raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")
         if output in (None, "-") or turn_span or span:
             raise click.UsageError("many sessions go whole into a directory; name it with -o")
-        sessions = _saying(words, chosen_sessions(wanted, everywhere=everywhere))
+        if words is None:
+            sessions = chosen_sessions(wanted, everywhere=everywhere)
+        else:
+            sessions = _saying(words, wanted, everywhere=everywhere)
         context.exit(
             _export_many(
                 sessions,
@@ -152,12 +157,12 @@ _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": 
 """Of files in a format; of all others `.jsonl`."""
 
 
-def _saying(words: str | None, sessions: list[SessionFile]) -> list[SessionFile]:
-    """Those in which a message says some words; all if none are asked for."""
-    if words is None:
-        return sessions
+def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
+    """Those in which a message says some words; with `-n`, the newest of them."""
+    sorts = wanted if wanted.most is None else replace(wanted, most=sys.maxsize)  # the newest first, and all
+    sessions = chosen_sessions(sorts, everywhere=everywhere)
     matches = MessageFilter(words, sessions)
-    return [one for one in sessions if matches.is_found_in(one)]
+    return list(islice(filter(matches.is_found_in, sessions), wanted.most))
 
 
 def _export_many(

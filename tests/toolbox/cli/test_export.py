@@ -181,6 +181,8 @@ def test_many_sessions_are_exported_into_a_directory(tmp_path: Path) -> None:
     told = json.loads(run("export", "--all", "--grep", "ticket 17", "-o", tmp_path / "out", "--json").stdout)
     assert sorted(one["session"] for one in told["exports"]) == ["far", "two"]
     assert "Ticket 17" in (tmp_path / "out" / log_of("two").parents[2].name / "two.md").read_text()
+    newest = run("export", "--all", "--grep", "total", "-n", "1", "-o", tmp_path / "few", "--json").stdout
+    assert [one["session"] for one in json.loads(newest)["exports"]] == ["one"]  # of those that say it, the newest
     done = run("export", "--name", "two", "-o", tmp_path / "out", code=1)
     assert "NOT exported: two: " in done.stderr
     run("export", "--project", ".", "--format", "jsonl", "-o", tmp_path / "out")
