@@ -32,6 +32,7 @@ from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.amplifier_agent import comes_with_transcript
 from .importers.bedrock import comes_with_session
 from .importers.claude_code_files import session_of
+from .importers.codex_files import comes_with_parent
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source_file import ImportRefusedError, Source
 from .wanted_sessions import EVERY_SESSION, NotMeantError, WantedSessions, facts_of_log, times_of
@@ -240,7 +241,7 @@ def _comes_with_its_session(path: str) -> bool:
     directory, name = os.path.split(path)
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
         return True
-    if comes_with_transcript(path) or comes_with_session(path):
+    if comes_with_transcript(path) or comes_with_session(path) or comes_with_parent(path):
         return True
     if name.startswith("agent-") and name.endswith(".meta.json"):
         return os.path.isfile(f"{path.removesuffix('.meta.json')}.jsonl")

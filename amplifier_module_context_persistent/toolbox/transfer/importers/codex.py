@@ -8,9 +8,11 @@ what the model was given from there on.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ....catalogue.bill_id import BILL_KEY
@@ -19,6 +21,7 @@ from ....forms.openai_in_files import is_of_answer, is_output, of_provider, read
 from ....forms.openai_responses import kind_of
 from .account import Account
 from .branches import Branch, branches
+from .codex_files import RolloutName, parent_in, sub_rollouts
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
@@ -27,6 +30,7 @@ from .waiting_events import Waiting, WaitingEvents
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""
 
+MOST_SUBAGENTS = 10_000
 _END_CHARS = 300
 _NEAR = 64
 """So many events at the end are near: only they are changed by what follows."""
@@ -113,6 +117,10 @@ class Rollout:
     """The thread that this one and all others come from, as far as the file tells."""
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
+    find_children: Callable[[str], list[RolloutName]] = lambda _: []
+    """Gives the rollouts of a thread's sub-agents."""
+    children: dict[str, str] = field(default_factory=dict)
+    """By the thread of a sub-agent, the call whose result names it."""
 
     def put(self, event: Event) -> None:
         """Add what is no part of an answer."""
@@ -125,6 +133,12 @@ class Rollout:
         self.live.append(_held(event))
         if len(self.live) > _NEAR and (far := self.live[-_NEAR - 1]).place is None:
             far.place, far.event = self.waiting.put(self.event(far)), None
+
+    def note_children(self, call_id: str, content: Any) -> None:
+        """Note that a call started the sub-agents that its result names first."""
+        for thread in [thread for thread, started_by in self.children.items() if not started_by]:
+            if thread in str(content):
+                self.children[thread] = call_id
 
     def event(self, held: _Held) -> Event:
         """An event that is held."""
@@ -246,6 +260,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
     elif is_output(item):
         rollout.account.map(kind)
         call_id, content, failed = read_output(item)
+        rollout.note_children(call_id, content)
         given = metadata(f"codex-{number}", time, failed=failed)
         rollout.put(MessageRead(result(call_id, content, given), number))
     elif kind == "message":
@@ -349,7 +364,8 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     }
     rollout.family = _family(meta)
     spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
-    rollout.parent_id = text(spawned.get("parent_thread_id")) or text(meta.get("parent_thread_id"))
+    rollout.parent_id = parent_in(meta)
+    rollout.children = {child.thread: "" for child in rollout.find_children(rollout.session_id)}
     if spawned:
         rollout.facts["agent"] = spawned
     if rollout.parent_id:
@@ -392,11 +408,8 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session, and turns that were rolled back as branches."""
-    rollout = Rollout(account, WaitingEvents(source.aside))
-    for at in objects_of(source, account):
-        take(rollout, at)
-    rollout.end_answer()
+    """Yield the session, turns that were rolled back as branches, and its sub-agents."""
+    rollout = _read_rollout(source, account, lambda thread: sub_rollouts(source.path, thread))
     if rollout.parent_id:
         name = session_name(rollout.session_id)
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
@@ -408,6 +421,27 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         for line, common, taken in rollout.rolled_back
     )
     yield from branches(found, account, rollout.facts, rollout.session_id)
+    if rollout.parent_id or not rollout.session_id:
+        return
+    for child in islice(sub_rollouts(source.path, rollout.session_id), MOST_SUBAGENTS):
+        account.file = os.path.basename(child.path)
+        with Source(child.path) as beside:
+            sub = _read_rollout(beside, account)
+            facts = {**sub.facts, "spawned_by": rollout.children.get(child.thread, "")}
+            yield SessionStart("subagent", session_name(child.thread), facts, sub.session_id)
+            yield from sub.all(sub.live)
+        account.file = ""
+
+
+def _read_rollout(
+    source: Source, account: Account, find_children: Callable[[str], list[RolloutName]] = lambda _: []
+) -> Rollout:
+    """Read all lines of a rollout."""
+    rollout = Rollout(account, WaitingEvents(source.aside), find_children=find_children)
+    for at in objects_of(source, account):
+        take(rollout, at)
+    rollout.end_answer()
+    return rollout
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:

@@ -1,13 +1,18 @@
 """Codex rollouts: items and what events tell of them, roll-backs, compactions, sub-agents, compressed files."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
+from amplifier_module_context_persistent.toolbox.transfer.import_session import (
+    ImportRefusedError,
+    import_session,
+    session_paths,
+)
 from amplifier_module_context_persistent.toolbox.transfer.importers.lines import MOST_LINE_BYTES
 from tests.support.imports import history_and_view, imported, imported_history, records, texts, write_jsonl
 from tests.support.sweeps import proof
@@ -279,3 +284,64 @@ async def test_a_search_for_tools_and_an_output_of_mcp_are_calls_and_results(tmp
     ]
     assert history[2]["tool_calls"][0]["arguments"] == {"query": "dates"}
     assert [bool(message["metadata"].get("is_error")) for message in history[3:]] == [False, True]
+
+
+def rollout_of(directory: Path, thread: str, parent: str, *more: Entry, **meta: Any) -> Path:
+    """A rollout of a thread, which another one started unless `parent` is empty."""
+    by = {"parent_thread_id": parent} if parent else {}
+    start = line("session_meta", id=thread, cwd="/w/app", timestamp="2026-01-01T00:00:00Z", **by, **meta)
+    return write_jsonl(
+        directory / f"rollout-2026-01-01T00-00-00-{thread}.jsonl", [start, item("user", f"to {thread}"), *more]
+    )
+
+
+def spawns(thread: str) -> list[Entry]:
+    call = line("response_item", type="function_call", name="spawn_agent", arguments="{}", call_id=f"call-{thread}")
+    said = json.dumps({"agent_id": thread})
+    return [call, line("response_item", type="function_call_output", call_id=f"call-{thread}", output=said)]
+
+
+@pytest.mark.parametrize("named", ["file", "directory"])
+def test_sub_agents_come_with_their_session(tmp_path: Path, named: str) -> None:
+    """Also those of sub-agents, from one file or its directory, with type and name, and the call that started each."""
+    main = rollout_of(tmp_path, "t1", "", *spawns("t2"))
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "t1", "agent_nickname": "Ada", "agent_role": "look"}}}
+    rollout_of(tmp_path, "t2", "", source=spawned)
+    rollout_of(tmp_path, "t3", "t2")
+    rollout_of(tmp_path, "t4", "gone")
+    if named == "directory":
+        assert [path.rpartition("-")[2] for path in session_paths(tmp_path)] == ["t1.jsonl", "t4.jsonl"]
+    report = import_session(main, working_dir=str(tmp_path), strict=True)
+    assert report.account.lines == report.account.accounted == 8
+    assert [one.session_id for one in report.sessions] == ["t1", "t1_t2", "t1_t3"]
+    parent, child, _ = (records(one.path, "header")[0] for one in report.sessions)
+    assert parent["source"]["subagents"] == ["t1_t2", "t1_t3"]
+    assert parent["source"]["subagent_tasks"] == ["look: Ada", ""]
+    assert (child["parent_id"], child["source"]["spawned_by"]) == ("t1", "call-t2")
+    assert import_session(main, working_dir=str(tmp_path)).added == 0
+
+
+def test_a_sub_agent_that_was_imported_alone_stays_one_session(tmp_path: Path) -> None:
+    """It is known when its session comes."""
+    child = rollout_of(tmp_path, "t2", "t1")
+    alone = import_session(child, working_dir=str(tmp_path))
+    main = rollout_of(tmp_path, "t1", "")
+    report = import_session(main, working_dir=str(tmp_path))
+    assert [(one.path, one.added) for one in report.sessions][1:] == [(alone.path, 0)]
+
+
+def test_hostile_files_beside_a_rollout(tmp_path: Path) -> None:
+    """Rollouts that name each other come alone; links, a FIFO and damaged first lines are passed over, also many."""
+    for thread, parent in (("a", "b"), ("b", "a"), ("c", "c")):
+        rollout_of(tmp_path, thread, parent)
+    (tmp_path / "rollout-zero.jsonl").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "rollout-fifo.jsonl")
+    (tmp_path / "rollout-cut.jsonl").write_text('{"type": "session_meta", "payload": {"id"')
+    main = rollout_of(tmp_path, "t", "")
+    for number in range(40):
+        rollout_of(tmp_path, f"n{number}", "t")
+    assert [path.rpartition("-")[2] for path in session_paths(tmp_path)] == [
+        *("a.jsonl", "b.jsonl", "c.jsonl"),
+        *("t.jsonl", "cut.jsonl"),
+    ]
+    assert len(import_session(main, path=tmp_path / "log").sessions) == 41

@@ -1,0 +1,106 @@
+"""Rollouts of a Codex session's sub-agents: files of their own, in the same directory, that name their parent.
+
+The first line of a rollout is its `session_meta`. A sub-agent's has `parent_thread_id`, at the top level or in
+`source.subagent.thread_spawn`. A sub-agent may have sub-agents; all of them come with the session at the top.
+
+Only regular files are looked at, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from .fields import mapping, text
+from .lines import parse_json
+
+__all__ = ["comes_with_parent", "parent_in", "sub_rollouts"]
+
+_ROLLOUT = re.compile(r"rollout-[\w.-]+\.jsonl")
+_MOST_META_BYTES = 1 << 20
+_MOST_DEPTH = 20
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class RolloutName(NamedTuple):
+    """A rollout's file, its thread, and the thread that started it; empty if none did."""
+
+    path: str
+    thread: str
+    parent: str
+
+
+def parent_in(meta: object) -> str:
+    """The thread that started the one of a `session_meta`; empty if none did."""
+    told = mapping(meta)
+    spawned = mapping(mapping(mapping(told.get("source")).get("subagent")).get("thread_spawn"))
+    return text(spawned.get("parent_thread_id")) or text(told.get("parent_thread_id"))
+
+
+def sub_rollouts(path: str, thread: str) -> list[RolloutName]:
+    """The rollouts of a thread's sub-agents, and of theirs, in the directory of its own file; a parent comes first."""
+    by_parent = dict[str, list[RolloutName]]()
+    for found in _rollouts_in(os.path.dirname(path)):
+        if found.parent:
+            by_parent.setdefault(found.parent, []).append(found)
+    waiting, below = [thread], list[RolloutName]()
+    while waiting:
+        children = by_parent.pop(waiting.pop(0), [])
+        below += children
+        waiting += [child.thread for child in children]
+    return below
+
+
+def comes_with_parent(path: str) -> bool:
+    """Whether a file is a sub-agent's rollout, and that of the session at the top is in the same directory."""
+    directory, name = os.path.split(path)
+    if not _ROLLOUT.fullmatch(name):
+        return False
+    own = _name_of(path)
+    if not own.parent:
+        return False
+    parents = _parents_in(directory, os.stat(directory).st_mtime_ns)
+    at = own.parent
+    for _ in range(_MOST_DEPTH):
+        if not parents.get(at):
+            return at in parents
+        at = parents[at]
+    return False
+
+
+@lru_cache(maxsize=100)
+def _parents_in(directory: str, _mtime_ns: int) -> dict[str, str]:
+    """By the threads of a directory's rollouts, the threads that started them; the time tells of new files."""
+    return {one.thread: one.parent for one in _rollouts_in(directory)}
+
+
+def _rollouts_in(directory: str) -> Iterator[RolloutName]:
+    try:
+        names = sorted(entry.name for entry in os.scandir(directory) if entry.is_file(follow_symlinks=False))
+    except OSError:
+        return iter(())
+    return (_name_of(os.path.join(directory, name)) for name in names if _ROLLOUT.fullmatch(name))
+
+
+def _name_of(path: str) -> RolloutName:
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return RolloutName(path, "", "")
+    return _read_name(path, seen.st_ino, seen.st_mtime_ns)
+
+
+@lru_cache(maxsize=10_000)
+def _read_name(path: str, _inode: int, _mtime_ns: int) -> RolloutName:
+    """Read the first line of a rollout; the inode and the time tell whether it has changed since."""
+    try:
+        with open(path, "rb", opener=lambda name, _: os.open(name, _READ_ONLY)) as file:
+            first = parse_json(file.readline(_MOST_META_BYTES))
+    except (OSError, ValueError):
+        return RolloutName(path, "", "")
+    line = mapping(first)
+    meta = mapping(line.get("payload")) if line.get("type") == "session_meta" else {}
+    return RolloutName(path, text(meta.get("id")), parent_in(meta))
