@@ -312,7 +312,7 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
 def _show_strangers(files: Sequence[ImportedFile]) -> None:
     """Name the first files that are no sessions, with the reason."""
     for file in files[:_MOST_SHOWN_OF_MANY]:
-        say(f"  no session: {file.path}: {one_line(file.error)}")
+        say(f"  no session: {file.path}: {one_line(file.error.partition('; formats are')[0])}")
     if len(files) > _MOST_SHOWN_OF_MANY:
         say(f"  ... and {len(files) - _MOST_SHOWN_OF_MANY:,} more that are no sessions; --json names them all")
 

@@ -41,6 +41,7 @@ class Response(NamedTuple):
     provider: str
     model: str
     usage: dict[str, Any]
+    session_id: str = ""
 
 
 def with_events(events: list[Event], transcript: Path) -> list[Event]:
@@ -117,15 +118,21 @@ def _sum(responses: Sequence[Response]) -> Response:
 
 
 def _responses_beside(transcript: Path) -> list[Response]:
-    """The responses that the events beside a transcript tell of; none if there are no events."""
+    """The responses that the events beside a transcript tell of; none if there are no events.
+
+    A session's directory has its id as its name. If it was copied under another name, the events are its own if they
+    name one session alone.
+    """
     for name in _PLACES:
-        found = [*_responses_in(transcript.parent / name, transcript.parent.name)]
-        if found:
-            return found
+        found = [*_responses_in(transcript.parent / name)]
+        named = {one.session_id for one in found} - {""}
+        own = transcript.parent.name if transcript.parent.name in named or len(named) != 1 else named.pop()
+        if kept := [one for one in found if one.session_id in ("", own)]:
+            return kept
     return []
 
 
-def _responses_in(path: Path, session_id: str) -> Iterator[Response]:
+def _responses_in(path: Path) -> Iterator[Response]:
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
@@ -134,12 +141,12 @@ def _responses_in(path: Path, session_id: str) -> Iterator[Response]:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return
         while line := file.readline(MOST_LINE_BYTES):
-            if _RESPONSE in line[:_HEAD_BYTES] and (found := _response(line, session_id)) is not None:
+            if _RESPONSE in line[:_HEAD_BYTES] and (found := _response(line)) is not None:
                 yield found
 
 
-def _response(line: bytes, session_id: str) -> Response | None:
-    """The response that a line tells of; None if it is another session's, or tells nothing of tokens."""
+def _response(line: bytes) -> Response | None:
+    """The response that a line tells of; None if it tells nothing of tokens."""
     try:
         entry = mapping(parse_json(line))
     except ValueError:
@@ -147,7 +154,7 @@ def _response(line: bytes, session_id: str) -> Response | None:
     data = mapping(entry.get("data")) or entry
     named = text(entry.get("session_id")) or text(data.get("session_id"))
     usage = read_usage(data.get("usage"))
-    if entry.get("event") != "llm:response" or named not in ("", session_id) or usage is None:
+    if entry.get("event") != "llm:response" or usage is None:
         return None
     given = mapping(data.get("usage"))
     counts = usage_of(
@@ -157,4 +164,4 @@ def _response(line: bytes, session_id: str) -> Response | None:
         cache_write_tokens=given.get("cache_write_tokens"),
     )
     time = iso_time(entry.get("ts")) or iso_time(entry.get("timestamp"))
-    return Response(time, text(data.get("provider")), text(data.get("model")), counts)
+    return Response(time, text(data.get("provider")), text(data.get("model")), counts, named)

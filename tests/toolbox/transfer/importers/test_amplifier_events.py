@@ -89,3 +89,17 @@ async def test_a_fifo_or_a_link_in_their_place_is_not_read(tmp_path: Path) -> No
     (path.parent / "context-intelligence" / "events.jsonl").symlink_to(tmp_path / "far.jsonl")
     (answer,) = await usages(path)
     assert "usage" not in answer
+
+
+async def test_a_directory_under_another_name_has_its_own_events(tmp_path: Path) -> None:
+    """A copy of a session: its events name one session. If they name several, none is known as its own."""
+    path = transcript(tmp_path, 1)
+    path = path.parent.rename(tmp_path / "copied") / path.name
+    write_jsonl(path.with_name("events.jsonl"), [response(1, 10)])
+    (answer,) = await usages(path)
+    assert answer["usage"]["input_tokens"] == 10
+    other = transcript(tmp_path / "more", 1)
+    other = other.parent.rename(tmp_path / "more" / "copied") / other.name
+    write_jsonl(other.with_name("events.jsonl"), [response(1, 10), response(2, 10, session_id="child")])
+    (answer,) = await usages(other)
+    assert "usage" not in answer
