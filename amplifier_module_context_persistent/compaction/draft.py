@@ -51,11 +51,11 @@ class Draft:
         self.view = view = Groups(request.entries, request.count)
         self.fixed_tokens = request.fixed_tokens
         """What is counted in the total and cannot be compacted."""
-        self.silent = request.previous.silent | request.unbound
+        self.silent = request.so_far.plan.silent | request.reader.unbound
         """The ids of messages whose thinking the view will not show."""
         self.gap_tokens = GAP_TOKENS if request.config.compaction_notice_enabled else 0
         """What the marker of a gap comes to; 0 where gaps are not marked."""
-        known = {gap.before for gap in request.previous.left_out.gaps or ()}
+        known = {gap.before for gap in request.so_far.plan.left_out.gaps or ()}
         self.gap_before = [group.head.id in known for group in view.groups]
         """By group, whether messages before it were left out already."""
         self.kept = [True] * len(view)
@@ -66,7 +66,7 @@ class Draft:
         """By message id, what cut messages come to with their thinking."""
         self.sizes = list(view.tokens)
         """The tokens of each group, cut as it is."""
-        cut_before = request.previous.cuts
+        cut_before = request.so_far.plan.cuts
         for position, members in enumerate(view.members):
             for entry in members:
                 if entry.id in cut_before or entry.form.offload is not None:
@@ -99,7 +99,7 @@ class Draft:
 
     def words_cut(self, entry: Entry, keep_chars: int) -> Cut:
         """The cut of a person's message to a length (`persons_words.words_cut`)."""
-        told = self.request.memory.told(entry, lambda: told_lines(self.message_of(entry)))
+        told = self.request.so_far.memory.told(entry, lambda: told_lines(self.message_of(entry)))
         return words_cut(told, keep_chars)
 
     def prose_tokens(self, position: int) -> int:
@@ -112,12 +112,12 @@ class Draft:
 
     def _cut_as_before(self, entry: Entry) -> None:
         """Cut a message as the plan before did, without the line that marks a gap; else as it was offloaded."""
-        cut = self.request.previous.cuts.get(entry.id, entry.form.offload)
+        cut = self.request.so_far.plan.cuts.get(entry.id, entry.form.offload)
         if cut is None or (cut.then and not cut.shortens and entry.form.offload is None):
             return
         line_tokens = len(cut.then) // CHARS_A_TOKEN
         self.cuts[entry.id] = replace(cut, then="") if cut.then else cut
-        self.cut_tokens[entry.id] = self.request.cut_tokens.get(entry.id, entry.tokens) - line_tokens
+        self.cut_tokens[entry.id] = self.request.so_far.cut_tokens.get(entry.id, entry.tokens) - line_tokens
 
     def fits(self, goal_tokens: int) -> bool:
         """Whether the view comes to no more than a goal."""
@@ -220,7 +220,7 @@ class Draft:
 
     def _counted(self, entry: Entry, message: Message, cut: Cut) -> tuple[Cut, int]:
         """A cut of a message, grown to whole rows, and the tokens of what it shows."""
-        memory = self.request.memory
+        memory = self.request.so_far.memory
         known = memory.counted(entry, cut)
         if known is None:
             grown = cut if entry.result_of is None else with_whole_rows(message, cut)
@@ -252,7 +252,7 @@ class Draft:
         known = self._shown.get(key)
         if known is None or known[0] is not cut:
             if cut is not None and cut.lines:
-                names = self.request.memory.shown(entry, cut)
+                names = self.request.so_far.memory.shown(entry, cut)
             else:
                 names = frozenset(entry.gist.terms.shown(cut))
             known = self._shown[key] = cut, names

@@ -256,7 +256,7 @@ def _share_of_words(members: Sequence[Entry]) -> float:
 
 def _sealed(draft: Draft) -> int:
     """How many of the first groups the provider has in its cache: a share of what the plan before kept."""
-    kept = set(draft.request.previous.keep)
+    kept = set(draft.request.so_far.plan.keep)
     known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
     sums = list(accumulate(draft.sizes[: len(known)]))
     return bisect_right(sums, SEALED_SHARE * sums[-1]) if sums else 0

@@ -42,7 +42,7 @@ MOST_FILES = 12  # of each kind
 
 def what_is_gone(draft: Draft, plan: Plan) -> Plan:
     """A plan with what it says of all that a draft, and plans before it, leave out: gaps, files, what was in vain."""
-    view, previous = draft.view, draft.request.previous
+    view, previous = draft.view, draft.request.so_far.plan
     uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.gist.uses]
     changed = _files(previous.left_out.changed, uses, CHANGE)
     read = tuple(path for path in _files(previous.left_out.read, uses, READ) if path not in changed)
@@ -65,9 +65,9 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     """
     config, request = draft.config, draft.request
     unmarkable, gaps, notice = _unmarkable(draft, plan), plan.left_out.gaps or (), ""
-    told_step = (
-        max(plan.making.step, STEPS[Stage.FREE], request.previous.making.step) if request.left_out else plan.making.step
-    )
+    told_step = plan.making.step
+    if request.history.left_out:
+        told_step = max(told_step, STEPS[Stage.FREE], request.so_far.plan.making.step)
     if inserts and config.compaction_notice_enabled and told_step >= config.compaction_notice_min_level:
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
@@ -92,7 +92,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         before, notice = last.before, "\n".join(filter(None, ("" if last.after else last.text, notice)))
     else:
         turn = draft.view.turn
-        before = request.previous.notice.before or ("" if turn is None else draft.view.groups[turn].head.id)
+        before = request.so_far.plan.notice.before or ("" if turn is None else draft.view.groups[turn].head.id)
     notice = f"{summary}\n\n{notice}".rstrip() if summary else notice
     marked = {key: replace(plan.cuts.get(key, WHOLE), then="\n".join(some)) for key, some in lines.items() if some}
     left_out = replace(plan.left_out, gaps=gaps)
@@ -101,7 +101,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
     """The shortest text of the marker of each gap; empty if nothing can mark it."""
-    recall, memory, behind = draft.config.offers_recall, draft.request.memory, _marked_behind(draft, gaps)
+    recall, memory, behind = draft.config.offers_recall, draft.request.so_far.memory, _marked_behind(draft, gaps)
     found = list[str]()
     for gap in gaps:
         is_behind = gap.before in behind
@@ -131,9 +131,9 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
 
 def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     """The gaps of a draft in order, those that are new or have grown without their texts."""
-    groups, index = draft.view.groups, draft.request.index_of
+    groups, index = draft.view.groups, draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
-    known = {gap.before: gap for gap in draft.request.previous.left_out.gaps or ()}
+    known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
     found: list[Gap] = []
     last, missing_so_far = -1, 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
@@ -153,8 +153,8 @@ def _shown_places(draft: Draft) -> list[int]:
     """The places in the live history of all messages that a view shows, in order."""
     request = draft.request
     dropped = {e.ordinal for at, kept in enumerate(draft.kept) if not kept for e in draft.view.members[at]}
-    shown = {*request.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
-    places = [request.index_of(ordinal) for ordinal in shown if ordinal >= 0]
+    shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
+    places = [request.history.index_of(ordinal) for ordinal in shown if ordinal >= 0]
     return sorted([place for place in places if place >= 0])
 
 

@@ -100,10 +100,10 @@ def compact(request: PlanRequest) -> Compaction:
         id=request.plan_id,
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
         keep=keep,
-        silent=request.previous.silent.intersection(keep),
+        silent=request.so_far.plan.silent.intersection(keep),
         closed=closed_calls(draft.view.groups, draft.kept),
         media=media_left_out(alive),
-        left_out=LeftOut(request.left_out + len(request.entries) - len(alive)),
+        left_out=LeftOut(request.history.left_out + len(request.entries) - len(alive)),
         making=Making(
             strategy=request.strategy,
             step=STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1,
@@ -114,7 +114,7 @@ def compact(request: PlanRequest) -> Compaction:
         rules=PlanRules(narrates=any(entry.reasoning.narration_tokens for entry in alive)),
     )
     made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
-    request.memory.keep_only(set(made.plan.keep))
+    request.so_far.memory.keep_only(set(made.plan.keep))
     return made
 
 
@@ -218,15 +218,15 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry
     plan = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
     cut_tokens = _cut_tokens(draft, alive, plan.cuts)
     shown = replace(plan, silent=frozenset(draft.silent))
-    how = Presentation(shown, cut_tokens, request.reader, request.wire)
-    arrangement = arrange(alive, request.count, how, after=request.arranged)
+    how = Presentation(shown, cut_tokens, request.reader.recipient, request.reader.wire)
+    arrangement = arrange(alive, request.count, how, after=request.so_far.arranged)
     plan = plan.with_tokens(request.fixed_tokens + arrangement.tokens)
     return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in alive), floor(draft))
 
 
 def _cut_tokens(draft: Draft, alive: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
     """What the cut messages come to, counted anew where lines came or went after their texts."""
-    request, before, known = draft.request, draft.request.previous.cuts, draft.request.cut_tokens
+    request, before, known = draft.request, draft.request.so_far.plan.cuts, draft.request.so_far.cut_tokens
     marked = [e for e in alive if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
     changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]
     tokens = draft.cut_tokens | {entry.id: known[entry.id] for entry in marked if entry.id in known}

@@ -185,7 +185,7 @@ class Forms:
             return []
         if position not in self._pasted:
             entry = self._draft.view.members[position][0]
-            cuts = self._draft.request.memory.bodies(entry, partial(self._bodies_of, entry))
+            cuts = self._draft.request.so_far.memory.bodies(entry, partial(self._bodies_of, entry))
             self._pasted[position] = [(entry, list(_cuts_of(entry, cuts)))]
         return self._pasted[position]
 

@@ -32,7 +32,7 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         By the id of a result, the line to put after it where such a change only put lines in around what it shows.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
-    kept, before = draft.kept, draft.request.previous.cuts
+    kept, before = draft.kept, draft.request.so_far.plan.cuts
     answered = [call for call in draft.view.calls(READ, CHANGE) if call.result.gist.outcome == ANSWERED]
     changes: defaultdict[str, list[tuple[str, AnsweredCall]]] = defaultdict(list)
     for call in answered:

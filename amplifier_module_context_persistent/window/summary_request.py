@@ -60,7 +60,7 @@ def span_of(
     if not ordinals:
         return SummaryError("there is nothing to sum up")
     prompt = config.summary_prompt or PROMPT
-    last_summary = planned.previous.summary
+    last_summary = planned.so_far.plan.summary
     replaced = [entry for entry in planned.entries if entry.ordinal in ordinals]
     messages = list(planned.fetch(replaced))
     texts = [text for message in messages for text in texts_of(message)]

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..compaction.plan_memory import PlanMemory
-from ..compaction.plan_request import PlanRequest
+from ..compaction.plan_request import PlanRequest, RestOfHistory, ViewReader, ViewSoFar
 from ..compaction.planner import Compaction, compact
 from ..compaction.protected_ends import protect
 from ..compaction.provider_limits import all_media, media_beyond, view_bytes
@@ -424,15 +424,16 @@ class WindowPlans:
             count=self._source.count,
             fetch=partial(self._source.fetch, log),
             plan_id=plan_id,
-            previous=state.plan or NO_PLAN,
-            cut_tokens=state.cut_tokens,
-            left_out=state.left_out,
-            positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
-            arranged=self._arranger.last,
-            reader=request.reader,
-            wire=self._arranger.wire(log, request, strict=True),
-            unbound=self._unbound_by_plan(entries),
-            shown_anyway=hidden(state.entries, has_factory=request.has_factory),
-            memory=self._memory,
+            so_far=ViewSoFar(state.plan or NO_PLAN, state.cut_tokens, self._arranger.last, self._memory),
+            history=RestOfHistory(
+                state.left_out,
+                positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},
+                shown_anyway=hidden(state.entries, has_factory=request.has_factory),
+            ),
+            reader=ViewReader(
+                request.reader,
+                self._arranger.wire(log, request, strict=True),
+                unbound=self._unbound_by_plan(entries),
+            ),
             summary=summary,
         )

@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.compaction.markers import (
     what_is_gone,
     write_inserted,
 )
+from amplifier_module_context_persistent.compaction.plan_request import RestOfHistory, ViewSoFar
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Making, Notice, Plan
@@ -126,7 +127,7 @@ def test_a_marker_that_grows_before_an_older_gap_names_the_first_message() -> No
     old = Gap("m5", "m2", 2, "[2 messages left out]", (("read_file b.py", 1),), "m3")
     previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), left_out=LeftOut(gaps=(old,)))
     entries = [entry for entry in request_of(work, 100).entries if entry.id not in ("m3", "m4")]
-    (grown,) = without(work, [1], entries=entries, previous=previous).left_out.gaps or ()
+    (grown,) = without(work, [1], entries=entries, so_far=ViewSoFar(previous)).left_out.gaps or ()
     assert (grown.messages, grown.reference) == (4, "m1")
 
 
@@ -136,9 +137,9 @@ def test_an_unchanged_gap_keeps_its_text() -> None:
     old = Gap("m5", "m2", 2, "[2 messages left out, as was said before]", (("read_file b.py", 1),), "m3")
     previous = Plan("p0", "m6", tuple(f"m{number}" for number in (0, 1, 2, 5, 6)), left_out=LeftOut(gaps=(old,)))
     entries = [entry for entry in request_of(work, 100).entries if entry.id not in ("m3", "m4")]
-    (same,) = without(work, [], entries=entries, previous=previous).left_out.gaps or ()
+    (same,) = without(work, [], entries=entries, so_far=ViewSoFar(previous)).left_out.gaps or ()
     assert same is old
-    (grown,) = without(work, [2], entries=entries, previous=previous).left_out.gaps or ()
+    (grown,) = without(work, [2], entries=entries, so_far=ViewSoFar(previous)).left_out.gaps or ()
     assert grown.text == "[4 messages left out: read_file b.py x2; recall m3]"
 
 
@@ -192,8 +193,8 @@ def test_brief_cuts_leave_more_room() -> None:
 def test_what_is_not_wanted_is_not_said() -> None:
     """Neither markers, nor notice, nor summary."""
     previous = Plan("p0", "m0", (), notice=Notice("<summary>\nso far\n</summary>"))
-    assert written(previous=previous).notice.text.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
-    nothing = written(previous=previous, inserts=False)
+    assert written(so_far=ViewSoFar(previous)).notice.text.startswith("<summary>\nso far\n</summary>\n\n[12 messages")
+    nothing = written(so_far=ViewSoFar(previous), inserts=False)
     assert markers(nothing) == [""] * 5
     assert nothing.notice.text == ""
 
@@ -365,8 +366,8 @@ def test_results_that_came_after_a_person_spoke_are_missing_where_they_came() ->
     entries = request_of(late, 100).entries
     keep = tuple(entry.id for entry in entries)
     before = Plan(id="p0", upto=keep[-1], keep=keep, left_out=LeftOut(gaps=()))
-    assert gaps(late, [1], previous=before) == [(2, 1), (3, 1)]
-    assert gaps(late, [], previous=before) == []
+    assert gaps(late, [1], so_far=ViewSoFar(before)) == [(2, 1), (3, 1)]
+    assert gaps(late, [], so_far=ViewSoFar(before)) == []
 
 
 @pytest.mark.parametrize("kind", ["blank", "orphan", "beside"])
@@ -379,7 +380,7 @@ def test_what_no_group_has_is_not_missing(kind: str) -> None:
         talk[1] = {**talk[1], "role": "tool", "tool_call_id": "nobody's"}
     shown = frozenset({1}) if kind == "beside" else frozenset[int]()
     entries = [entry for entry in request_of(talk, 100).entries if kind != "beside" or entry.ordinal != 1]
-    assert gaps(talk, [], entries=entries, shown_anyway=shown) == []
+    assert gaps(talk, [], entries=entries, history=RestOfHistory(shown_anyway=shown)) == []
 
 
 def test_a_gap_of_the_plan_before_is_known_again() -> None:
@@ -389,7 +390,7 @@ def test_a_gap_of_the_plan_before_is_known_again() -> None:
     assert before.plan.left_out.gaps
     kept = set(before.plan.keep)
     entries = [entry for entry in request_of(talk, 2_000).entries if entry.id in kept]
-    made = draft_of(talk, 1_000, entries=entries, previous=before.plan)
+    made = draft_of(talk, 1_000, entries=entries, so_far=ViewSoFar(before.plan))
     assert find_gaps(made) == before.plan.left_out.gaps
     last = before.plan.left_out.gaps[-1]
     position = next(at for at, group in enumerate(made.view.groups) if group.head.id == last.before)

@@ -15,7 +15,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.draft import floor, pinned
 from amplifier_module_context_persistent.compaction.failed_commands import tried_in_vain
-from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, Summary
+from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, RestOfHistory, Summary, ViewSoFar
 from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, compact
 from amplifier_module_context_persistent.compaction.request_budget import (
     SAFETY_MARGIN_TOKENS,
@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
-from amplifier_module_context_persistent.view.plan import NO_PLAN, LeftOut, Notice, Plan
+from amplifier_module_context_persistent.view.plan import LeftOut, Notice, Plan
 from amplifier_module_context_persistent.window.when_to_plan import worth_it
 from tests.support.checker import assert_valid
 from tests.support.commands import shows
@@ -51,8 +51,7 @@ def plan(words: str, budget: int, *, fixed: int = 0, previous: Compaction | None
             budget,
             fixed=fixed,
             entries=entries,
-            previous=previous.plan if previous else NO_PLAN,
-            cut_tokens=previous.cut_tokens if previous else {},
+            so_far=ViewSoFar(previous.plan, previous.cut_tokens) if previous else ViewSoFar(),
             **config,
         )
     )
@@ -456,8 +455,8 @@ def test_a_plan_made_of_a_plan_keeps_the_notice_where_the_gap_is() -> None:
             count=count,
             fetch=lambda wanted: (dict(messages[entry.ordinal]) for entry in wanted),
             plan_id="p2",
-            previous=Plan("p1", "m1", ("m0", "m1"), notice=Notice("gone", "m1"), left_out=LeftOut(7)),
-            left_out=7,
+            so_far=ViewSoFar(Plan("p1", "m1", ("m0", "m1"), notice=Notice("gone", "m1"), left_out=LeftOut(7))),
+            history=RestOfHistory(7),
         )
     )
     assert (made.plan.making.step, made.plan.notice.before, made.plan.left_out.messages) == (1, "m1", 7)

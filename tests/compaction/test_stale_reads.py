@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.stale_reads import replace_stale_reads
 from amplifier_module_context_persistent.messages.elide import WHOLE, Cut
@@ -135,7 +136,7 @@ def test_the_line_stays_with_later_plans_while_the_read_shows_anything() -> None
     """They no longer see the edit that was left out."""
     cuts = {"m0b": replace(WHOLE, then=f"{LINE}\n[2 messages left out]")}
     read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT)
-    made = draft_of(read, 100, previous=Plan("p0", "m0b", ("m0a", "m0b"), cuts))
+    made = draft_of(read, 100, so_far=ViewSoFar(Plan("p0", "m0b", ("m0a", "m0b"), cuts)))
     assert replace_stale_reads(made) == {"m0b": LINE}
     made.cuts["m0b"] = Cut(0, 0)
     assert replace_stale_reads(made) == {}
