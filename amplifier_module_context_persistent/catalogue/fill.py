@@ -348,10 +348,10 @@ class FigureRows:
         count = partial(tokens_of, counter=counter)
         records = RecordPass(count).run(log)
         messages = MessagePass(count, records.requests).run(log)
-        shares = sorted((first, role, *share) for role, (first, *share) in messages.shares.items())
+        by_first_turn = sorted((first, role, *sums) for role, (first, *sums) in messages.shares.items())
         tables: dict[str, Iterable[Row]] = {
             "turns": [astuple(turn)[:-1] for turn in messages.turns if turn.messages],
-            "shares": [share[1:] for share in shares],
+            "shares": [share[1:] for share in by_first_turn],
             "large": [(-negated, *named, tokens) for tokens, negated, *named in messages.large],
             "calls": map(astuple, messages.calls),
             "requests": (request.row() for request in records.requests),

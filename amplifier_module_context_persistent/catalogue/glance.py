@@ -1,6 +1,6 @@
-"""A log at a glance: what `list` says of it, and the text with a checksum that a catalogue keeps of that.
+"""A glance of a log: the facts that `list` shows, and the text with a checksum by which a catalogue keeps them.
 
-What a person wrote is not kept, but where it stands in the log.
+The first line that a person wrote is not kept, only its place in the log.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class LastRequest:
     """The last request of a session whose input is known.
 
     Attributes:
-        provider: who answered it.
+        provider: the provider that answered it.
         model: its model.
-        tokens: of its input.
-        cacheable: how many of them were read from the prompt cache or written to it.
+        tokens: the tokens of its input.
+        cacheable: the tokens that were read from the prompt cache or written to it.
         is_kept_for_an_hour: whether the cache was paid for an hour.
-        time: when it was answered, in ISO 8601.
+        time: the time of its answer, in ISO 8601.
     """
 
     provider: str = ""
@@ -43,37 +43,37 @@ NO_REQUEST = LastRequest()
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A log at a glance."""
+    """The facts that `list` shows of a log."""
 
     size_bytes: int = 0
     messages: int = 0
-    """Live ones."""
+    """Number of live messages."""
     hidden: int = 0
-    """Messages that a clear or a reset hid."""
+    """Number of messages that a reset hid."""
     tokens: int = 0
-    """Of the live messages, estimated."""
+    """Estimated tokens of the live messages."""
     damage: int = 0
-    """Findings of a scan; `verify` tells them."""
+    """Number of findings of a scan; `verify` lists them."""
     torn_bytes: int = 0
     open_calls: int = 0
-    """Calls of the last messages that have no result."""
+    """Number of calls in the last messages without a result."""
     first_line: str = ""
     """The first line that a person wrote."""
     first_message: str = ""
-    """When its first message was written, in ISO 8601; empty if no message near its beginning says."""
+    """The time of the first message, in ISO 8601; "" if no message near the beginning has one."""
     last_message: str = ""
-    """When its last message was written."""
+    """The time of the last message."""
     model: str = ""
-    """The model that answered last, as far as a message or a report says."""
+    """The model of the last answer, if a message or a usage record names it."""
     label: str = ""
-    """The name that a person gave the session with `rename`; empty if nobody did."""
+    """The name from `rename`; "" if there is none."""
     tags: str = ""
-    """The tags that a person put on the session with `tag`, separated by spaces."""
+    """The tags from `tag`, separated by spaces."""
     last_request: LastRequest = NO_REQUEST
 
 
 def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
-    """What is kept of a log, with a checksum: a bit that flips in a file would give other figures.
+    """Encode a glance with a checksum, because a flipped bit in the file would give wrong figures.
 
     Raises:
         TypeError: a text has half of a surrogate pair.
@@ -83,7 +83,7 @@ def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
 
 
 def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
-    """What is told of a log, with the line that it names; None where that is another one, or somebody else wrote it."""
+    """Decode a kept glance and read its first line; None if that line changed, or another program wrote the glance."""
     try:
         known, (offset, length, check) = _read_told(told)
         if not length:
@@ -95,10 +95,10 @@ def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
 
 
 def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
-    """The glance that is told, and the offset, the length and the checksum of its line; all zero if there is none.
+    """Decode a glance, and the offset, the length and the checksum of its line (zero if there is none).
 
     Raises:
-        ValueError, KeyError, TypeError: it was altered, or somebody else or an earlier version wrote it.
+        ValueError, KeyError, TypeError: it was altered, or another program or an earlier version wrote it.
     """
     given = orjson.loads(told)
     if given["crc32"] != crc32(orjson.dumps({"glance": given["glance"], "line": given["line"]})):
@@ -111,10 +111,10 @@ def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
 
 
 def _check_fields(known: Glance | LastRequest) -> None:
-    """Make sure that each field has the type of its default, and no number is negative or beyond 64 bits.
+    """Check that each field has the type of its default, and that no number is negative or beyond 64 bits.
 
     Raises:
-        ValueError: one is not so.
+        ValueError: a field has another type, or a number is out of range.
     """
     for field in fields(known):
         value = getattr(known, field.name)
@@ -123,5 +123,5 @@ def _check_fields(known: Glance | LastRequest) -> None:
 
 
 def said_first(message: Message) -> str:
-    """The first line of a message that a person wrote; empty if there is none."""
+    """The first line of text in a human message; "" if there is none."""
     return first_line(message) if is_human(message) else ""

@@ -1,7 +1,7 @@
-"""Look at an open log: count its messages, estimate its tokens, find its first line, its times and its model.
+"""Take the glance of an open log: its messages, estimated tokens, first line, times and model.
 
-At most `SAMPLES` messages are counted, picked at even distances in bytes, so that a large one is picked for what it is,
-and their tokens per byte stand for the whole. Where there are no more messages than that, all are counted.
+Tokens are counted for at most `SAMPLES` messages, at even distances in bytes, so that large messages have their share.
+Their tokens per byte are used for the whole log. If there are no more messages than that, all are counted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .glance import Glance, said_first
 from .last_request import last_request_of
 
 SAMPLES = 128
-_RUN = 512  # so many records at most are gone through for a place in bytes
-_FIRST_USERS = 20  # so many messages of users are looked at for a human one
-_NEIGHBOURS = 20  # so many messages at either end are looked at for a time
+_RUN = 512  # most records to step through for a place in bytes
+_FIRST_USERS = 20  # most user messages to search for a human one
+_NEIGHBOURS = 20  # most messages at either end to search for a time
 
 
 def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
-    """Look at a log; also the ordinal of the message with its first line, -1 if there is none.
+    """Take the glance of a log, and the ordinal of the message with its first line (-1 if there is none).
 
     Raises:
         LogUnreadableError: its bytes changed.
@@ -70,7 +70,7 @@ def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
 
 
 def _record_at(mark: int, runs: Sequence[range], ends: Sequence[int], lengths: array[int]) -> int:
-    """The record that a byte of all live ones is in, by where the runs of them end."""
+    """Find the record at a byte of the live messages, by the ends of their runs."""
     at = bisect_right(ends, mark)
     run = runs[at]
     start = ends[at] - sum(lengths[run.start : run.stop])
@@ -93,7 +93,7 @@ def _open_calls(log: ReadableLog) -> int:
 
 
 def _time_near(log: ReadableLog, positions: range) -> str:
-    """The time of the first message that has one, of some neighbours."""
+    """The first time in some adjacent messages."""
     for position in positions[:_NEIGHBOURS]:
         for message in log.read([log.index.live[position]]):
             if instant_of(said := timestamp_of(message)) is not None:
@@ -117,7 +117,7 @@ def _model(log: ReadableLog) -> str:
 
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:
-    """The first line that a person wrote, and the message's ordinal; empty and -1 if there is none."""
+    """The first line that a person wrote, and its message's ordinal; "" and -1 if there is none."""
     for ordinal in islice(_users(log.index), _FIRST_USERS):
         for message in log.read([ordinal]):
             if line := said_first(message):

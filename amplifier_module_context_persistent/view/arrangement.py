@@ -226,7 +226,7 @@ class Arranger:
         return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
-        """The `[continued]` line before a message whose request ended with it or had to; "" if there is none."""
+        """The `[continued]` line to show before a message; "" if none is stored and the rules need none."""
         wire = self.how.wire
         if not self._ends_with_answer or not wire.stored_lines:
             return ""

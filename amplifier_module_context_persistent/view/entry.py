@@ -157,7 +157,7 @@ class Entry:
 
     @property
     def as_stored(self) -> bool:
-        """Whether a view shows the stored message unchanged, if the view itself changes nothing."""
+        """Whether the message can be shown unchanged: neither its form nor the entry's `changes` alter it."""
         form, changes = self.form, self.changes
         is_made_over = not form.plain or form.for_readers or self.origin.late or form.offload is not None
         return not (is_made_over or changes.omits or changes.chain_ends or changes.told_of is not None)
@@ -213,12 +213,9 @@ def classify(
         tokens, thinking_tokens = _sizes(accepted, count, offload, str(message_id), late=is_reminder)
         calls = calls_of(accepted)
     bond = bond_of(sent, asked) if asked is not None else None
-    reasoning = _NO_REASONING
-    if bond is not None or thinking_tokens:
-        narration = ""
-        if accepted is not None and calls and follows_result and _is_narrated(bond):
-            narration = narration_of(accepted, str(message_id))
-        reasoning = Reasoning(bond, thinking_tokens, count({"content": narration}) if narration else 0)
+    narration = ""
+    if accepted is not None and calls and follows_result and _is_narrated(bond):
+        narration = narration_of(accepted, str(message_id))
     return Entry(
         ordinal=ordinal,
         id=message_id if is_stored and isinstance(message_id, str) else "",
@@ -231,8 +228,15 @@ def classify(
         gist=_gist_of(accepted, kinds, outcome_of(sent) if role in ("tool", "function") else ""),
         origin=_origin_of(sent, late=late, is_reminder=is_reminder),
         form=_form_of(message, sent, accepted, count, offload=offload, size_bytes=size_bytes),
-        reasoning=reasoning,
+        reasoning=_reasoning_of(bond, thinking_tokens, count({"content": narration}) if narration else 0),
     )
+
+
+def _reasoning_of(bond: Bond | None, thinking_tokens: int, narration_tokens: int) -> Reasoning:
+    """The reasoning of a message; messages without any share one object."""
+    if bond is None and not thinking_tokens:
+        return _NO_REASONING
+    return Reasoning(bond, thinking_tokens, narration_tokens)
 
 
 def _is_narrated(bond: Bond | None) -> bool:
@@ -301,7 +305,7 @@ def with_changes(entry: Entry, **changes: Any) -> Entry:
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
-    """Close the calls whose ids `closed` has for a message id; returns new entries."""
+    """Copies of entries with some calls closed; `closed` has the ids of the calls, by message id."""
     return [
         with_changes(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries
     ]
@@ -310,7 +314,7 @@ def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]
 def without_some_media(
     entries: Iterable[Entry], left_out: Mapping[str, AbstractSet[int]], count: Callable[[Message], int]
 ) -> list[Entry]:
-    """Leave out the media whose numbers `left_out` has for a message id; returns new entries."""
+    """Copies of entries without some media; `left_out` has the numbers of the media, by message id."""
     return [lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
 
 

@@ -442,7 +442,7 @@ def _blocks(message: Message, key: str) -> list[Any]:
 
 
 def _namespace(key: Any) -> str:
-    """The family that a metadata key is named after; "" if it is named after none."""
+    """The family in the name of a metadata key (`openai`, `openai:response_id`); "" if there is none."""
     prefix, colon, _ = str(key).partition(":")
     family = family_of(prefix)
     if family not in FAMILIES:

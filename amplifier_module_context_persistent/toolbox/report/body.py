@@ -1,9 +1,9 @@
-"""What the page holds of one message: its parts in order, and its images.
+"""The body of a message on the page: its parts in order, and its images.
 
 A part is a list whose first item names its kind: `["t", text]`, `["k", thinking]`, `["c", call id, tool, arguments]`
 with the arguments as JSON text, and `["i", media type, base64]`. Images above the cap are named in the text only.
 
-In all texts what does not print is written as JSON escapes it, so that nothing hides or turns round. Colours of
+Characters that do not print are shown as JSON escapes, so that no text is hidden or shown backwards. Colours of
 terminals are left out; joiners within words and emoji stay.
 """
 
@@ -27,7 +27,7 @@ from ...messages.text import parts_of
 IMAGE_BYTES = 2_000_000
 """The largest image that is shown, in characters of base64."""
 ALL_IMAGES_BYTES = 20_000_000
-"""The most that all images of a page come to."""
+"""The largest total size of all images on a page."""
 
 _SHOWN_MEDIA = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -35,15 +35,15 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 @dataclass(slots=True)
 class Bodies:
-    """Makes the bodies of messages; counts what was redacted and which images there were."""
+    """Makes the bodies of messages; counts redacted secrets and images."""
 
     redact: bool = True
     own: OwnForms | None = None
-    """What a person has replaced besides."""
+    """Further forms that a person wants replaced."""
     redacted: Counter[int] = field(default_factory=Counter)
-    """By a message's position, how many secrets were replaced."""
+    """Number of replaced secrets, by the position of the message."""
     kinds: Counter[str] = field(default_factory=Counter)
-    """Of which kinds they were."""
+    """Number of replaced secrets, by kind."""
     images: int = 0
     images_left_out: int = 0
     _image_bytes: int = 0
@@ -63,7 +63,7 @@ class Bodies:
         return parts
 
     def name(self, text: str) -> str:
-        """A name or an id as the page shows it."""
+        """Make a name or an id safe to show: redacted and escaped."""
         return visible(redact_text(text, own=self.own) if self.redact else text)
 
     def _tell(self, position: int, kind: str) -> None:
@@ -81,7 +81,7 @@ class Bodies:
 
 
 def _without_images(message: Message) -> tuple[Message, list[tuple[str, str]]]:
-    """A message whose images are named in words, and the images: kind and base64."""
+    """Replace the images of a message by words; returns the message and the images (type and base64)."""
     content = message.get("content")
     images: list[tuple[str, str]] = []
     if not isinstance(content, list):
@@ -116,7 +116,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def visible(text: str) -> str:
-    """Escape what does not print; line breaks are all of one kind."""
+    """Escape characters that do not print; all line breaks become LF."""
     if _PLAIN.match(text):
         return text
     if "\x1b" in text:

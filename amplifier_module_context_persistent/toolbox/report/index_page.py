@@ -1,7 +1,7 @@
-"""A page that lists reports: one line for each, with a link, what it is about, when it was, and what it cost.
+"""A page that lists reports: one line for each, with a link, its subject, its time and its cost.
 
-It is made from the reports alone, whoever made them and wherever their logs are. Like a report it is one file that asks
-for nothing. Its script narrows and sorts the list; without it all is there, the newest first.
+It is made from the reports alone; their logs are not needed. Like a report it is one file that loads nothing else. Its
+script filters and sorts the list. Without scripts the whole list is shown, the newest first.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ INDEX_NAME = "index.html"
 
 _STYLES = ("base.css", "index.css")
 _SCRIPT = "index.js"
-_CHART = 60  # how high it is, in its own units
+_CHART = 60  # height in units of the chart
 _MOST_WEEKS = 260
 _BEGIN, _END = b'<script type="text/plain" id="session">', b"</script>"
 _MADE_BY = b"<!-- A list of reports, made by context-persistent "  # at the beginning of `page/index.html`
-_MOST_SHELL_BYTES = 1 << 20  # the notes of a report stand in its shell, before its data
+_MOST_SHELL_BYTES = 1 << 20  # the notes of a report are in its shell, before its data
 
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """A report in a directory: its file's name, and what it says of its session."""
+    """A report in a directory: the file's name, and the notes about its session."""
 
     file: str
     notes: Mapping[str, Any]
 
     def number(self, key: str) -> float:
-        """A count of the notes; 0 where there is none."""
+        """A number of the notes; 0 if it is missing."""
         given = self.notes.get(key)
         return given if isinstance(given, int | float) else 0
 
@@ -186,7 +186,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
 
 
 def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
-    """The costs of sessions by the week in which they began. Weeks begin on Monday, UTC; none is left out between."""
+    """The costs of sessions by the week in which they began (from Monday, UTC). Weeks without sessions are included."""
     costs: dict[date, float] = {}
     estimated: set[date] = set()
     for line in lines:

@@ -1,7 +1,7 @@
-"""The page's shell: template, styles and script in one HTML head, with a policy that lets nothing else run or load.
+"""The page's shell: template, styles and script in one HTML head, with a policy that allows nothing else.
 
-The policy names the styles and the script by their hashes; it forbids everything else, so that even markup that slipped
-through could neither run nor ask for anything. Data follow the shell in blocks (`blocks`).
+The policy names the styles and the script by their hashes and forbids everything else. So even markup that was not
+escaped could neither run nor load anything. The data follow the shell in blocks (`history.BodyBlocks`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )
-"""The script's files, in the order in which they stand in the page."""
+"""The script's files, in their order in the page."""
 
 STYLES = ("base.css", "head.css", "panels.css", "list.css", "parts.css", "dialogs.css", "narrow.css", "print.css")
 
@@ -44,7 +44,7 @@ _PAGE = "page"
 
 
 def shell(**fields: Any) -> bytes:
-    """Make the page up to its data; `fields` are what the template shows, escaped."""
+    """Make the page up to its data; the template shows `fields`, escaped."""
     script, styles = script_text(), styles_text()
     policy = (
         f"default-src 'none'; script-src '{policy_hash(script)}'; style-src '{policy_hash(styles)}'; "
@@ -59,14 +59,14 @@ def rendered(name: str, **fields: Any) -> bytes:
 
 
 def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """The page after its shell: the blocks of data, each in an element that browsers neither show nor run."""
+    """The page after its shell: blocks of data, each in an element that browsers neither show nor run."""
     for block in chain([head], bodies):
         yield b'<script type="text/plain" class="block">' + block + b"</script>\n"
     yield b"</body>\n</html>\n"
 
 
 def moment(time_ms: int) -> str:
-    """A time as the head says it, in UTC; empty where it is not known, or lies outside of the calendar."""
+    """A time in UTC as text; "" if it is unknown or not a valid date."""
     try:
         return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
     except (ValueError, OverflowError, OSError):
@@ -74,7 +74,7 @@ def moment(time_ms: int) -> str:
 
 
 def dollars(cost: float, *, is_estimated: bool = False) -> str:
-    """A cost as a page shows it, with a tilde if it is an estimate; nothing where there is none."""
+    """A cost as text, with a tilde if it is an estimate; "" if there is none."""
     if cost <= 0:
         return ""
     return "~" * is_estimated + (f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}")
@@ -82,24 +82,24 @@ def dollars(cost: float, *, is_estimated: bool = False) -> str:
 
 @cache
 def script_text() -> str:
-    """The script, as it stands in the page."""
+    """The script in the page."""
     parts = "\n".join(f"// ---- {name}\n\n{page_text(name)}" for name in SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 @cache
 def styles_text() -> str:
-    """The styles, as they stand in the page."""
+    """The styles in the page."""
     return "\n".join(page_text(name) for name in STYLES)
 
 
 def page_text(name: str) -> str:
-    """A file of `page/`, as it stands."""
+    """The text of a file of `page/`."""
     return (files(__package__) / _PAGE / name).read_text(encoding="utf-8")
 
 
 def policy_hash(text: str) -> str:
-    """A script or a sheet as a policy names it."""
+    """The hash of a script or a style sheet, in the form of a content security policy."""
     return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 

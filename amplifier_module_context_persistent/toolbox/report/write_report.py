@@ -109,9 +109,8 @@ def report(
         history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
         if transcript.has_requests() and transcript.requests():
-            requests = RequestReader(transcript, start, stop, Bodies(redact=redact, own=own)).read(
-                views, history.billed, progress
-            )
+            reader = RequestReader(transcript, start, stop, Bodies(redact=redact, own=own))
+            requests = reader.read(views, history.billed, progress)
         else:
             requests = supposed_requests(history)
         add_source_compactions(requests, transcript, start, stop, bodies)
@@ -122,12 +121,18 @@ def report(
         session["prices"] = prices.described()
         head = _head(session, blocks, history, requests, bodies, touched_files(transcript, start, stop, bodies))
         head["sub_agents"] = to_json(read)
-        size, encoded = 0, encode_block(head)
-        for piece in chain([shell(**_fields(session))], data_blocks(encoded, blocks.blocks)):
-            file.write(piece)
-            size += len(piece)
-        file.finish()
+        size = _write(file, session, encode_block(head), blocks)
     return _made(file.path, size, session, bodies)
+
+
+def _write(file: NewFile, session: dict[str, Any], head: bytes, blocks: BodyBlocks) -> int:
+    """Write the page: its shell, then the blocks of data; returns its size in bytes."""
+    size = 0
+    for piece in chain([shell(**_fields(session))], data_blocks(head, blocks.blocks)):
+        file.write(piece)
+        size += len(piece)
+    file.finish()
+    return size
 
 
 def _add_sub_agents(session: dict[str, Any], read: Sequence[SubAgent], bodies: Bodies) -> None:
