@@ -255,15 +255,15 @@ async def test_a_fork_goes_on_with_the_plan_of_its_origin(tmp_path: Path) -> Non
 async def test_a_fork_from_an_earlier_place_is_sent_as_its_origin_was_there(tmp_path: Path) -> None:
     """It goes on with the plan that was in force there, though the origin has made others since."""
     store, requests = PersistentConversationStore(tmp_path, durability="write"), list[list[str]]()
-    agent = made_up_agent(StrictService(6_000, requests.append), ViewOfHistory(store, max_tokens=6_000), calls=5)
-    turns, in_turn, unlimited = 9, 6, UsageLimits(request_limit=None)
+    agent = made_up_agent(StrictService(4_000, requests.append), ViewOfHistory(store, max_tokens=4_000), calls=2)
+    turns, in_turn, unlimited = 12, 3, UsageLimits(request_limit=None)
     for number in range(turns):
         conversation = await store.load("c") or Conversation(conversation_id="c")
         await store.save(await agent.run(f"question {number}", conversation=conversation, usage_limits=unlimited))
     plans = sum(len(after) < len(before) for before, after in itertools.pairwise(requests))
-    assert plans > 2
+    assert plans > 1
     compared = 0
-    for turn in range(1, turns):
+    for turn in range(1, turns, 2):
         fork = await store.fork("c", at=2 * in_turn * turn, new_conversation_id=f"fork {turn}")
         begin = len(requests)
         await agent.run("another way", conversation=fork, usage_limits=unlimited)
@@ -271,7 +271,7 @@ async def test_a_fork_from_an_earlier_place_is_sent_as_its_origin_was_there(tmp_
         if there[: len(before)] == before:  # else a plan was due there, and the fork makes its own
             assert requests[begin][: len(there) - 1] == there[:-1]
             compared += 1
-    assert compared >= turns // 2
+    assert compared >= 3
     await store.close()
 
 
