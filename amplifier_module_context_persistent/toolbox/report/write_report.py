@@ -108,11 +108,7 @@ def report(
         bills = Bills(transcript.reader, prices, partial(tokens_of, counter=counter))
         history = read_history(transcript, shown, bodies, blocks, counter, bills, progress)
         start, stop = (shown[0].start, shown[-1].stop) if shown else (0, 0)
-        if transcript.has_requests() and transcript.requests():
-            reader = RequestReader(transcript, start, stop, Bodies(redact=redact, own=own))
-            requests = reader.read(views, history.billed, progress)
-        else:
-            requests = supposed_requests(history)
+        requests = _requests_of(transcript, start, stop, history, views, bodies, progress)
         add_source_compactions(requests, transcript, start, stop, bodies)
         below = Bodies(redact=redact, own=own)
         read = read_sub_agents(sub_agents, transcript, history, start, below, counter, prices)
@@ -123,6 +119,16 @@ def report(
         head["sub_agents"] = to_json(read)
         size = _write(file, session, encode_block(head), blocks)
     return _made(file.path, size, session, bodies)
+
+
+def _requests_of(
+    transcript: Transcript, start: int, stop: int, history: History, views: str, bodies: Bodies, progress: Progress
+) -> Requests:
+    """The requests of the shown part of a session; without receipts, one is assumed before each answer."""
+    if not (transcript.has_requests() and transcript.requests()):
+        return supposed_requests(history)
+    uncounted = Bodies(redact=bodies.redact, own=bodies.own)  # redactions in views are not counted again
+    return RequestReader(transcript, start, stop, uncounted).read(views, history.billed, progress)
 
 
 def _write(file: NewFile, session: dict[str, Any], head: bytes, blocks: BodyBlocks) -> int:
