@@ -16,16 +16,8 @@ from typing import NoReturn, TypedDict, Unpack
 import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ..transfer.import_session import (
-    FORMATS,
-    FORMATS_OF,
-    PLACES,
-    ImportedFile,
-    import_all,
-    import_session,
-    session_paths,
-    standard_place,
-)
+from ..transfer.import_directory import FORMATS_OF, PLACES, ImportedFile, import_all, session_paths, standard_place
+from ..transfer.import_session import FORMATS, import_session
 from ..transfer.importers.account import Account, Import, LostLine
 from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source_file import STANDARD_INPUT

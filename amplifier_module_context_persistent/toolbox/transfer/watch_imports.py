@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .import_session import ImportedFile, import_all, session_paths
+from .import_directory import ImportedFile, import_all, session_paths
 
 LOOK_S = 2.0
 """From one look to the next."""

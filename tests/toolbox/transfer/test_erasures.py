@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.toolbox.transfer.erasures import (
     note_erasure,
     rule_of,
 )
-from amplifier_module_context_persistent.toolbox.transfer.import_session import import_all
+from amplifier_module_context_persistent.toolbox.transfer.import_directory import import_all
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of
 from tests.support.sweeps import proof

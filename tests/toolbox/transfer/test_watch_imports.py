@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.paths import project_slug
-from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportedFile
+from amplifier_module_context_persistent.toolbox.transfer.import_directory import ImportedFile
 from amplifier_module_context_persistent.toolbox.transfer.watch_imports import WatchedPlace
 from tests.support.commands import run
 from tests.support.imports import write_jsonl
