@@ -87,10 +87,7 @@ def import_session(
         if importer.name == "log":
             wanted.check_log(opened.path, opened.plain_path, working_dir, opened.modified_s)
             return import_log(opened, to, dry_run=dry_run, again=again, now=now)
-        account = Account()
-        if opened.passed_over:
-            said = opened.passed_over[:80]
-            account.notes.append(LostLine(1, 0, f"the text before the JSON is passed over: {said!r}"))
+        account = _new_account(opened)
         drafted = _drafted(importer, opened, account, strict=strict)
         sessions = wanted.among(drafted, working_dir, opened.modified_s)
         if in_own_directory:
@@ -104,6 +101,14 @@ def import_session(
             writer.write()
             lift(honoured.overridden)
         return _report(writer, honoured.told)
+
+
+def _new_account(source: Source) -> Account:
+    account = Account()
+    if source.passed_over:
+        said = source.passed_over[:80]
+        account.notes.append(LostLine(1, 0, f"the text before the JSON is passed over: {said!r}"))
+    return account
 
 
 def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:

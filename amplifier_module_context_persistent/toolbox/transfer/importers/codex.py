@@ -2,7 +2,7 @@
 
 A line is `{timestamp, type, payload}`. What the model got and gave are the `response_item` lines; `event_msg` lines
 repeat them, and tell which of them a person wrote, what was billed, and which turns were rolled back. `compacted` says
-what the model was given from there on.
+what the model was given from there on. Sub-agents have rollouts of their own (`codex_files.py`).
 """
 
 from __future__ import annotations
