@@ -16,6 +16,8 @@ REPAIR_SOURCE = "context-repair"
 MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
+NO_RECALL_KEY = "offload_no_recall"
+"""True beside `OFFLOAD_KEY` if the session that stored the result had no tool `recall`."""
 REDACTED_KEY = "redacted"
 """In the metadata of a message: how many keys of which kinds were replaced before it was stored."""
 FORM_KEY = "form"
@@ -41,11 +43,14 @@ _FIRST_LINE_CHARS = 200
 
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:
     """The cut that a result's metadata fixes; None for what is no such mark, or no result."""
-    mark = metadata_of(message).get(OFFLOAD_KEY)
+    metadata = metadata_of(message)
+    mark, no_recall = metadata.get(OFFLOAD_KEY), metadata.get(NO_RECALL_KEY) is True
     if message.get("role") not in ("tool", "function") or not isinstance(mark, list) or len(mark) != 2:
         return None
     head, tail = mark
-    return Cut(head, tail) if type(head) is int and type(tail) is int and head >= 0 and tail >= 0 else None
+    if type(head) is not int or type(tail) is not int or head < 0 or tail < 0:
+        return None
+    return Cut(head, tail, no_recall=no_recall)
 
 
 def redacted_kinds(message: Mapping[str, Any]) -> str:

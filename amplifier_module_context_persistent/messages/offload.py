@@ -8,10 +8,12 @@ whole.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from .elide import cut_for, elide_message
 from .message import Message, texts_of
-from .metadata import OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
+from .metadata import NO_RECALL_KEY, OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
 from .normalize import normalise
 
 _BYTES_PER_CHAR = 4  # no token is less than a byte
@@ -32,7 +34,12 @@ def may_offload(message: Message, threshold_tokens: int) -> bool:
 
 
 def offload(
-    message: Message, count: Callable[[Message], int], *, threshold_tokens: int, preview_tokens: int
+    message: Message,
+    count: Callable[[Message], int],
+    *,
+    threshold_tokens: int,
+    preview_tokens: int,
+    offers_recall: bool = True,
 ) -> Message:
     """Mark a result of more than `threshold_tokens` as one to be shown in about `preview_tokens`; else the same object.
 
@@ -41,6 +48,7 @@ def offload(
         count: counts a message.
         threshold_tokens: results of more tokens are marked.
         preview_tokens: the most that is shown of it, where the marker alone is not longer.
+        offers_recall: whether the session has the tool `recall`, so that the marker can name it.
     """
     accepted = normalise(message)
     texts = texts_of(accepted) if accepted else []
@@ -49,7 +57,8 @@ def offload(
         return message
     keep_chars = sum(map(len, texts)) * preview_tokens // tokens // len(texts)
     for _ in range(_ATTEMPTS):
-        shown = elide_message(accepted, cut_for(keep_chars), reference=_REFERENCE)
+        cut = replace(cut_for(keep_chars), no_recall=not offers_recall)
+        shown = elide_message(accepted, cut, reference=_REFERENCE)
         shown_tokens = count(shown)
         if shown_tokens <= preview_tokens or not keep_chars:
             break
@@ -57,6 +66,8 @@ def offload(
     if shown_tokens >= tokens:
         return message
     cut = cut_for(keep_chars)
-    mark = {OFFLOAD_KEY: [cut.head_chars, cut.tail_chars]}
+    mark: dict[str, Any] = {OFFLOAD_KEY: [cut.head_chars, cut.tail_chars]}
+    if not offers_recall:
+        mark[NO_RECALL_KEY] = True
     marked = {**message, "metadata": {**metadata_of(message), **mark}}
     return marked if offload_cut(marked) is not None else message

@@ -337,7 +337,13 @@ class Session:
         if threshold is None or not may_offload(message, threshold):
             return message
         return await self.commit.run(
-            lambda _: offload(message, self.count, threshold_tokens=threshold, preview_tokens=preview)
+            lambda _: offload(
+                message,
+                self.count,
+                threshold_tokens=threshold,
+                preview_tokens=preview,
+                offers_recall=self.config.offers_recall,
+            )
         )
 
     async def read(self, function: Callable[[Log], T]) -> T:

@@ -126,6 +126,21 @@ def test_a_mark_of_another_shape_is_none(mark: Any) -> None:
     assert offload_cut(result(TEXT, metadata={"offload": mark})) is None
 
 
+@pytest.mark.parametrize("recall", [True, False])
+async def test_a_shortened_result_names_recall_only_if_the_session_has_it(tmp_path: Path, *, recall: bool) -> None:
+    """Before a plan and after one, and in a session that is opened again with the tool."""
+    session = Offloading(tmp_path / "log.jsonl", recall=recall)
+    await session.add(user("go"))
+    await session.read("one")
+    assert ("recall m" in json.dumps(await session.view())) is recall
+    await session.manager.compact()
+    assert ("recall m" in json.dumps(await session.view())) is recall
+    session.config["recall"] = True
+    await session.restart()
+    assert ("recall m" in json.dumps(await session.view())) is recall
+    await session.prove()
+
+
 def test_planning_knows_what_is_hidden() -> None:
     """A name that only the part holds that is not shown is no reason to keep the result."""
     text = f"{TEXT}\nsrc/hidden_place.py\n{TEXT}\nsrc/shown_place.py"
