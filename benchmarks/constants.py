@@ -38,7 +38,6 @@ TRIED: Mapping[str, tuple[Any, ...]] = {
     "INTERRUPTED_SHARE": (0.12, 0.5),
     "CALLS_SHARE": (0.12, 0.5),
     "LEAST_SAVED": (100, 400),
-    "LONG_ANSWER": (100, 400),
     "LEAST_OF_ANSWER": (50, 200),
     "ANSWER_CUTS": (ANSWER_CUTS[1:], ((1_600, 1_400), *ANSWER_CUTS)),
     "SMALLER": (0.5, 0.9),

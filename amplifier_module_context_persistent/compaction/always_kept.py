@@ -82,9 +82,8 @@ LONG_SHARE = 0.3  # for them, as long as they can be cut further
 INTERRUPTED_SHARE = 0.25  # for the words of turns that were interrupted
 CALLS_SHARE = 0.25  # for the messages that called for the newest results, which no cut makes shorter
 
-LEAST_SAVED = 200  # tokens; nothing is taken from a person's or a model's words for less
-LONG_ANSWER = 200  # tokens; a shorter answer is never cut,
-LEAST_OF_ANSWER = 100  # nor is one cut to save less: what stays of it and the marker take as much
+LEAST_SAVED = 200  # tokens; nothing is taken from a person's words for less, and no shorter answer is cut
+LEAST_OF_ANSWER = 100  # no answer is cut to save less: what stays of it and the marker take as much
 ANSWER_CUTS = ((800, 700), (420, 300), (240, 160))  # characters of head and end; the first that fits the share
 CHARS_A_TOKEN = 4  # about, of prose
 
@@ -216,7 +215,7 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, 
         already, the tokens are those that it has.
     """
     sizes, heads = draft.sizes, {position: draft.view.groups[position].head for position in positions}
-    long = [p for p, head in heads.items() if sizes[p] >= LONG_ANSWER and head.id not in draft.cuts]
+    long = [p for p, head in heads.items() if sizes[p] >= LEAST_SAVED and head.id not in draft.cuts]
     for head_chars, tail_chars in ANSWER_CUTS:
         cut, shortened = prose_cut(head_chars, tail_chars), {position: sizes[position] for position in positions}
         for position in long:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.compaction.always_kept import (
     ANSWER_CUTS,
     FIRST_SHARE,
-    LONG_ANSWER,
+    LEAST_SAVED,
     PROMISES,
     Hold,
     Stage,
@@ -121,7 +121,7 @@ def test_long_last_words_are_cut_to_their_share() -> None:
         cuts = {hold.to.head_chars for hold in found[:-1] if hold.to is not None}
         assert cuts == {ANSWER_CUTS[(9, 30, 90).index(turns)][0]}
         assert (found[-1].leave, found[-1].cut, found[-1].to) == (Stage.NEVER, Stage.ANSWERS, None)
-    short = list(last_words(draft(f"u:9 a:9 u:9 a:{LONG_ANSWER - 20} u:9 a:9 u:9", 1_000)))
+    short = list(last_words(draft(f"u:9 a:9 u:9 a:{LEAST_SAVED - 20} u:9 a:9 u:9", 1_000)))
     assert [hold.to for hold in short] == [None, None, None]
 
 
