@@ -186,4 +186,4 @@ def test_what_would_be_done_with_them(raw: dict[str, Raw], tmp_path: Path) -> No
     old = that(raw, lambda log: bool(times(log)) and max(times(log)) < before)
     assert sorted(one["session"] for one in gone) == old
     run("export", "--all", "--grep", "merge conflict", "-n", "2", "-o", tmp_path / "out")
-    assert len(list((tmp_path / "out").iterdir())) == 2
+    assert len(list((tmp_path / "out").glob("*/*.md"))) == 2
