@@ -41,6 +41,7 @@ from .session_argument import (
     complete,
     no_catalogue_option,
     path_of,
+    picked,
     session_file,
     sessions_here,
     storage,
@@ -54,7 +55,7 @@ _LINE_CELLS = 70
 
 @click.command()
 @storage_option
-@click.argument("sessions", metavar="SESSION...", nargs=-1, required=True, shell_complete=complete)
+@click.argument("sessions", metavar="SESSION...", nargs=-1, shell_complete=complete)
 @click.option("--host-files", is_flag=True, help="Also delete the host's files beside the log.")
 @erasing_options
 @click.pass_context
@@ -68,6 +69,13 @@ def delete(
     that is open is not deleted, nor one whose log cannot be read. A deletion that was interrupted is finished by a
     second one.
     """
+    if not sessions:
+        chosen = picked()
+        if chosen is None:
+            raise click.UsageError(
+                "name each SESSION: a path, an id or a name; `prune` deletes those that filters choose"
+            )
+        sessions = (chosen,)
     places = [place for name in sessions for place in _places_of(name)]
     paths = dict.fromkeys(path_of(name) for name in sessions if not _places_of(name))
     is_kept = storage() or places or any(Path(path).name == LOG_NAME for path in paths)

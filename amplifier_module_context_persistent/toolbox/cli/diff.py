@@ -36,7 +36,9 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
         if other is None:
             parent = one.header.get("parent_id")
             if not isinstance(parent, str):
-                raise UnusableError(f"{one_line(path)}: it was not forked from another session; name the OTHER one")
+                raise UnusableError(
+                    f"{one_line(session_name(path))}: it was not forked from another session; name the OTHER one"
+                )
             other = parent
         target = path_of(other)
         with open_transcript(target) as two, unreadable(target):

@@ -24,6 +24,7 @@ from .session_argument import (
     last_path,
     no_catalogue_option,
     path_of,
+    picked,
     session_file,
     sessions_here,
     storage_option,
@@ -60,11 +61,7 @@ def files(
     if last or not is_of_many:
         if last:
             check_no_filter(wanted, everywhere=everywhere)
-        if (given is None) != last:
-            raise click.UsageError(
-                f"{NAME_ONE}; or give --all or a filter, and a PATH, for the sessions that touched it"
-            )
-        sessions, path = _one(last_path() if given is None else path_of(given)), ""
+        sessions, path = _one(_named(given, last=last)), ""
     else:
         sessions, path = chosen_sessions(wanted, everywhere=everywhere), given or ""
     found, unreadable = files_of(sessions, path)
@@ -77,6 +74,20 @@ def files(
             click.echo(escaped(one_line(f"not read: {log}: {why}")), err=True)
         click.echo(f"{counted(len({use.path for use in found}), 'file')}; {LEFT_OUT}", err=True)
     context.exit(DONE if found and not unreadable else FINDINGS)
+
+
+def _named(given: str | None, *, last: bool) -> str:
+    """The log of the session that is named, the last one, or the one that a person chooses from a list.
+
+    Raises:
+        UsageError: none is, or two.
+    """
+    if given is not None and not last:
+        return path_of(given)
+    chosen = (last_path() if last else picked()) if given is None else None
+    if chosen is None:
+        raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and a PATH, for the sessions that touched it")
+    return chosen
 
 
 def _one(path: str) -> list[SessionFile]:

@@ -60,13 +60,17 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with _ending():
+        with _ending(ctx):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
-    """Say how a command ends that is interrupted, has no reader any more, or meets what it cannot go on with."""
+def _ending(context: click.Context | None = None) -> Iterator[None]:
+    """Say how a command ends that is interrupted, has no reader any more, or meets what it cannot go on with.
+
+    Args:
+        context: that of the group, once it runs a command.
+    """
     try:
         try:
             yield
@@ -88,7 +92,7 @@ def _ending() -> Iterator[None]:
             raise
         from .renamed_options import in_one_line
 
-        raise in_one_line(error) from error
+        raise in_one_line(error, context) from error
     except OSError as error:
         from .terminal import UnusableError, reason
 

@@ -42,10 +42,19 @@ _ARGUMENTS = {("reports", "-o"): "DIRECTORY", ("reports", "--output"): "DIRECTOR
 """By a command and an option that it does not have, the argument that says it."""
 
 
-def in_one_line(error: click.UsageError) -> UnusableError:
-    """What a command cannot understand, on one line that says what to do."""
+def in_one_line(error: click.UsageError, group: click.Context | None = None) -> UnusableError:
+    """What a command cannot understand, on one line that says what to do.
+
+    Args:
+        error: what it is.
+        group: the context of the group that runs the command, for errors that do not name theirs.
+    """
     context = error.ctx
-    path = context.command_path if context is not None else "context-persistent"
+    path = "context-persistent"
+    if context is not None:
+        path = context.command_path
+    elif group is not None:
+        path = " ".join(filter(None, (group.command_path, group.invoked_subcommand)))
     said = one_line(error.format_message())
     if isinstance(error, click.NoSuchOption):
         said = _no_such_option(error, context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .amounts import money, money_of
+from .session_rows import scaled
 from .terminal import counted, escaped, one_line
 
 if TYPE_CHECKING:
@@ -106,7 +107,11 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
         return
     rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
     heads = ("model", "requests", "input", "cached", "written", "output", "cost")
-    show_table(output, heads, [_bill(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"])
+    shown = [(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"]
+    cells = [_bill(name, bill, "{:,}".format) for name, bill in shown]
+    if output.is_terminal and width_of(heads, cells) > output.width:  # no model's name is folded
+        cells = [_bill(name, bill, lambda tokens: scaled(tokens, "kMGT")) for name, bill in shown]
+    show_table(output, heads, cells)
     output.print(Text("; ".join(notes), "dim"))
 
 
@@ -130,12 +135,12 @@ def estimate_note(bill: Bill) -> str:
     return f"~: the output of {counted(bill.estimated_outputs, 'request')} was counted here, not reported{part}"
 
 
-def _bill(name: str, bill: Bill) -> tuple[str, ...]:
-    output = f"{'~' * bool(bill.estimated_outputs)}{bill.output_tokens:,}"
+def _bill(name: str, bill: Bill, said: Callable[[int], str]) -> tuple[str, ...]:
+    output = f"{'~' * bool(bill.estimated_outputs)}{said(bill.output_tokens)}"
     read = ("?", "", "")
     if bill.has_input:
         cached, written = (percent(part, bill.input_tokens) for part in (bill.cached_tokens, bill.written_tokens))
-        read = (f"{bill.input_tokens:,}", cached, written)
+        read = (said(bill.input_tokens), cached, written)
     return (name, f"{bill.requests:,}", *read, output, money_of(bill))
 
 

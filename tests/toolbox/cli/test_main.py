@@ -171,3 +171,8 @@ def test_a_shell_gets_a_script() -> None:
         timeout=60,
     )
     assert (script.returncode, script.stdout.partition("\n")[0]) == (0, "#compdef context-persistent")
+
+
+def test_an_option_without_its_value_leads_to_the_help_of_its_command() -> None:
+    """Also where click does not say which command it is."""
+    assert " prune --help`" in refused("prune", "--older")

@@ -15,8 +15,8 @@ from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
 from amplifier_module_context_persistent.toolbox.cli.amounts import money
 from amplifier_module_context_persistent.toolbox.cli.spend_limit import SpendLimit
-from tests.support.commands import refused, run, shows
-from tests.support.sessions_of_a_home import log_of, write
+from tests.support.commands import refused, run, shows, without_colours
+from tests.support.sessions_of_a_home import TERMINAL, log_of, write
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -163,3 +163,14 @@ def test_an_estimate_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
         {"session": "told", "estimated_outputs": 0},
     ]
     assert f"{shown}" in run("diff", "guessed", "told", code=None).stdout
+
+
+def test_no_name_of_a_model_is_folded_in_a_terminal() -> None:
+    """Where exact numbers take too much room, they are rounded."""
+    for number, model in enumerate((MODEL, "claude-sonnet-4-5-20250929")):
+        session = paid(datetime.now(UTC), tokens=123_456_789)
+        session[1]["metadata"]["model"] = model
+        write(log_of(f"s{number}"), session)
+    narrow = without_colours(run("stats", "--by", "model", env=TERMINAL).stdout)
+    shows(narrow, MODEL, "claude-sonnet-4-5-20250929", "123M")
+    shows(run("stats", "--by", "model").stdout, "123,456,789")

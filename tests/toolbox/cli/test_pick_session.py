@@ -42,6 +42,8 @@ def test_a_number_or_words_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Fix the login." in narrowed.stdout
     assert narrowed.stderr.count("Refund") == 1
     assert "Fix the" in run("export", answer="fix\n2\n").stdout
+    assert "0 files" in run("files", answer="refund\n", code=1).stderr
+    assert "two" in run("delete", "--dry-run", answer="refund\n").stdout
     assert "no session has nobody" in run("show", answer="nobody\nrefund\n").stderr
 
 
@@ -55,7 +57,9 @@ def test_a_line_says_what_a_session_is_and_nothing_that_a_terminal_acts_on(monke
 
 @pytest.mark.usefixtures("sessions")
 def test_without_an_answer_or_a_terminal_it_says_what_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "name one SESSION" in refused("export")
+    for command in ("export", "files", "stats"):
+        assert "name one SESSION" in refused(command)
+    assert "name each SESSION" in refused("delete")
     by_lines(monkeypatch)
     assert "name one SESSION" in run("export", answer="\n", code=2).stderr
 
