@@ -30,7 +30,7 @@ class ArchiveEstimate:
 
 
 def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
-    """Estimate from up to four compressed parts of a log, evenly spread.
+    """Estimate the archived size of a log by compressing up to four parts of it, evenly spread.
 
     Raises:
         LogUnreadableError: the log cannot be read.

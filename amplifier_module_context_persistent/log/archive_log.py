@@ -67,7 +67,7 @@ def archive_log(
 
     Args:
         path: the log's file.
-        files: the system calls, for tests to replace.
+        files: the system calls; tests replace them.
         watched: the system calls for reading the log, which report progress; by default `files`.
         snapshots: keeps what a scan knows of the log.
         lock_timeout_s: how long to wait for another process that holds the lock.
@@ -75,7 +75,7 @@ def archive_log(
     Raises:
         ArchiveError: this log cannot be archived now; says why.
         LogError: the log cannot be read, or its lock cannot be had.
-        OSError: the archive cannot be written. In each case the log is what it was.
+        OSError: the archive cannot be written. In each case the log is unchanged.
     """
     with (
         keep_closed(path) as is_closed,
@@ -129,7 +129,7 @@ def bring_back(
     Raises:
         ArchiveError: it is not archived, or a part of it is damaged.
         LogError: the archive cannot be read, or its lock cannot be had.
-        OSError: the log cannot be written. In each case the archive is what it was.
+        OSError: the log cannot be written. In each case the archive is unchanged.
     """
     with closing(LogReader(path, files=files, writable=True, snapshots=snapshots)) as log:
         log.follow()
@@ -147,7 +147,7 @@ def restore_in_place(file: FileHandle) -> None:
 
     Raises:
         ArchiveError: a part of it is damaged.
-        OSError: the log cannot be written; the archive is what it was.
+        OSError: the log cannot be written; the archive is unchanged.
     """
     archive = file.archive
     if archive is None:

@@ -50,7 +50,7 @@ class ArchivedBytes:
         self.damaged: dict[int, str] = {}
         """The damage of frames that could not be read so far, by their numbers."""
         self.index_damage = index.damage
-        """What is wrong with the index; empty if it is sound."""
+        """The damage of the index; "" if it is sound."""
         self._starts = [frame.offset for frame in self.frames]
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._kept_bytes = 0
@@ -58,7 +58,7 @@ class ArchivedBytes:
             logger.warning("%s: the log is archived, and %s; its frames are read without it", path, index.damage)
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read `size` bytes of the log from `offset`; fewer only where it ends.
+        """Read `size` bytes of the log from `offset`; fewer only at its end.
 
         Raises:
             LogUnreadableError: the library that decompresses is not installed.

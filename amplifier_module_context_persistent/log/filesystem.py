@@ -88,13 +88,13 @@ class FileSystem:
     """Read up to `size` bytes (the second argument) of a descriptor, at an offset (the third)."""
 
     def note_read(self, size: int) -> None:
-        """Be told that so many bytes of a log were read from a server."""
+        """Learn that a number of bytes of a log were read from a server."""
 
     write = staticmethod(os.write)
     """Write at the end of an appending descriptor; the number of bytes taken."""
 
     def sync(self, fd: int) -> None:
-        """Bring a file's bytes and size to the disk (on macOS through the drive's cache)."""
+        """Sync a file's bytes and size to the disk (on macOS through the drive's cache)."""
         if sys.platform == "darwin":
             import fcntl
 
@@ -105,7 +105,7 @@ class FileSystem:
             os.fsync(fd)
 
     def sync_directory(self, path: str) -> None:
-        """Bring a directory's entries to the disk; a no-op where directories cannot be opened (Windows)."""
+        """Sync a directory's entries to the disk; does nothing if directories cannot be opened (Windows)."""
         if sys.platform == "win32":
             return
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -121,7 +121,7 @@ class FileSystem:
     """Rename a file (the first argument) over another one of the same directory (the second)."""
 
     truncate = staticmethod(os.ftruncate)
-    """Cut a descriptor's file to so many bytes (the second argument)."""
+    """Cut the file of a descriptor to a number of bytes (the second argument)."""
 
     close = staticmethod(os.close)
     """Close a descriptor."""
@@ -205,7 +205,7 @@ def is_own(status: os.stat_result) -> bool:
 
 
 def distrust(status: os.stat_result) -> str:
-    """Why a log may be one that somebody else made up; empty if only its owner, who is we or root, may write it."""
+    """Why another user may have forged a log; "" if only this user or root owns it and may write it."""
     if sys.platform == "win32":
         return ""
     if status.st_uid not in (os.geteuid(), 0):
@@ -216,10 +216,10 @@ def distrust(status: os.stat_result) -> str:
 
 
 def check_trust(status: os.stat_result, path: str) -> None:
-    """Refuse a log that somebody else may have made up: one of another user, or one that everybody may write.
+    """Refuse a log that another user may have forged: one of another user, or one that everybody may write.
 
     Raises:
-        LogUnreadableError: it is such a one; says what to do.
+        LogUnreadableError: it is such a log; the text says what to do.
     """
     if reason := distrust(status):
         raise LogUnreadableError(errno.EPERM, reason, path)

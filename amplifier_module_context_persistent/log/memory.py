@@ -60,7 +60,7 @@ class MemoryLog:
         self._lines.extend([line[:-1]] * messages)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh, in the given order."""
+        """Parse records, in the given order; each call returns new objects."""
         return chain.from_iterable(self._pages.read(self.index, ordinals, self._neighbours, self._lines_of))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:

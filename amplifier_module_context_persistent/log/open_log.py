@@ -1,4 +1,4 @@
-"""Choose the implementation of a log by its location. The one place that knows them all."""
+"""Choose the implementation of a log by its location. Only this module knows all of them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def open_log(
         durability: `fsync` or `write`; see `FileLog`.
         lock_timeout_s: how long to wait for another writer.
         max_record_bytes: larger records are refused.
-        snapshots: keeps what is known of a file, so that opening it need not read all of it.
-        marks_open: mark the log as open for as long as it is, as a session does.
+        snapshots: keeps results of scans, so that opening a file need not read all of it.
+        marks_open: mark the log as open while it is open, as a session does.
 
     Raises:
         ConfigError: the location is the URL of something else.
@@ -72,17 +72,17 @@ def open_log(
 
 
 def not_there(location: str) -> LogUnreadableError:
-    """The error that says that there is no log at a location."""
+    """The error for a location without a log."""
     what = "there is no such log in the database; check its name" if is_postgres(location) else NO_FILE
     return LogUnreadableError(errno.ENOENT, what, location)
 
 
 def open_existing(location: str) -> ReadableLog | None:
-    """Open the log at a location to be read; None where nothing has its name.
+    """Open the log at a location for reading; None if it does not exist.
 
     Raises:
-        FileExistsError: something has it that is no file.
-        LogUnreadableError: the database cannot be asked.
+        FileExistsError: the path exists and is not a file.
+        LogUnreadableError: the database cannot be queried.
     """
     if not is_postgres(location) and (os.path.islink(location) or not os.path.isfile(location)):
         check_free(location)
@@ -97,11 +97,11 @@ def open_existing(location: str) -> ReadableLog | None:
 
 
 def check_is_free(location: str) -> None:
-    """Refuse a location where there is a log, or anything else.
+    """Refuse a location that exists.
 
     Raises:
-        FileExistsError: there is something.
-        LogUnreadableError: the database cannot be asked.
+        FileExistsError: it exists.
+        LogUnreadableError: the database cannot be queried.
     """
     if (reader := open_existing(location)) is not None:
         reader.close()
@@ -109,7 +109,7 @@ def check_is_free(location: str) -> None:
 
 
 def taken_error(location: str) -> FileExistsError:
-    """The error that says that something has a location already."""
+    """The error for a location that exists already."""
     if not is_postgres(location):
         return file_taken_error(location)
     what = "there is a log of that name already; nothing was written"
@@ -117,14 +117,14 @@ def taken_error(location: str) -> FileExistsError:
 
 
 def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLog:
-    """A new log that appears whole or not at all: written line by line (`write`, with LF) and `finish`ed in a `with`.
+    """Make a new log that appears whole or not at all. In a `with` statement, `write` lines with LF, then `finish`.
 
     Args:
-        location: a file's path, or `postgresql://…#NAME`; nothing may have it yet.
-        reads_back: compare what is stored with what was written before it appears; a database always does.
+        location: a file's path, or `postgresql://…#NAME`; it must not exist yet.
+        reads_back: compare the stored bytes with the written ones before the log appears; a database always does.
 
     Raises:
-        OSError: it cannot be written, or something has its name already; nothing is left of it.
+        OSError: the log cannot be written, or the location exists already; nothing of the log is left.
     """
     if is_postgres(location):
         from .postgres.new_log import NewStoredLog  # its driver is an extra
@@ -135,20 +135,20 @@ def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLo
 
 
 def file_reader(log: object) -> LogReader | None:
-    """The reader of a log whose bytes lie in a file, for what only those have: offsets, a tail, a catalogue."""
+    """The reader of a log in a file, for things that only files have: offsets, a torn tail, a catalogue."""
     return log if isinstance(log, LogReader) else None
 
 
 def open_reader(
     location: str, *, files: FileSystem | None = None, snapshots: Snapshots | None = None, trusting: bool = True
 ) -> ReadableLog:
-    """Choose what reads the log of a location, and never writes. Nothing is opened before its first use.
+    """Choose the reader for a location; it never writes. Nothing is opened before its first use.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`.
-        files: the system calls, to be told how far the reading is; of a database, by `note_read`.
-        snapshots: keeps what is known of a file, so that opening it need not read all of it.
-        trusting: believe the columns of rows in a database; else every line is read.
+        files: the system calls, which learn the progress; for a database by `note_read`.
+        snapshots: keeps results of scans, so that opening a file need not read all of it.
+        trusting: trust the columns of rows in a database; if not, every line is read.
     """
     if is_postgres(location):
         from .postgres.log import PostgresLog  # its driver is an extra

@@ -47,7 +47,10 @@ def has_role(value: Message) -> bool:
 
 
 def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int]:
-    """The start of the record that ends at `end` (None if there is none), and the bytes that count as read again."""
+    """Find the start of the record that ends at `end`; None if there is none.
+
+    Also returns the number of bytes that were read in vain.
+    """
     stop, bytes_read = end, 0
     for _ in range(_MOST_TRIALS):
         start = max(line.rfind(head, begin, stop) for head in _HEADS)

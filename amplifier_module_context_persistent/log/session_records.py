@@ -30,7 +30,7 @@ class SessionRecords:
     line_shown: tuple[int, str] = (0, "")
     """From the last receipt: the number of messages then, and the line that the view ended with ("" if none)."""
     name: str = ""
-    """What a person called the session; empty if nobody did."""
+    """The person's name for the session; "" if there is none."""
     tags: tuple[str, ...] = ()
     viewed_at: str = ""
     """The time of the last view, from its receipt."""
