@@ -173,7 +173,7 @@ def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenC
 
 
 def insert(connection: sqlite3.Connection, session: int, rows: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
-    """Add rows of what a session adds up to, each with its table."""
+    """Insert rows of a session's figures, each given with its table."""
     for table, added in groupby(rows, itemgetter(0)):
         given = [(session, *row) for _, row in added]
         connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(given[0]))})", given)

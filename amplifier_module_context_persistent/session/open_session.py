@@ -1,4 +1,4 @@
-"""Open a session by its id, wherever it is kept, with an id that another program chose."""
+"""Open a session in a directory or a database, by an id that another program chose."""
 
 from __future__ import annotations
 

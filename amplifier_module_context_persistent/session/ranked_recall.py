@@ -46,7 +46,7 @@ from ..search.snippet import best_window, marks_of
 from .store import Session
 
 FILL_S = 1.0
-"""How long a question may index what is lacking: with the reading of its answers it ends within two seconds."""
+"""The longest time for indexing during a question; with the reading of answers it ends within two seconds."""
 STEP_S = 0.03
 _PLAIN_WORDS = re.compile(r"[\w\s,.;:?!'\u2019-]+")
 _SPARE, _NARROWED = 30, 1_000

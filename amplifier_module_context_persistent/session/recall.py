@@ -66,7 +66,7 @@ class RecallSearch:
     """One search for a text: call `step` on the log's thread, and `match` on another one until `step` says it is done.
 
     Args:
-        wanted: what is asked for.
+        wanted: the query.
         count: counts the tokens of a message.
         budget_tokens: the session's budget; a page is a tenth of it.
         clock: seconds that pass.

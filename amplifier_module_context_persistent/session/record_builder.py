@@ -135,13 +135,13 @@ class RecordBuilder:
     def add(
         self, messages: Sequence[Message], *, timestamp: str, own_ids: Sequence[str], is_list: bool = False
     ) -> Prepare:
-        """Prepare the records of messages, as `check_message` accepts them; none of those that the log holds already.
+        """Prepare the records of checked messages; messages that the log already has are left out.
 
         Args:
-            messages: the messages, stored together; one that brings an id keeps it.
+            messages: the messages, stored together; a message with an id keeps it.
             timestamp: ISO 8601.
-            own_ids: the ids of those that bring none.
-            is_list: whether the caller gave them as a list, of which the log may have the beginning.
+            own_ids: an id for each message, used if it has none.
+            is_list: whether the caller passed a list; the log may already have the start of it.
         """
         pairs = list(zip(messages, own_ids, strict=True))
 
@@ -163,11 +163,11 @@ class RecordBuilder:
         return prepare
 
     def add_encoded(self, bodies: list[bytes], *, is_list: bool = False) -> Prepare:
-        """Prepare records that were encoded as their messages came, stored together.
+        """Prepare the records of messages that were encoded when they came; they are stored together.
 
         Args:
-            bodies: of messages that brought neither an id nor a time.
-            is_list: as of `add`.
+            bodies: the bodies of messages that had neither an id nor a time.
+            is_list: as in `add`.
         """
 
         def prepare(index: Index) -> list[bytes]:
@@ -183,7 +183,7 @@ class RecordBuilder:
         return prepare
 
     def _id_of(self, message: Message, own_id: str, taken: Collection[str]) -> str | None:
-        """The id under which to store a message; None if the log holds the message.
+        """The id under which to store a message; None if the log already has the message.
 
         Args:
             message: the message.
@@ -201,22 +201,22 @@ class RecordBuilder:
         return message_id
 
     def _may_repeat(self, index: Index) -> bool:
-        """Whether a list may begin with what the log holds: it ends as it was opened."""
+        """Whether a list may begin with messages of the log: nothing was added since the log was opened."""
         return len(index) == self._opened_with and bool(index.live)
 
     def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
-        """How many messages at the beginning of a list are the last ones of the log, as this process opened it.
+        """Number of messages at the start of a list that are the last ones of the log.
 
-        Whoever was killed while a list was added adds it again, and does not know how much of it is stored.
+        A process that was killed while it added a list adds the list again, without knowing how much of it is stored.
         """
         last = self._log.read(index.live[-len(messages) :])
         return overlap(list(map(content_key, messages)), list(map(content_key, last)))
 
     def _line_before(self, index: Index) -> str:
-        """The line that the last view ended with, if an answer added now is an answer to it; else empty.
+        """The line that the last view ended with, if an answer added now answers that view; else "".
 
-        The answer is what shows that a provider saw the line. An answer after something else was added gets none:
-        nobody answered the view with the line, or nobody knows.
+        Only the answer shows that a provider saw the line. If something else was added since the view, it is unknown
+        whether the view was answered, so the answer gets no line.
         """
         if self.shown_line is not None:
             ordinal, line = self.shown_line

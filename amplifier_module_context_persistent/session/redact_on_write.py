@@ -5,7 +5,7 @@ guess: a wrong guess costs an export a word, but would cost the memory that word
 contains a key is left out, because providers refuse a block whose signature does not fit its text.
 
 Rules:
-- A list that a host hands back is redacted before it is compared with the log, so that it is recognised.
+- A list from a host is redacted before it is compared with the log, so that it is recognised.
 - Long texts are searched in a thread. Calls are redacted one after the other, in the order in which they came.
 - The event and the message's metadata name the kind and the field of a replaced key, never its value.
 - A key that is an id or a name stays, because results are matched with calls by it; an event and a warning say so.

@@ -1,6 +1,6 @@
 """Recognise messages that a host adds again when it resumes a session: they are acknowledged, and not stored twice.
 
-A message that brings an id is known by it; one without (`TimestampReplays`), by when it was written and what it says.
+A message with an id is recognised by the id; a message without one by its time and content (`TimestampReplays`).
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class RequestFlow:
     async def view(
         self, token_budget: int | None, provider: Any | None, *, retain: tuple[str, ...] = (), hard_fit: bool = False
     ) -> list[Message]:
-        """Make a request's view, with a new plan where it needs one; arguments as the manager has them.
+        """Make a request's view, with a new plan if it needs one; arguments as in the manager.
 
         Raises:
             ContextLengthError: it cannot be made to fit, or a text that it must hold is in no message.

@@ -65,7 +65,8 @@ async def set_messages(
     session = await store.open()
     log_decides = session.history.authoritative or (resumes and await session.read(_has_messages))
     if redaction.is_on:
-        messages = await redaction.of([json_copy(message, is_stored=comes_from_a_log(message)) for message in messages])
+        copies = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
+        messages = await redaction.of(copies)
     may_repair = may_be_repair(messages, has_host=host.is_there or resumes)
     read = read_list(messages, form, guesses=not host.is_there)
     known, is_known = await session.read(lambda log: _known(log, messages))
@@ -81,8 +82,10 @@ async def set_messages(
         return
     plain = known
     for number, message in enumerate(messages[len(known) :], len(known)):
-        plain.append(to_plain(message, is_stored=comes_from_a_log(message)))
-        if given_id(plain[-1]) is None and (reason := why_refused(plain[-1])):
+        stored = to_plain(message, is_stored=comes_from_a_log(message))
+        plain.append(stored)
+        reason = why_refused(stored) if given_id(stored) is None else ""
+        if reason:
             logger.warning("set_messages: no view will show message %d: %s", number, reason)
     plain = [await session.offloaded(message) for message in plain]
     if log_decides:
@@ -95,16 +98,16 @@ async def set_messages(
 def read_list(
     messages: Sequence[Mapping[str, Any]], form: str | None = None, *, guesses: bool
 ) -> Sequence[Mapping[str, Any]]:
-    """Read a list of messages of any form; the same object if all are in Amplifier's own.
+    """Read a list of messages of any form; returns the same object if all are in Amplifier's form.
 
     Args:
         messages: the list.
         form: the form of all of them, if the caller says so.
-        guesses: whether what is ambiguous is given a form; else a host set the list, and a malformed message does not
-            refuse it: an old session must be resumed.
+        guesses: whether an ambiguous message may be of a foreign form. If false, the list is a host's, and a malformed
+            message does not raise an error, so that an old session can be resumed.
 
     Raises:
-        RecordError: one of them is malformed.
+        RecordError: a message is malformed.
     """
     if form is None and not any(is_foreign(message, guesses=guesses) for message in messages):
         return messages
@@ -145,7 +148,7 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
 
     Args:
         store: the session's store.
-        messages: the new history, as it is stored.
+        messages: the new history, in stored form.
         reason: of the reset.
         timestamp: ISO 8601, for messages that have none.
     """

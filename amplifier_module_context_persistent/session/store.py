@@ -90,7 +90,7 @@ class Store:
         """The opening that is under way, which all tasks of its event loop wait for."""
         self._acknowledged = False
         self._lost = 0
-        """So many lost messages were reported."""
+        """Number of lost messages that were reported."""
         self._commit = _group_commit(self._log)
 
     @property
@@ -164,9 +164,9 @@ class Store:
 
         Args:
             prepare: makes the preparation.
-            small: as of `GroupCommit.append`.
-            looks_back: likewise.
-            ids: likewise.
+            small: as in `GroupCommit.append`.
+            looks_back: as in `GroupCommit.append`.
+            ids: as in `GroupCommit.append`.
 
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.

@@ -1,7 +1,7 @@
-"""Arranging a view: which messages it has, in what order, how each is shown, and what they come to in tokens.
+"""Arrange a view: choose its messages, their order and their form, and count its tokens.
 
-`arrange` decides and counts, `render` writes; both are pure, so the same history, plan and counter give the same bytes
-in any process (I4), and a view between two plans is the one before it with what was appended (I6).
+`arrange` decides and counts, `render` writes. Both are pure: the same history, plan and counter give the same bytes in
+any process (I4), and between two plans a view is the last view plus the appended messages (I6).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ keeps the `bound` of its request in its metadata (`BOUND_KEY`). Its reasoning is
 up to the answer, has the same value.
 
 - The decision depends on the view and the log alone, so the same view gets the same decision again.
-- Leaving reasoning out changes the chain. So the reasoning after it is left out too, until the model reasons anew.
+- Leaving reasoning out changes the chain. So the reasoning after it is left out too, until the model reasons again.
 - A provider may compact the beginning itself and say that later reasoning stays valid. Then the chain of the replaced
   messages continues beside the view's own chain, as long as the tools and the system text are the same.
 - An answer may have text before its reasoning. Then the reasoning is shown only if the answer is shown unaltered.

@@ -55,7 +55,7 @@ class Gist:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a message comes from, as its metadata say."""
+    """The origin of a message, from its metadata."""
 
     source: str | None = None
     hook: str = ""

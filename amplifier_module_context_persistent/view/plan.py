@@ -304,7 +304,7 @@ class Plan:
 
 
 def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
-    """What a plan's record says of the messages that are left out."""
+    """The fields of a plan's record about the messages that are left out."""
     return LeftOut(
         messages=int(record["dropped"]),
         hidden=tuple(map(str, record.get("hidden", ()))),
