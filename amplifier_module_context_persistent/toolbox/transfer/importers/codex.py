@@ -25,7 +25,7 @@ from .codex_files import RolloutName, parent_in, sub_rollouts
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
-from .waiting_events import Waiting, WaitingEvents
+from .waiting_events import WaitingEvents
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
 """How a user's message begins that no person wrote."""
@@ -64,7 +64,7 @@ class _Held:
 
     event: Event | None
     """None if it is put aside."""
-    place: Waiting | None = None
+    place: int | None = None
     role: str = ""
     """Empty if the event is no message."""
     source: str | None = None

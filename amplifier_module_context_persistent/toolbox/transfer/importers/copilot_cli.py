@@ -11,6 +11,7 @@ which a run that was killed does not write. A run begins anew when the session i
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from .fields import (
     user,
 )
 from .source_file import Source, SourceObject, objects_of, one_session
-from .waiting_events import Waiting, WaitingEvents
+from .waiting_events import WaitingEvents
 
 _NOT_CONVERSATIONAL = frozenset(
     {"assistant.turn_start", "assistant.turn_end", "tool.execution_start", "tool.execution_progress", "session.idle"}
@@ -43,7 +44,7 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    entries: dict[str, list[int]] = {}  # by sub-agent, empty for the session itself, where its lines are put aside
+    entries: dict[str, array[int]] = {}  # by sub-agent, empty for the session itself, where its lines are put aside
     events = WaitingEvents(source.aside)
     facts: dict[str, Any] = {}
     session_id = model = ""
@@ -58,7 +59,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
             context = mapping(data.get("context"))
             facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
-        entries.setdefault(agent, []).append(source.aside.put((at.number, at.value)))
+        entries.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
         usage.take(at, account)
     for agent in sorted(entries):
         if agent:
@@ -76,8 +77,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 continue
             event = _event(number, entry, data, model, usage.by_line.get(number))
             (account.keep if isinstance(event, KeptEntry) else account.map)(kind)
-            talk.live.append((text(entry.get("id")), events.put(event)))
-        yield from events.all(event for _, event in talk.live)
+            talk.add(text(entry.get("id")), events.put(event))
+        yield from events.all(talk.places)
         found = (
             Branch(line, f"rewind{line}", events.all(common), events.all(taken)) for line, common, taken in talk.rewound
         )
@@ -142,21 +143,25 @@ def _took(metric: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Talk:
-    """The events of a session or a sub-agent, in order, each with its id; and what rewinds took away."""
+    """The events of a session or a sub-agent, in order, each with its id and its place; and what rewinds took away."""
 
-    live: list[tuple[str, Waiting]] = field(default_factory=list)
-    rewound: list[tuple[int, list[Waiting], list[Waiting]]] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    places: array[int] = field(default_factory=lambda: array("q"))
+    rewound: list[tuple[int, array[int], array[int]]] = field(default_factory=list)
     """The line of each rewind, what stood before it, and what it took away."""
+
+    def add(self, event_id: str, place: int) -> None:
+        """Add an event."""
+        self.ids.append(event_id)
+        self.places.append(place)
 
     def rewind(self, line: int, event_id: str) -> None:
         """Take an event and all after it away; nothing if there is no such event."""
-        ids = [one for one, _ in self.live]
-        if event_id not in ids:
+        if event_id not in self.ids:
             return
-        at = ids.index(event_id)
-        events = [event for _, event in self.live]
-        self.rewound.append((line, events[:at], events[at:]))
-        del self.live[at:]
+        at = self.ids.index(event_id)
+        self.rewound.append((line, self.places[:at], self.places[at:]))
+        del self.ids[at:], self.places[at:]
 
 
 def is_entry(entry: dict[str, Any]) -> bool:

@@ -30,7 +30,7 @@ from .fields import (
     user,
 )
 from .source_file import ImportRefusedError, Sample, Source, entries_of, objects_of, one_session
-from .waiting_events import Waiting, WaitingEvents
+from .waiting_events import WaitingEvents
 
 _TALK = frozenset({"user", "gemini"})
 _NOTES = frozenset({"info", "error", "warning"})
@@ -41,7 +41,7 @@ class _Said(NamedTuple):
     """An entry: its line, and the events that it stands for."""
 
     line: int
-    events: list[Waiting]
+    events: list[int]
 
 
 @dataclass(slots=True)

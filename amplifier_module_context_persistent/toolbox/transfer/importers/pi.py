@@ -30,7 +30,7 @@ from .fields import (
     user,
 )
 from .source_file import Source, objects_of, one_session
-from .waiting_events import WaitingEvents
+from .waiting_events import NO_PLACE, WaitingEvents
 
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
@@ -52,21 +52,17 @@ class _PiFile:
     parents: array[int] = field(default_factory=lambda: array("l"))
     """The position of each entry's parent, -1 for a root."""
     places: array[int] = field(default_factory=lambda: array("q"))
-    """Where what an entry stands for is put aside; -1 if it stands for nothing, or is in `compactions`."""
-    compactions: dict[int, Event] = field(default_factory=dict)
+    """Where what an entry stands for waits; `NO_PLACE` if it stands for nothing."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
 
     def add(self, line: int, kind: str, entry_id: str, parent: int = -1, event: Event | None = None) -> None:
         """Add an entry."""
-        waiting = self.events.put(event) if event is not None else -1
-        if not isinstance(waiting, int):
-            self.compactions[len(self.kinds)] = waiting
         self.lines.append(line)
         self.kinds.append(intern(kind))
         self.ids.append(entry_id)
         self.parents.append(parent)
-        self.places.append(waiting if isinstance(waiting, int) else -1)
+        self.places.append(self.events.put(event) if event is not None else NO_PLACE)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
@@ -131,11 +127,7 @@ def _index(source: Source, account: Account) -> _PiFile:
 
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
     """What some entries stand for, in their order."""
-    for index in indices:
-        if file.places[index] >= 0:
-            yield file.events.get(file.places[index])
-        elif index in file.compactions:
-            yield file.compactions[index]
+    return file.events.all(place for index in indices if (place := file.places[index]) != NO_PLACE)
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from ..spool import SpooledValues
 from .events import Event, KeptEntry, MessageRead
 
-Waiting = int | Event
-"""The place of an event that is put aside; or the event itself, if it is of a kind of which there are few."""
+NO_PLACE = -1
+"""The place of no event."""
 
 
 class WaitingEvents:
-    """The events of a file that wait.
+    """The events of a file that wait, each at a place: a whole number, so that memory may hold places in an array.
 
     Args:
         aside: keeps what they say.
@@ -20,22 +20,25 @@ class WaitingEvents:
 
     def __init__(self, aside: SpooledValues) -> None:
         self._aside = aside
+        self._few: list[Event] = []
+        """Events of kinds of which there are few; they stay in memory."""
 
-    def put(self, event: Event) -> Waiting:
-        """Let an event wait."""
+    def put(self, event: Event) -> int:
+        """Let an event wait; its place."""
         if isinstance(event, MessageRead):
             return self._aside.put((event.message, event.line))
         if isinstance(event, KeptEntry):
             return self._aside.put((event.entry, event.line, event.kind))
-        return event
+        self._few.append(event)
+        return NO_PLACE - len(self._few)
 
-    def get(self, waiting: Waiting) -> Event:
+    def get(self, place: int) -> Event:
         """An event that waited, made anew."""
-        if not isinstance(waiting, int):
-            return waiting
-        said = self._aside.get(waiting)
+        if place < NO_PLACE:
+            return self._few[NO_PLACE - 1 - place]
+        said = self._aside.get(place)
         return MessageRead(*said) if len(said) == len(MessageRead._fields) else KeptEntry(*said)
 
-    def all(self, waiting: Iterable[Waiting]) -> Iterator[Event]:
+    def all(self, places: Iterable[int]) -> Iterator[Event]:
         """Events that waited, in their order."""
-        return map(self.get, waiting)
+        return map(self.get, places)
