@@ -23,7 +23,7 @@ from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import LEAST_LOG_BYTES
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read_batch, still_known
-from ..catalogue.ranked_words import StoredSegments, check_unchanged, known_words
+from ..catalogue.ranked_words import KnownWords, StoredSegments, check_unchanged, known_words
 from ..catalogue.server_words import ServerWords, counts_of, kept_in_database, segments_of
 from ..errors import LogUnreadableError
 from ..log.base import Log
@@ -108,15 +108,14 @@ class SessionIndex:
         if log.index is not self._index or has_grown:
             self._begin(log, reader)
         self._messages = len(log.index)
-        end, found = time.monotonic() + STEP_S, list[Batch]()
+        end = time.monotonic() + STEP_S
+        found: list[Batch] = []
         for ordinals in batches(log, self._next):
             if reader is not None:
                 found.append(read_batch(reader, ordinals, Stamp.of(reader.file.status())))
             else:
-                messages = zip(
-                    log.index.columns.offsets[ordinals.start : ordinals.stop], log.read(ordinals), strict=True
-                )
-                found.append(Batch(list(messages), None))
+                offsets = log.index.columns.offsets[ordinals.start : ordinals.stop]
+                found.append(Batch(list(zip(offsets, log.read(ordinals), strict=True)), None))
             self._next = ordinals.stop
             if time.monotonic() > end:
                 break
@@ -124,21 +123,19 @@ class SessionIndex:
 
     def _begin(self, log: Log, reader: LogReader | None) -> None:
         """Start with the part of the index that the catalogue, or the log's database, has."""
-        self._index, target, noted, known = log.index, None, None, None
+        self._index = log.index
+        self._on_server = None
         self._is_small = reader is None or reader.size < LEAST_LOG_BYTES
+        self._fill = RankedFill(None, None, None)
+        self._next = 0
         if reader is not None and not self._is_small:
             self._path = reader.path
             target = FillTarget(Catalogue(catalogue_of(reader.path), 0), name_of(reader.path), reader.path)
-            try:
-                with target.catalogue.reading() as connection:
-                    noted = known_words(connection, target.name).get(target.name)
-            except CatalogueError:
-                noted = None
+            noted = _words_in(target)
             known = still_known(reader, noted)
-            target = None if log.index.damage else target
-        self._fill = RankedFill(target, noted, known)
-        self._next = bisect_left(log.index.columns.offsets, self._fill.end_offset) if known is not None else 0
-        self._on_server = None
+            self._fill = RankedFill(None if log.index.damage else target, noted, known)
+            if known is not None:
+                self._next = bisect_left(log.index.columns.offsets, self._fill.end_offset)
         if self._may_ask_server and reader is None:
             self._path = log.describe().location
             kept = kept_in_database(self._path)
@@ -170,6 +167,15 @@ class SessionIndex:
             may_match = _may_match(question.text, index)
         self._next -= self._fill.drop_small()
         return Answer(offsets, may_match, sum(index.counts), self._messages)
+
+
+def _words_in(target: FillTarget) -> KnownWords | None:
+    """The words of a log in its catalogue; None if there are none, or the catalogue cannot be used."""
+    try:
+        with target.catalogue.reading() as connection:
+            return known_words(connection, target.name).get(target.name)
+    except CatalogueError:
+        return None
 
 
 class _OneLog:

@@ -60,7 +60,8 @@ async def sum_up(
         The summary, or None after an event with the reason; and the usage that the provider billed for it.
     """
     meter.answered()  # the usage that is reported for the summary belongs to no view
-    cap, billed = session.config.summary_max_tokens, dict[str, int]()
+    cap = session.config.summary_max_tokens
+    billed: dict[str, int] = {}
     try:
         if isinstance(span, SummaryError):
             raise span
@@ -72,10 +73,12 @@ async def sum_up(
             timeout_s=session.config.summary_timeout_s,
         )
         billed = counts_of(usage)
-        if (tokens := session.count(instruction(text))) > _MOST_TIMES * cap:
+        tokens = session.count(instruction(text))
+        if tokens > _MOST_TIMES * cap:
             raise SummaryError(f"the answer has {tokens:,} tokens; {cap:,} were asked for")
-        if why := why_no_summary(text, tokens, span):
-            raise SummaryError(why)
+        reason = why_no_summary(text, tokens, span)
+        if reason:
+            raise SummaryError(reason)
     except SummaryError as failed:
         if isinstance(span, Span) and ask.provider is not None:
             pause.note(failed=True)
