@@ -216,7 +216,7 @@ ABILITIES = {"FindsBytes", "KeepsCheckpoint"}
 
 
 def test_nothing_outside_asks_of_which_kind_a_log_is(modules: dict[str, Module]) -> None:
-    """`log/open_log.py` knows them all, and has functions for what only some logs can do."""
+    """`log/open_log.py` and `log/open_reader.py` know them all; a function says what only some logs can do."""
     for module in (module for module in modules.values() if module.room != "log"):
         for node in module.nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":

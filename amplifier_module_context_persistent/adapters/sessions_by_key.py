@@ -19,7 +19,8 @@ from ..config import Config
 from ..errors import DeleteError, LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.database_location import location_of, stored_name
-from ..log.open_log import open_log, open_reader
+from ..log.open_log import open_log
+from ..log.open_reader import open_reader
 from ..paths import LOG_NAME
 from ..session.manager import PersistentContextManager
 from ..session.open_session import check_names_no_place, checked_place

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..log.base import ReadableLog
-from ..log.open_log import file_reader
+from ..log.open_reader import file_reader
 from ..log.reader import LogReader
 from ..tokens.counter import TokenCounter
 from .catalogue_file import (

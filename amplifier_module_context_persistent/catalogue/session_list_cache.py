@@ -101,7 +101,7 @@ class Glances:
         Raises:
             LogUnreadableError: its bytes changed.
         """
-        from ..log.open_log import file_reader
+        from ..log.open_reader import file_reader
         from ..tokens.counter import open_counter
         from .take_glance import take_glance
 

@@ -3,9 +3,9 @@
 `FileLog` (a file; `LogReader` reads one), `PostgresLog` (rows of a database), `MemoryLog` (nothing survives) and
 `toolbox.replay.temporary_log.TemporaryLog` (a file that goes with its process) implement it, and so does a log over
 SQLite rows in the tests; each runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that
-suite against it, and let `log/open_log.py` choose it, the only place that knows all of them. No code outside of `log/`
-checks the kind of a log; for abilities of some kinds there are `finds_bytes` here and `file_reader` in
-`log/open_log.py`.
+suite against it, and let `log/open_log.py` choose it for appending and `log/open_reader.py` for reading, the only
+places that know all of them. No code outside of `log/` checks the kind of a log; for abilities of some kinds there are
+`finds_bytes` here and `file_reader` in `log/open_reader.py`.
 
 Records
     A log is a sequence of records, oldest first. A record is either a message record or a control record; a control

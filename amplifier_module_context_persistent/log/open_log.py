@@ -1,4 +1,4 @@
-"""Choose the implementation of a log by its location. Only this module knows all of them."""
+"""Choose the implementation of a log by its location: what appends, here; what reads, in `open_reader`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from ..errors import LogUnreadableError
 from .atomic_file import NewFile, check_free
 from .atomic_file import taken_error as file_taken_error
 from .base import Log, ReadableLog, Snapshots
 from .database_location import is_postgres, refuse_other_url, shown_location
 from .file import FileLog
-from .filesystem import FileSystem
 from .memory import MemoryLog
-from .reader import LogReader
+from .open_reader import open_reader
 from .record_line import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 
 IN_MEMORY = "memory:"
 """The location of a log that ends with its process."""
-
-NO_FILE = "there is no such file; check the path"
 
 
 def open_log(
@@ -69,12 +65,6 @@ def open_log(
         snapshots=snapshots,
         marks_open=marks_open,
     )
-
-
-def not_there(location: str) -> LogUnreadableError:
-    """The error for a location without a log."""
-    what = "there is no such log in the database; check its name" if is_postgres(location) else NO_FILE
-    return LogUnreadableError(errno.ENOENT, what, location)
 
 
 def open_existing(location: str) -> ReadableLog | None:
@@ -132,28 +122,3 @@ def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLo
         return NewStoredLog(location)
     refuse_other_url(location)
     return NewFile(location, with_directories=True, reads_back=reads_back)
-
-
-def file_reader(log: object) -> LogReader | None:
-    """The reader of a log in a file, for things that only files have: offsets, a torn tail, a catalogue."""
-    return log if isinstance(log, LogReader) else None
-
-
-def open_reader(
-    location: str, *, files: FileSystem | None = None, snapshots: Snapshots | None = None, trusting: bool = True
-) -> ReadableLog:
-    """Choose the reader for a location; it never writes. Nothing is opened before its first use.
-
-    Args:
-        location: a file's path, or `postgresql://…#NAME`.
-        files: the system calls, which learn the progress; for a database by `note_read`.
-        snapshots: keeps results of scans, so that opening a file need not read all of it.
-        trusting: trust the columns of rows in a database; if not, every line is read.
-    """
-    if is_postgres(location):
-        from .postgres.log import PostgresLog  # its driver is an extra
-
-        on_read = files.note_read if files is not None else lambda _: None
-        return PostgresLog(location, trusting=trusting, on_read=on_read)
-    refuse_other_url(location)
-    return LogReader(location, files=files, snapshots=snapshots)

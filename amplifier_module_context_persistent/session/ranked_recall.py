@@ -29,7 +29,7 @@ from ..errors import LogUnreadableError
 from ..log.base import Log
 from ..log.database_location import split_location
 from ..log.index import ROLE_CODES, Index
-from ..log.open_log import file_reader
+from ..log.open_reader import file_reader
 from ..log.postgres.ranked_rows import RankedLog, ranked_server
 from ..log.reader import LogReader
 from ..messages.message import Message

@@ -26,7 +26,7 @@ from ..catalogue.server_words import ServerFill, ServerWords, counts_of, ends_of
 from ..errors import LogError, LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.database_location import split_location
-from ..log.open_log import file_reader, open_reader
+from ..log.open_reader import file_reader, open_reader
 from ..log.postgres.ranked_rows import RankedLog, ranked_server
 from ..log.reader import LogReader
 from ..search.message_terms import VERSION

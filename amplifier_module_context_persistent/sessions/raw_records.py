@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..log.base import ReadableLog
 from ..log.not_a_log import check_is_log
-from ..log.open_log import not_there
+from ..log.open_reader import not_there
 from ..log.reader import LogReader
 from ..log.record_kinds import kind_of
 from ..log.record_line import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc

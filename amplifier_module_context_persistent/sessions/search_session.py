@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 
 from ..log.filesystem import unreadable
-from ..log.open_log import file_reader
+from ..log.open_reader import file_reader
 from ..log.record_line import name_of
 from ..log.torn_tail import saved_tails
 from ..messages.message import Message, result_id_of

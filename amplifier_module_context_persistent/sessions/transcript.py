@@ -19,7 +19,7 @@ from ..log.base import ReadableLog
 from ..log.database_location import shown_location
 from ..log.filesystem import FileSystem
 from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED
-from ..log.open_log import open_reader
+from ..log.open_reader import open_reader
 from ..log.record_line import Message
 from ..paths import session_id_of
 from ..search.tool_names import tools_of

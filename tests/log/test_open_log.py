@@ -20,7 +20,8 @@ from amplifier_module_context_persistent.log.database_location import (
 )
 from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.open_log import IN_MEMORY, new_log, open_log, open_reader
+from amplifier_module_context_persistent.log.open_log import IN_MEMORY, new_log, open_log
+from amplifier_module_context_persistent.log.open_reader import open_reader
 from tests.support.logs import append, content_of, numbers
 
 

@@ -25,7 +25,8 @@ from typing import Any
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import location_of
-from amplifier_module_context_persistent.log.open_log import open_log, open_reader
+from amplifier_module_context_persistent.log.open_log import open_log
+from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append_bodies, body, number_of, reset_bodies

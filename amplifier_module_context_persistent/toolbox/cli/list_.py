@@ -261,7 +261,7 @@ class MessageFilter:
 
     def is_found_in(self, session: SessionFile) -> bool:
         """Whether one of a session's messages says it."""
-        from ...log.open_log import file_reader
+        from ...log.open_reader import file_reader
         from ...sessions.search_session import search
         from ...sessions.transcript import Transcript
 

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from ...catalogue.session_list_cache import Glances
 from ...errors import RecallError
-from ...log.open_log import file_reader
+from ...log.open_reader import file_reader
 from ...log.reader import LogReader
 from ...log.record_line import ROLES
 from ...messages.metadata import metadata_of, timestamp_of

@@ -26,7 +26,7 @@ from ...log.base import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...log.lock import LogLock
-from ...log.open_log import file_reader, open_reader
+from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import encode_control
 from ...log.scanner import Scanner

@@ -19,7 +19,7 @@ from ...log.base import ReadableLog
 from ...log.filesystem import FileSystem
 from ...log.index import ASSISTANT, TOOL
 from ...log.lock import LogLock
-from ...log.open_log import file_reader, open_reader
+from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import ROLES
 from ...log.torn_tail import saved_tails

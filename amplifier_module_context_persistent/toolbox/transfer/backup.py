@@ -23,7 +23,7 @@ from ...errors import ContextPersistentError
 from ...log.atomic_file import NewFile
 from ...log.database_location import refuse_other_url, stored_name
 from ...log.filesystem import FileSystem
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog

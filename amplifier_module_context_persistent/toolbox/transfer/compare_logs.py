@@ -23,7 +23,7 @@ from ...log.base import ReadableLog
 from ...log.database_location import stored_name
 from ...log.file_handle import FileHandle
 from ...log.index import USER
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import CONTROL_HEAD, CRC_KEY, CRC_TAIL_BYTES, Message
 from ...messages.metadata import timestamp_of

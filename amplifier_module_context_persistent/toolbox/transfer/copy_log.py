@@ -31,7 +31,8 @@ from ...log.database_location import location_of, shown_location, split_location
 from ...log.filesystem import FileSystem
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
-from ...log.open_log import check_is_free, new_log, not_there, open_reader
+from ...log.open_log import check_is_free, new_log
+from ...log.open_reader import not_there, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import MAX_RECORD_BYTES, ROLES, Message, decode, encode_message, message_id_of, seal
 from ...messages.incoming import to_plain

@@ -31,7 +31,7 @@ from zlib import crc32
 from ...errors import ContextPersistentError
 from ...log.base import ReadableLog
 from ...log.filesystem import FileSystem, make_directories
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...log.record_line import CRC_TAIL_BYTES
 from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TypeGuard
 
 from ...log.base import ReadableLog
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import Message
 from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, names_of

@@ -15,7 +15,8 @@ from uuid import NAMESPACE_URL, uuid5
 from ... import clock
 from ...log.base import ReadableLog
 from ...log.index import USER
-from ...log.open_log import new_log, open_reader
+from ...log.open_log import new_log
+from ...log.open_reader import open_reader
 from ...log.record_line import (
     CONTROL_HEAD,
     FORMAT_VERSION,

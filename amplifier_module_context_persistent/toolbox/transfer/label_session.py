@@ -13,7 +13,8 @@ from ... import clock
 from ...errors import ContextPersistentError
 from ...log.database_location import shown_location
 from ...log.index import Index
-from ...log.open_log import not_there, open_existing, open_log
+from ...log.open_log import open_existing, open_log
+from ...log.open_reader import not_there
 from ...log.record_line import encode_control
 from ...log.session_records import SessionRecords
 from ...sessions.session_name import MOST_CHARS, key_of

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from ...errors import ContextPersistentError
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .backup import BackupStep, Done, reason_of
 from .beside_synced import files_in_step, finish, is_interrupted

@@ -13,7 +13,7 @@ from ...log.atomic_file import NewFile
 from ...log.base import ReadableLog
 from ...log.filesystem import FileSystem
 from ...log.not_a_log import check_is_log
-from ...log.open_log import not_there, open_reader
+from ...log.open_reader import not_there, open_reader
 from ...paths import SEALED_ENDING
 from .copy_log import complete_lines
 from .sealing import seal_pieces

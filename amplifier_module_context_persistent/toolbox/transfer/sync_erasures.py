@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...messages.metadata import instant_of
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile

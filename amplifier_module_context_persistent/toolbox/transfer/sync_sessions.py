@@ -21,7 +21,7 @@ from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError
 from ...log.base import ReadableLog
 from ...log.database_location import shown_location, stored_name
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
 from .beside_synced import files_in_step, finish, is_interrupted, metadata_renewed

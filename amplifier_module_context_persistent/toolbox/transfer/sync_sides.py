@@ -16,7 +16,7 @@ from pathlib import Path
 from ...checkout_remote import REMOTE, noted_remote, remote_of
 from ...errors import ContextPersistentError, LogError
 from ...log.database_location import location_of, refuse_other_url, split_location, stored_name, without_password
-from ...log.open_log import open_reader
+from ...log.open_reader import open_reader
 from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.open_log import open_reader
+from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.log.postgres import new_log, rows
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.new_log import NewStoredLog

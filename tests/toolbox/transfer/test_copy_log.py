@@ -10,7 +10,8 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.index import Index
-from amplifier_module_context_persistent.log.open_log import open_log, open_reader
+from amplifier_module_context_persistent.log.open_log import open_log
+from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.sessions.transcript import Transcript
