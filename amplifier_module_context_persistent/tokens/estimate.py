@@ -10,7 +10,7 @@ The rules of this room:
   one for when it comes second. The labels of a byte and of the one `distance` after it are a byte again,
   which is what the next layer reads; so each layer sees further. The last table gives the hundredths.
 - Two networks share the work: one says where tokens begin at ASCII bytes, and reads of every other character only its
-  first byte in UTF-8; one says where they begin at other bytes, and is not asked about a text without any.
+  first byte in UTF-8; one says where they begin at other bytes, and reads these and a few bytes beside them.
 - Characters that the vocabulary does not know are taken out before and counted (`rare_characters`).
 - All bytes of a block go through a layer at once: `bytes.translate` looks the labels up, and whole numbers as long as
   the block pair them. The interpreter runs two dozen operations a block, however much it holds.
@@ -98,7 +98,9 @@ def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, a
 
 
 ASCII: Final = _network(*estimate_tables.ASCII)
-OTHER: Final = _network(*estimate_tables.OTHER, asked=bytes(128) + b"\xff" * 128)
+_MARKS: Final = bytes(128) + b"\xff" * 128
+"""Zeroes ASCII bytes and sets all bits of the others."""
+OTHER: Final = _network(*estimate_tables.OTHER, asked=_MARKS)
 
 
 def estimate_tokens(text: str) -> int:
@@ -124,7 +126,23 @@ def _block_cost(block: str) -> int:
         block = block.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     rest, cost = without_rare(block)
     encoded = rest.encode()
-    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(encoded) + cost
+    return ASCII.cost(encoded.translate(None, _CONTINUATION)) + OTHER.cost(_beside_others(encoded)) + cost
+
+
+def _beside_others(encoded: bytes) -> bytes:
+    """The bytes of a text that are not ASCII, with as many beside them as their network sees."""
+    marks = encoded.translate(_MARKS)
+    if 8 * marks.count(b"\xff") > len(encoded):
+        return encoded
+    parts, end = list[bytes](), 0
+    first = marks.find(b"\xff")
+    while first >= 0:
+        after = marks.find(b"\x00", first)
+        after = len(encoded) if after < 0 else after
+        parts.append(encoded[max(end, first - OTHER.before) : after + OTHER.after])
+        end = after + OTHER.after
+        first = marks.find(b"\xff", after)
+    return b"".join(parts)
 
 
 def _window_starts(length: int) -> list[int]:

@@ -28,6 +28,7 @@ UNKNOWN: Final = re.compile(
 """Characters that cost a token for each byte: Syriac, Cherokee, Mongolian, braille, Yi, cuneiform, private ones."""
 TWO_TOKENS: Final = "\u1200-\u137f\u1f00-\u1fff"
 CONTROLS: Final = re.compile("[\x80-\x9f]")
+_ASCII: Final = bytes(range(128))
 CONTROL_HUNDREDTHS: Final = 240
 """What each control character of Latin-1 adds for the bytes around it: with it random bytes are within 6 %."""
 COMMON_HAN: Final = (
@@ -71,6 +72,10 @@ def without_rare(block: str) -> tuple[str, int]:
     Returns:
         The rest, and what they cost, in hundredths of a token.
     """
+    # An ellipsis in a page of code is no reason to search the whole page.
+    others = block.encode().translate(None, _ASCII).decode()
+    if UNKNOWN.search(others) is None and two_tokens().search(others) is None:
+        return block, CONTROL_HUNDREDTHS * len(CONTROLS.findall(others))
     known = UNKNOWN.sub("", block)
     cost = len(block.encode()) - len(known.encode()) if len(known) < len(block) else 0
     rest = two_tokens().sub("", known)

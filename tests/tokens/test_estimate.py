@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.tokens import estimate
 from amplifier_module_context_persistent.tokens.estimate import Network, estimate_tokens
+from amplifier_module_context_persistent.tokens.rare_characters import without_rare
 from tests.support.counters import exact_counter
 from tests.support.sweeps import some
 from tests.support.texts import PROSE, PYTHON, SHORT, TEXTS, digest
@@ -131,12 +132,15 @@ class TestEstimate:
 
     @pytest.mark.parametrize(("chars", "looked_at"), [(2_000, 2_000), (estimate.WHOLE_CHARS, estimate.WHOLE_CHARS)])
     def test_each_byte_is_looked_at_once(self, monkeypatch: pytest.MonkeyPatch, chars: int, looked_at: int) -> None:
-        """By the network for ASCII alone where there is nothing else; a longer text is sampled, however long it is."""
+        """By the other network only beside what is not ASCII; a longer text is sampled, however long it is."""
         sizes: list[int] = []
         cost = Network.cost
         monkeypatch.setattr(Network, "cost", lambda network, text: sizes.append(len(text)) or cost(network, text))
         estimate_tokens((PYTHON * (1 + chars // len(PYTHON)))[:chars])
         assert sum(sizes) == looked_at
+        sizes.clear()
+        estimate_tokens((PYTHON * 90)[:4_000] + "…" + (PYTHON * 90)[:4_000])
+        assert sum(sizes) <= 8_001 + 20
         sizes.clear()
         estimate_tokens(PYTHON * 3_000)
         assert sum(sizes) == estimate.WHOLE_CHARS
@@ -158,6 +162,12 @@ class TestEstimate:
         alone = estimate_tokens(beside + text + beside)
         ascii_cost = estimate.ASCII.cost(bytes(byte for byte in encoded if not 0x80 <= byte < 0xC0))
         assert alone == max(1, (ascii_cost + estimate.OTHER.cost(encoded) + 50) // 100)
+
+    @given(st.text(st.sampled_from("ab \n…é字\u1200\u3400\ua000\U0001f680\x85"), max_size=60))
+    def test_rare_characters_cost_the_same_one_by_one(self, text: str) -> None:
+        """Whether a text has any or none of them, each costs what it costs alone."""
+        alone = [without_rare(character) for character in text]
+        assert without_rare(text) == ("".join(rest for rest, _ in alone), sum(cost for _, cost in alone))
 
     def test_the_longest_block(self) -> None:
         """A full block of the characters with the most bytes costs as much as its parts, but for their seams."""
