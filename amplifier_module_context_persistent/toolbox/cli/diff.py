@@ -11,6 +11,7 @@ import click
 
 from ...sessions.prices import PriceList
 from ...sessions.session_diff import Since, diff_of
+from ...sessions.session_name import name_of
 from ...tokens.on_demand import named_counter
 from .amounts import money
 from .exit_codes import DONE, FINDINGS
@@ -48,8 +49,8 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
     else:
         same = f"The first {counted(found.common_messages, 'message')} are the same, up to turn {found.common_turns:,}."
         say(same if found.common_messages else "Their first messages differ: they have no beginning in common.")
-        for name, since in ((path, found.one), (target, found.other)):
-            _show(session_name(name), since)
+        for log, since in ((path, found.one), (target, found.other)):
+            _show("  ".join(filter(None, (session_name(log), name_of(log).name))), since)
     is_same = not found.one.messages and not found.other.messages
     context.exit(FINDINGS if is_same else DONE)
 

@@ -22,7 +22,7 @@ from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.session_name import named_in
+from ...sessions.session_name import named_in, names_of
 from ...sessions.session_origin import relatives_of, source_compactions
 from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .message_printer import HIDDEN, MessagePrinter
@@ -133,11 +133,13 @@ def _show_errors(
         if not places:
             check_tools(tools, found.tools())
     chosen = [one for one in sessions if str(one.path) in places]
+    names = names_of(one.path for one in chosen)
     with paged():
-        for number, one in enumerate(chosen):
+        for number, (one, named) in enumerate(zip(chosen, names, strict=True)):
             printer.place = {"session": one.id, "project": one.project}
             if not as_json:
-                head = Text(escaped(one_line(f"{one.id}  {one.project}")), "bold underline")
+                told = "  ".join(filter(None, (one.id, named.name, one.project)))
+                head = Text(escaped(one_line(told)), "bold underline")
                 console().print(Text("\n").append(head) if number else head, soft_wrap=True)
             with open_transcript(str(one.path)) as transcript, unreadable(str(one.path)):
                 among = [place for place in places[str(one.path)] if place < len(transcript)]

@@ -38,6 +38,7 @@ def test_a_session_is_shown_and_found_by_its_name() -> None:
     assert "The flaky test" in run("list").stdout
     assert "hello" in run("show", "the FLAKY test").stdout
     assert "hello" in run("show", "the flaky").stdout
+    assert "s-one  The flaky test: " in run("diff", "s-one", "s-other", code=None).stdout
 
 
 def test_the_name_of_the_log_says_more_than_that_of_the_host(one: Path) -> None:
@@ -139,3 +140,10 @@ def test_what_is_not_there_gets_no_name_and_no_file(tmp_path: Path) -> None:
     for command in ("rename", "tag"):
         assert "there is no such file" in refused(command, str(tmp_path / "none.jsonl"), "x")
     assert not list(tmp_path.rglob("none.jsonl"))
+
+
+def test_failed_calls_of_many_sessions_stand_below_their_names(one: Path) -> None:
+    call = {"id": "c", "tool": "bash", "arguments": {}}
+    write(one, [user("hello"), {"role": "assistant", "content": "", "tool_calls": [call]}])
+    run("rename", "s-one", "The flaky test")
+    assert run("show", "--errors", "--all").stdout.startswith("s-one  The flaky test  ")
