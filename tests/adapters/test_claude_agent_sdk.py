@@ -134,6 +134,16 @@ async def test_an_entry_that_is_appended_again_is_stored_once(place: str) -> Non
     await other.close()
 
 
+async def test_an_entry_that_is_appended_several_times_at_once_is_stored_once(tmp_path: Path) -> None:
+    """A batch that was tried again before its first try ended is compared with that one, too."""
+    given = [entry for entry in conversation(2) if "uuid" in entry]
+    store = PersistentSessionStore(tmp_path)
+    first = says("first", None, "keeps the log at work while the others come")
+    await asyncio.gather(store.append(KEY, [first]), *(store.append(KEY, given[at:]) for at in (0, 0, 3, 1)))
+    assert await store.load(KEY) == [first, *given]
+    await store.close()
+
+
 async def test_an_answer_is_billed_once(tmp_path: Path) -> None:
     """Its usage is counted with the first of its entries, also when several batches bring them."""
     entries = [
