@@ -391,9 +391,14 @@ def remove_catalogue(log: str | os.PathLike[str]) -> None:
 
 def old_files(log: str | os.PathLike[str]) -> list[str]:
     """The files that earlier versions had in place of a log's catalogue."""
-    directory, path = glob.escape(str(catalogue_of(log).parent)), glob.escape(os.path.abspath(log))
-    patterns = [os.path.join(directory, name) for name in _OLD_NAMES] + [path + suffix for suffix in _OLD_SUFFIXES]
-    return sorted(name for pattern in patterns for name in glob.glob(pattern))
+    directory = glob.escape(str(catalogue_of(log).parent))
+    path = glob.escape(os.path.abspath(log))
+    patterns = [os.path.join(directory, name) for name in _OLD_NAMES]
+    patterns += [path + suffix for suffix in _OLD_SUFFIXES]
+    names: list[str] = []
+    for pattern in patterns:
+        names += glob.glob(pattern)
+    return sorted(names)
 
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)

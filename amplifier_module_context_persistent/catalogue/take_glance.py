@@ -55,10 +55,13 @@ def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
 
 
 def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
+    """The tokens of the live messages; estimated from a sample of long histories."""
     live, lengths = log.index.live, log.index.columns.lengths
     if len(live) <= SAMPLES:
         return sum(tokens_of(message, counter) for message in log.read(live))
-    runs = [run[at : at + _RUN] for run in runs_of(live) for at in range(0, len(run), _RUN)]
+    runs: list[range] = []  # of at most `_RUN` records
+    for run in runs_of(live):
+        runs += [run[at : at + _RUN] for at in range(0, len(run), _RUN)]
     ends = list(accumulate(sum(lengths[run.start : run.stop]) for run in runs))
     total = ends[-1]
     marks = ((2 * number + 1) * total // (2 * SAMPLES) for number in range(SAMPLES))

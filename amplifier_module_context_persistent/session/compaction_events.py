@@ -100,5 +100,11 @@ def method_of(strategy: str) -> str:
 
 def counts_of(usage: Any) -> dict[str, int]:
     """The counts in a provider's usage, of any type."""
-    said = usage if isinstance(usage, Mapping) else {name: getattr(usage, name, None) for name in _COUNTS}
-    return {name: count for name in _COUNTS if (count := token_count(said.get(name))) is not None}
+    if not isinstance(usage, Mapping):
+        usage = {name: getattr(usage, name, None) for name in _COUNTS}
+    counts: dict[str, int] = {}
+    for name in _COUNTS:
+        count = token_count(usage.get(name))
+        if count is not None:
+            counts[name] = count
+    return counts

@@ -323,8 +323,11 @@ class Arranger:
 
 def turn_start(items: Sequence[Item]) -> int:
     """Position of the last human message, which begins the current turn; 0 if there is none."""
-    humans = (at for at in reversed(range(len(items))) if (entry := items[at].entry) is not None and entry.human)
-    return next(humans, 0)
+    for position in reversed(range(len(items))):
+        entry = items[position].entry
+        if entry is not None and entry.human:
+            return position
+    return 0
 
 
 def last_line(items: Sequence[Item]) -> str:

@@ -123,12 +123,17 @@ def visible(text: str) -> str:
         text = _COLOURS.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    strange = {ord(c): escape for c in set(text) if (escape := _escape(c))}
-    return text.translate(strange) if strange else text
+    escapes: dict[int, str] = {}
+    for character in set(text):
+        escape = _escape(character)
+        if escape:
+            escapes[ord(character)] = escape
+    return text.translate(escapes) if escapes else text
 
 
 @lru_cache(maxsize=4096)
 def _escape(character: str) -> str:
+    """The JSON escape of a character that does not print; "" for any other."""
     if character.isprintable() or character in "\n\t" or character in _JOINERS or category(character) == "Zs":
         return ""
     return json.dumps(character)[1:-1]
