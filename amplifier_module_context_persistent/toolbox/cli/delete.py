@@ -29,6 +29,7 @@ from ...sessions.overview import Overview, held_logs, look_at
 from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
 from ..transfer.erasures import SESSION, Erasure, erasure_of, lift, names_in_log, note_erasure
+from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left, remove_left
 from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -135,6 +136,8 @@ def prune(
     does one whose log cannot be read: both are named. A deletion that was interrupted is finished.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    if not dry_run:
+        remove_abandoned_copies()
     if older is None:
         check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
     sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
@@ -326,6 +329,8 @@ def _delete(
         older: only what has no message since then.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    if not dry_run:
+        remove_abandoned_copies()
     planned = [deletion for group in groups for deletion in plan_deletion(group)]
     todo = [deletion for deletion in planned if not deletion.refused]
     if not as_json:

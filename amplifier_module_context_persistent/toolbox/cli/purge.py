@@ -26,6 +26,7 @@ from ...sessions.find_session import SessionFile
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
+from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
 from .erasing import check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -104,6 +105,8 @@ def purge(
     for each 3 MB of text.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    if not dry_run:
+        remove_abandoned_copies()
     is_named = session is not None or last
     _check_is_one((before is not None, cleared, everything, redact is not None, secrets), torn=torn, all_=everywhere)
     if session is not None and last:
@@ -209,11 +212,17 @@ class PurgeReport:
                 "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"
             )
         self.counts(one.counts)
+        self.session_id(one)
         if one.own is not None:
             self.say(f"  {one.own}, which an import or a fork wrote, is brought in step")
         for name in one.removed:
             kept = "which a rewind kept" if BACKUP_MARK in name and not name.endswith(".part") else "which was left"
             self.say(f"  {name}, {kept}, is removed")
+
+    def session_id(self, one: SessionPurge) -> None:
+        """Say if the session's id holds what is to go."""
+        if one.is_id_matching:
+            self.say("  the session's id holds it, and stays; only delete removes it")
 
     def counts(self, counts: PurgeCounts) -> None:
         """Say what a purge removes and keeps."""
@@ -255,9 +264,10 @@ def _purge(
     if len(planned) == 1 and not todo and not unread:
         report.say(f"{planned[0].path}: nothing to purge.")
     for one in planned:
-        if one.is_nothing and (one.counts.tails_matching or one.counts.names_matching):
+        if one.is_nothing and (one.counts.tails_matching or one.counts.names_matching or one.is_id_matching):
             report.say(f"{one.path}:")
             report.counts(one.counts)
+            report.session_id(one)
     if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
         held = " that hold it" if what.redact else ""
         report.say(f"The host keeps copies of its own{held}, which are not touched:")

@@ -26,6 +26,7 @@ from ...log.base import ReadableLog
 from ...log.database_location import stored_name
 from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem
+from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME
 from ...sessions.find_session import projects_dirs
 from ..maintenance.known_scan import KnownScan
@@ -57,6 +58,8 @@ class SessionPurge:
     """Whether one of the files that stay still holds what is to go."""
     finishes: bool = False
     """Whether an earlier purge was interrupted."""
+    is_id_matching: bool = False
+    """Whether the session's id holds the text that is redacted; ids stay."""
     error: str = ""
     """Why the session cannot be looked at; empty if it can."""
 
@@ -92,12 +95,22 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         names = [name for name in named_in(path) if name not in going]
         told = ((file, told_matches(file, what.redact)) for file in (*copies, *names))
         planned.copies = [f"{file}: {matches}" for file, matches in told if matches]
-        planned.is_left = bool(planned.copies or planned.counts.tails_matching or planned.counts.names_matching)
+        planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
+        names_hold = planned.is_id_matching or planned.counts.names_matching
+        planned.is_left = bool(planned.copies or planned.counts.tails_matching or names_hold)
     else:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
         planned.is_left = bool(changed) and not planned.is_nothing
     return planned
+
+
+def _id_holds(path: str, session_id: str | None, replace: Replace) -> bool:
+    """Whether the id of a session holds a text: by its log's header, or as its directory is called."""
+    ids = [session_id or ""]
+    if stored_name(path) is None and is_hosts_log(path):
+        ids.append(os.path.basename(os.path.dirname(os.path.abspath(path))))
+    return any(replace(one) != one for one in ids)
 
 
 def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:

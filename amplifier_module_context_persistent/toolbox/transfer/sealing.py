@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -24,6 +23,7 @@ from ...errors import ContextPersistentError, DependencyError
 from ...installation import needs_extra
 from ...log.atomic_file import NewFile
 from ...paths import SEALED_ENDING
+from .plain_copies import PrivateDirectory
 from .zstandard import zstd
 
 if TYPE_CHECKING:
@@ -133,12 +133,10 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
         SealError: as `unseal`.
         OSError: it cannot be read, or there is no room for the copy.
     """
-    in_memory = os.environ.get("XDG_RUNTIME_DIR")  # where systems have it, it is in memory, and this user's alone
-    where = in_memory if in_memory and os.access(in_memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="context-persistent-sealed-", dir=where) as directory:
+    with PrivateDirectory() as directory:
         name = os.path.basename(path).removesuffix(SEALED_ENDING)
-        plain = os.path.join(directory, name.removesuffix(".zst"))
-        packed = os.path.join(directory, "packed")
+        plain = directory.file(name.removesuffix(".zst"))
+        packed = directory.file("packed")
         with open(path, "rb") as sealed, open(packed, "wb") as file:
             unseal(sealed, file, identities)
         if _is_zstd(packed):

@@ -167,6 +167,17 @@ def test_a_purge_of_one_session_takes_its_own_transcript_along(tmp_path: Path) -
     assert theirs.read_text() == before
 
 
+def test_a_session_whose_id_holds_the_text_is_named() -> None:
+    """Its id stays, so the exit code says that the text is left; without another match nothing is done."""
+    write(log_of(KEY), SAID)
+    done = run("purge", "--redact", KEY, "--all", "--yes", code=1)
+    assert "the session's id holds it, and stays; only delete removes it" in done.output
+    again = run("purge", "--redact", KEY, "--all", "--yes", code=1)
+    assert "the session's id holds it" in again.output
+    run("delete", KEY, "--yes")
+    assert holders(Path.home()) == []
+
+
 def last_id(session: str) -> str:
     *_, last = run("show", session, "--json").stdout.splitlines()
     return str(json.loads(last)["message"]["metadata"]["message_id"])

@@ -18,13 +18,15 @@ import itertools
 import os
 import re
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
 from ....errors import ContextPersistentError, LogUnreadableError
 from ....log.filesystem import FileSystem, open_file
+from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
 from ..spool import Spool, SpooledValues
 from ..zstandard import zstd
@@ -109,7 +111,8 @@ class Source:
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
         """Is given each object of a line with its number, and refuses what is of another format."""
         self._files = files or FileSystem()
-        self._temporary: list[str] = []
+        self._copies: PrivateDirectory | None = None
+        """Where the decompressed and decrypted bytes are."""
         self._first_error = self._no_document = ""
         self._list_begin = 0
         """Where a list begins that is too long to be parsed at once."""
@@ -179,9 +182,9 @@ class Source:
         return self._files.open_readonly(self.plain_path)
 
     def _new_plain_file(self) -> BinaryIO:
-        fd, self.plain_path = tempfile.mkstemp(prefix="context-persistent-import-")
-        self._temporary.append(self.plain_path)
-        return os.fdopen(fd, "wb")
+        self._copies = self._copies or PrivateDirectory()
+        self.plain_path = self._copies.file(token_hex(4))
+        return open(self.plain_path, "xb", opener=partial(os.open, mode=0o600))
 
     def __enter__(self) -> Source:
         return self
@@ -195,8 +198,8 @@ class Source:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             self._files.close(fd)
-        while self._temporary:
-            os.remove(self._temporary.pop())
+        if self._copies is not None:
+            self._copies.remove()
 
     @property
     def size(self) -> int:
