@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
@@ -26,7 +26,7 @@ from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
 from .parameters import Span, SpanType, check_place, chosen_positions, own_forms_options
-from .progress import progress
+from .progress import progress, stages
 from .sealed_files import encrypt_to_option, public_keys, reads_sealed
 from .session_argument import NAME_ONE, file_name, optional_session_argument, picked
 from .terminal import counted, escaped, making, one_line, open_transcript, reason, telling_damage, unreadable
@@ -179,7 +179,7 @@ def _export_many(
     """Export each session into a file of its own; one that fails does not stop the others. The exit code."""
     written: list[dict[str, object]] = []
     failed: list[dict[str, str]] = []
-    for one in sessions:
+    for one in _with_bar(sessions):
         target = Path(
             directory,
             one.project or ".",
@@ -187,17 +187,9 @@ def _export_many(
         )
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with progress(str(one.path), title="exporting") as files:
-                done = export_session(
-                    str(one.path),
-                    str(target),
-                    into,
-                    redact=redact,
-                    own=own,
-                    recipients=recipients,
-                    force=force,
-                    files=files,
-                )
+            done = export_session(
+                str(one.path), str(target), into, redact=redact, own=own, recipients=recipients, force=force
+            )
         except (OSError, ContextPersistentError, ValueError) as error:
             failed.append({"session": one.id, "error": reason(error)})
             continue
@@ -212,6 +204,14 @@ def _export_many(
             click.echo(escaped(one_line(f"NOT exported: {why['session']}: {why['error']}")), err=True)
         click.echo(f"{counted(len(written), 'session')} exported.", err=True)
     return DONE if not failed and all(not told["unread_lines"] for told in written) else FINDINGS
+
+
+def _with_bar(sessions: Sequence[SessionFile]) -> Iterator[SessionFile]:
+    """Give the sessions one by one, with a bar that says how many there were."""
+    with stages() as tell:
+        for number, one in enumerate(sessions):
+            tell("exporting", number, len(sessions))
+            yield one
 
 
 def _tell(export: Export) -> None:

@@ -7,6 +7,7 @@ characters.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -83,7 +84,17 @@ def verify(
             _show(output, path, report)
     if as_json:
         click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
+    elif len(logs) > 1:
+        click.echo(_sum_of([str(log["status"]) for log in logs]), err=True)
     context.exit(code)
+
+
+def _sum_of(states: Sequence[str]) -> str:
+    """How many logs there are of each state, in a line."""
+    counts = Counter(states)
+    if len(counts) == 1:
+        return f"{len(states):,} logs, all {states[0]}."
+    return f"{len(states):,} logs: {', '.join(f'{count:,} {state}' for state, count in counts.most_common())}."
 
 
 def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: SessionFilter) -> Sequence[str]:

@@ -153,9 +153,10 @@ def reports(
     index = str(Path(directory) / "index.html")
     with making(index, force=force):
         check_index(directory, force=force)
-    with unusable(directory):
+    with unusable(directory), stages() as tell:
         Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-        for session in sessions:
+        for number, session in enumerate(sessions):
+            tell("making reports", number, len(sessions))
             try:
                 with open_transcript(str(session.path)) as transcript:
                     page = Path(directory) / _own_name(transcript)

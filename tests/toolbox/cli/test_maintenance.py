@@ -21,6 +21,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
+from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof
 from tests.support.terminals import Terminal, posix
 
@@ -269,3 +270,14 @@ def test_purge_names_the_hosts_own_copies(tmp_path: Path) -> None:
     told = "".join(run("purge", log, "--cleared", "--yes").output.split())
     assert "".join(f"not touched: {directory / 'transcript.jsonl'}".split()) in told
     assert (directory / "transcript.jsonl").read_text(encoding="utf-8") == "{}"
+
+
+@pytest.mark.usefixtures("project")
+def test_many_logs_are_summed_up() -> None:
+    """On the error stream, so that what is printed of each log stays as it is."""
+    for name in ("one", "two", "three"):
+        write(log_of(name))
+    assert run("verify", "--all").stderr == "3 logs, all sound.\n"
+    log_of("two").write_bytes(log_of("two").read_bytes().replace(b"cent", b"dent"))
+    assert run("verify", "--all", code=1).stderr.endswith("3 logs: 2 sound, 1 damaged.\n")
+    assert run("verify", "one").stderr == ""
