@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
-import struct
-import subprocess
 from collections.abc import Sequence
 
 import pytest
@@ -15,8 +12,9 @@ from amplifier_module_context_persistent.toolbox.cli import pick_session as pick
 from amplifier_module_context_persistent.toolbox.cli.live_list import LiveList
 from amplifier_module_context_persistent.toolbox.cli.pick_session import SessionChoices
 from tests.support.commands import refused, run, shows
-from tests.support.sessions_of_a_home import COMMAND, log_of, write
+from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof
+from tests.support.terminals import Terminal, posix
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -109,58 +107,52 @@ def test_of_thousands_only_those_are_looked_at_that_are_needed() -> None:
     assert choices.find("nobody", 10) == ([], 0)
 
 
-def in_terminal(*arguments: str, keys: Sequence[tuple[str, bytes]], columns: int = 60, **environment: str) -> str:
-    """What a command prints in a terminal of 20 lines; each key is pressed once the text before it is there."""
-    import fcntl
-    import pty
+def in_terminal(*arguments: str, keys: Sequence[tuple[str, str]], code: int = 0, **environment: str) -> str:
+    """What a command prints in a terminal after its list is gone.
+
+    Each key is pressed once the text before it is there. The terminal is set as before in the end.
+    """
     import termios
 
-    told, to = pty.openpty()
-    fcntl.ioctl(to, termios.TIOCSWINSZ, struct.pack("HHHH", 20, columns, 0, 0))
-    before = termios.tcgetattr(to)
-    environment = {**os.environ, "TERM": "xterm", "PAGER": "cat", **environment}
-    environment.pop("COLUMNS", None)
-    with subprocess.Popen(
-        [COMMAND, *arguments],
-        stdin=to,
-        stdout=to,
-        stderr=to,
-        env=environment,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
-    ) as process:
-        shown = ""
-        for wanted, key in keys:
-            while wanted not in shown:
-                shown += os.read(told, 4096).decode("utf-8", "replace")
-            shown = shown.rpartition(wanted)[2]
-            os.write(told, key)
-        process.wait(30)
-        while select.select([told], [], [], 0.2)[0]:
-            shown += os.read(told, 4096).decode("utf-8", "replace")
-    assert termios.tcgetattr(to) == before
-    os.close(told)
-    os.close(to)
-    return shown
+    terminal = Terminal(*arguments, **{"PAGER": "cat", **environment})
+    watched = os.dup(terminal.own)
+    before = termios.tcgetattr(watched)
+    for wanted, key in keys:
+        terminal.until(wanted)
+        terminal.shown = ""
+        terminal.press(key)
+    assert terminal.end() == code
+    assert termios.tcgetattr(watched) == before
+    os.close(watched)
+    return terminal.shown.rpartition("\x1b[J")[2]
 
 
 @proof
-@pytest.mark.skipif(os.name != "posix", reason="no such terminals")
+@posix
 @pytest.mark.usefixtures("sessions")
 def test_in_a_terminal_one_types_into_the_list() -> None:
     """Words and arrows choose; the list is gone afterwards, and the terminal as it was."""
-    keys = [("1 of 3", b"fix"), ("1 of 2", b"\x1b[B"), ("2 of 2", b"\r")]
-    typed = in_terminal("show", keys=keys)
-    assert "Fix the" in typed.rpartition("\x1b[J")[2]
-    left = in_terminal("show", keys=[("1 of 3", b"\x1b")])
-    assert "name one SESSION" in left.rpartition("\x1b[J")[2]
-    assert "\x1b[J" in in_terminal("show", keys=[("1 of 3", b"\x03")])
-    assert "Fix the" in in_terminal("show", keys=[("narrow the list", b"1\n")], TERM="dumb")
+    keys = [("1 of 3", "fix"), ("1 of 2", "\x1b[B"), ("2 of 2", "\r")]
+    assert "Fix the" in in_terminal("show", keys=keys)
+    assert "name one SESSION" in in_terminal("show", keys=[("1 of 3", "\x1b")], code=2)
+    assert "Fix the" in in_terminal("show", keys=[("narrow the list", "1\n")], TERM="dumb")
 
 
 @proof
-@pytest.mark.skipif(os.name != "posix", reason="no such terminals")
+@posix
+@pytest.mark.usefixtures("sessions")
+def test_ctrl_c_leaves_the_list() -> None:
+    """As any other command."""
+    terminal = Terminal("show")
+    terminal.until("1 of 3")
+    terminal.interrupt()
+    assert terminal.end() == 130
+    assert terminal.shown.endswith("\x1b[J")
+
+
+@proof
+@posix
 @pytest.mark.usefixtures("sessions")
 def test_keys_that_are_typed_fast_are_all_taken() -> None:
-    """Also an answer in the same moment; no line is wider than a narrow terminal."""
-    assert "Fix the login." in in_terminal("show", keys=[("1 of 3", b"loginx\x7f\r")], columns=30)
+    """Also an answer in the same moment, in a narrow terminal."""
+    assert "Fix the login." in in_terminal("show", keys=[("1 of 3", "loginx\x7f\r")], COLUMNS="30")
