@@ -27,7 +27,7 @@ from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
-from .beside_synced import metadata_renewed
+from .beside_synced import host_files_made
 from .catch_up import catch_up
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
@@ -153,7 +153,7 @@ class Backup:
         """Do what was planned with a session; a step that fails becomes one that is left, and says why."""
         try:
             if step.what is Done.MORE:
-                with metadata_renewed(step.target, step.source, now=self.now):
+                with host_files_made(step.target, step.source, named_only=True, now=self.now):
                     step.new_bytes = catch_up(step.source, step.target)
                 return
             if step.aside:

@@ -7,7 +7,7 @@ finishes what a killed one left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ...errors import LogFailedError
@@ -16,11 +16,26 @@ from .catch_up import SyncError
 from .host_files import (
     clear_up,
     is_hosts_log,
+    is_unfinished,
     own_transcript,
     read_metadata,
     update_host_files,
     write_host_files,
 )
+
+
+def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str]) -> AbstractContextManager[None]:
+    """Bring the host's files beside a copy in step, after a block has changed the copy; errors as of what it gives.
+
+    Args:
+        log: the copy.
+        origin: the log that it is brought up to.
+        is_home: whether a host lists the sessions there.
+        now: gives ISO 8601 timestamps.
+    """
+    if not is_home or is_unfinished(log):
+        return host_files_made(log, origin, named_only=not is_home, now=now)
+    return files_in_step(log, now=now)
 
 
 @contextmanager
@@ -63,11 +78,14 @@ def finish(log: str) -> None:
 
 
 @contextmanager
-def metadata_renewed(log: str, origin: str, *, now: Callable[[], str]) -> Iterator[None]:
-    """Write anew what names a session beside a copy that no host uses, after a block has gone on with the copy.
+def host_files_made(log: str, origin: str, *, named_only: bool, now: Callable[[], str]) -> Iterator[None]:
+    """Make the host's files beside a copy anew, after a block has gone on with the copy.
+
+    For a copy that no host uses, whose session may have got a name since; and for one of which a killed sync made only
+    the log.
 
     Raises:
-        OSError: it cannot be written; a second call finishes it.
+        OSError: one cannot be written; a second call finishes it.
     """
     if not is_hosts_log(log):
         yield
@@ -78,4 +96,4 @@ def metadata_renewed(log: str, origin: str, *, now: Callable[[], str]) -> Iterat
     try:
         yield
     finally:
-        write_host_files(log, created=str(created or now()), origin=origin, named_only=True)
+        write_host_files(log, created=str(created or now()), origin=origin, named_only=named_only)

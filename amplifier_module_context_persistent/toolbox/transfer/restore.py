@@ -14,7 +14,7 @@ from ...errors import ContextPersistentError
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .backup import BackupStep, Done, reason_of
-from .beside_synced import files_in_step, finish, is_interrupted
+from .beside_synced import beside_copy, finish, is_interrupted
 from .catch_up import catch_up
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
@@ -109,7 +109,7 @@ class Restore:
             elif is_interrupted(step.target) and not step.new_bytes:
                 finish(step.target)
             else:
-                with files_in_step(step.target, now=self.now):
+                with beside_copy(step.target, step.source, is_home=True, now=self.now):
                     step.new_bytes = catch_up(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
             step.what, step.why = Done.LEFT, reason_of(error)

@@ -24,7 +24,7 @@ from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
-from .beside_synced import files_in_step, finish, is_interrupted, metadata_renewed
+from .beside_synced import beside_copy, finish, is_interrupted
 from .catch_up import OPEN, catch_up
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
@@ -167,18 +167,15 @@ class Sync:
             match step.what:
                 case What.COPY:
                     self._copy(step.source, step.target, step.to)
-                case What.APPEND if step.to.is_home:
-                    with files_in_step(step.target, now=self.now):
-                        step.new_bytes = catch_up(step.source, step.target)
                 case What.APPEND:
-                    with metadata_renewed(step.target, step.source, now=self.now):
+                    with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
                         step.new_bytes = catch_up(step.source, step.target)
                 case What.FINISH if is_unfinished(step.target):
                     self._copy(step.source, step.target, step.to)
                 case What.FINISH:
                     finish(step.target)
                 case _:
-                    self._replace(step)
+                    self._replace(step, step.to)
         except (ContextPersistentError, CatalogueError, OSError) as error:
             step.what, step.why = What.LEFT, _reason(error)
 
@@ -257,12 +254,12 @@ class Sync:
     def _is_kept(self, fork: str, origin: ReadableLog) -> bool:
         return fork in self._known and is_fork_of(self._known[fork], origin)
 
-    def _replace(self, step: Step) -> None:
+    def _replace(self, step: Step, to: Side) -> None:
         if step.what is What.FORK:
             self._keep(step)
         elif step.what is What.REPLACE:
             remove_left(list(map(os.fspath, backups(step.target))), step.target)  # as every purge does
-        with files_in_step(step.target, now=self.now):
+        with beside_copy(step.target, step.source, is_home=to.is_home, now=self.now):
             take_over(step.source, step.target, kept=step.fork)
 
     def _keep(self, step: Step) -> None:

@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, WrittenFiles
+from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, MAKING, WrittenFiles
 from tests.support.claude_entries import answers, says, text
 from tests.support.two_homes import Home, files_below, holders
 
@@ -340,6 +340,21 @@ def test_what_a_killed_deletion_left_is_removed(laptop: Home, stick: Path) -> No
     WrittenFiles.beside(log).begin(DELETING)
     carry(stick, laptop)
     assert not list(stick.rglob("sessions/talk/*"))
+
+
+def test_what_a_killed_sync_left_is_made_whole_as_the_session_goes_on(laptop: Home, desktop: Home, stick: Path) -> None:
+    """If it was killed after the log, and the session got longer before the next sync."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    directory = desktop.log("talk").parent
+    for name in ("transcript.jsonl", "metadata.json"):
+        (directory / name).unlink()
+    WrittenFiles.beside(desktop.log("talk")).clear()
+    WrittenFiles.beside(desktop.log("talk")).begin(MAKING)
+    laptop.says("talk", "two")
+    carry(stick, laptop, desktop)
+    assert {path.name for path in directory.iterdir()} >= {"metadata.json", "transcript.jsonl"}
+    assert WrittenFiles.beside(desktop.log("talk")).begun == ""
 
 
 def test_a_copy_that_is_open_is_left(laptop: Home, desktop: Home) -> None:

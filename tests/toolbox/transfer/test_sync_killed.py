@@ -164,7 +164,7 @@ def many_syncs(scene: Scene, syncs: int, seed: int) -> None:
             grow(home, rng, said)
         more = ("--keep", "both") if rng.random() < 0.3 else ()
         killed_before(rng.randint(1, 60), lambda home=home, more=more: home.run("sync", scene.stick, *more, code=None))
-    for _ in range(2):
+    for _ in range(3):  # a fork may have to be finished before the other home can know it
         for home in (scene.laptop, scene.desktop):
             home.run("sync", scene.stick, "--keep", "both", code=None)
     everything = {text for home in (scene.laptop, scene.desktop) for one in home.sessions() for text in home.texts(one)}
