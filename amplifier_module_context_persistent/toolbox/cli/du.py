@@ -32,8 +32,8 @@ from .session_argument import (
     storage_option,
     with_their_sub_agents,
 )
-from .session_rows import scaled
-from .tables import show_table, without_empty
+from .session_rows import scaled, shortest_ids
+from .tables import show_table, with_ends_of_names, without_empty
 from .terminal import console, counted, escaped, one_line, reason
 
 BY = ("session", "project")
@@ -145,9 +145,12 @@ def _to_json(found: _Counted) -> dict[str, Any]:
 def _show(found: _Counted, by: str) -> None:
     heads = (by, "size", *KINDS, "saved", "host's files")
     parts, total = _by(found, by), found.total
-    rows = [_cells(name, use) for name, use in parts.items()]
+    output = console()
+    short = shortest_ids(parts) if by == "session" and output.is_terminal else {}
+    rows = [_cells(short.get(name, name), use) for name, use in parts.items()]
     rows += [_cells("all", total)] * (len(rows) > 1)
-    show_table(console(), *without_empty(heads, rows))
+    said, cells = without_empty(heads, rows)
+    show_table(output, said, with_ends_of_names(output, said, cells) if by == "project" else cells)
     click.echo()
     click.echo(f"{counted(len(found.uses), 'session')}, {_size(total.total)} in all.")
     if total.purge_frees:

@@ -22,7 +22,7 @@ from .amounts import money_of
 from .filter_options import period_of
 from .many_sessions import gathering, source_line, source_of
 from .session_rows import scaled, shortest_ids
-from .tables import cost_notes, percent, show_cost, show_table, without_empty
+from .tables import cost_notes, percent, show_cost, show_table, with_ends_of_names, without_empty
 from .terminal import console, duration, escaped
 
 _UNITS = "kMGT"
@@ -110,7 +110,8 @@ def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Tot
     short = shortest_ids(parts) if by == "session" and output.is_terminal else {}
     rows = [_cells(short.get(key, key) or _UNKNOWN, names.get(key, ""), one) for key, one in parts.items()]
     rows += [_cells("all", "", total)] * (len(rows) > 1)
-    show_table(output, *without_empty(heads, rows))
+    said, cells = without_empty(heads, rows)
+    show_table(output, said, with_ends_of_names(output, said, cells) if by == "project" else cells)
 
 
 def _cells(key: str, name: str, one: Total) -> tuple[str, ...]:

@@ -97,6 +97,22 @@ def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
+def with_ends_of_names(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The rows with the first cells cut at their beginnings, where a terminal is too narrow for the table.
+
+    The end of a project's name is enough to name it.
+    """
+    cells = [list(row) for row in rows]
+    if cells and output.is_terminal:
+        longest = max(cell_len(row[0]) for row in cells)
+        room = max(_LEAST_NAME, longest - (width_of(heads, cells) - output.width))
+        for row in cells:
+            if cell_len(row[0]) > room:
+                row[0] = f"...{row[0][3 - room :]}"
+    return cells
+
+
+_LEAST_NAME = 16
 _GAP = 2  # columns between two of a table
 _LEAST_COST = 0.00005  # less is rounding
 

@@ -165,6 +165,19 @@ def test_an_estimate_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
     assert f"{shown}" in run("diff", "guessed", "told", code=None).stdout
 
 
+def test_of_a_project_the_end_is_shown_in_a_narrow_terminal() -> None:
+    """Which is enough to name it; a pipe gets all."""
+    deep = f"../{'deeper-' * 12}shop"
+    write(log_of("s1", deep), paid(datetime.now(UTC)))
+    write(log_of("s2"), paid(datetime.now(UTC)))
+    for command in (("stats", "--all", "--by", "project"), ("du", "--all")):
+        shown = without_colours(run(*command, env=TERMINAL).stdout)
+        rows = [line for line in shown.splitlines() if "shop" in line]
+        assert [line.split()[0][:3] for line in rows] == ["..."]
+        assert max(map(len, shown.splitlines()[:5])) <= 80
+        assert deep.removeprefix("../") in run(*command).stdout
+
+
 def test_no_name_of_a_model_is_folded_in_a_terminal() -> None:
     """Where exact numbers take too much room, they are rounded."""
     for number, model in enumerate((MODEL, "claude-sonnet-4-5-20250929")):
