@@ -89,8 +89,8 @@ def export(
     Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
     commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
     values. A secret in no known form and without a name is not recognised: read an export before you give it away.
-    The search for secrets takes about a second for each 3 MB of text. With --encrypt-to only the holder of the private
-    key can read the file (age; the extra `seal`).
+    The search for secrets takes about two seconds for each 3 MB of text. With --encrypt-to only the holder of the
+    private key can read the file (age; the extra `seal`).
     """
     keys = public_keys(recipients)
     if path is None and not everywhere and wanted == ALL_SESSIONS and words is None:

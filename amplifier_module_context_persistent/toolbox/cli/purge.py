@@ -101,7 +101,7 @@ def purge(
     host's copies are named, and the exit code is 1 if one holds a text that was to go. `search --hidden` says whether a
     text is left in a log.
 
-    --redact takes about three times as long as `verify`, the other options less; --secrets takes besides two seconds
+    --redact takes two to three times as long as `verify`, the other options less; --secrets takes besides two seconds
     for each 3 MB of text.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)

@@ -82,7 +82,7 @@ def report(
     It holds the messages turn by turn, calls with their results, the tokens of each request, compactions, and what the
     model saw at each request. The file is complete in itself: it opens in a browser without a network. Secrets are
     replaced by [REDACTED] as in exports; look through a report before you give it away. The search for secrets takes
-    about a second for each 3 MB of text.
+    about two seconds for each 3 MB of text.
     """
     from ..report import report as make_report  # its template engine is loaded for this command alone
 
