@@ -337,20 +337,7 @@ def _delete(
         _show(planned, todo, host_files=host_files)
     if todo and not dry_run:
         ask(_question(todo), yes=yes)
-        for deletion in reversed(todo):  # a session goes after its sub-agents' sessions: a second deletion finds all
-            try:
-                _check_is_last(deletion, todo)
-                if older is not None:
-                    _check_age(deletion, older)
-                deletion.files = _delete_one(deletion, host_files=host_files)
-                if deletion.not_noted:
-                    where = one_line(str(deletion.seen.session.path))
-                    click.echo(
-                        f"DELETED, NOT NOTED: {where}: an import may bring it back: {deletion.not_noted}", err=True
-                    )
-            except (OSError, ContextPersistentError) as error:
-                deletion.refused = reason_beside(error, str(deletion.seen.session.path))
-                click.echo(f"NOT DELETED: {one_line(str(deletion.seen.session.path))}: {deletion.refused}", err=True)
+        _delete_all(todo, host_files=host_files, older=older)
     done = [deletion for deletion in todo if not deletion.refused]
     if as_json:
         kept = [deletion.to_json() for deletion in planned if deletion.refused]
@@ -360,16 +347,37 @@ def _delete(
     elif dry_run:
         say("Nothing was done (--dry-run).")
     elif todo:
-        say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
-        if linked := [name for one in done for name in one.linked]:
-            say(
-                f"The content of {counted(len(linked), 'file')} stays under other names (hard links); remove those too."
-            )
-        if any(stored_name(str(one.seen.session.path)) is not None for one in done):
-            say(VACUUM_ADVICE)
+        _tell_deleted(done)
     if len(done) == len(planned):
         return FINDINGS if any(deletion.not_noted for deletion in done) else DONE
     return FINDINGS if done else UNUSABLE
+
+
+def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | None) -> None:
+    """Delete sessions; one that stays gets the reason in `refused`, and is named at once."""
+    for deletion in reversed(todo):  # a session goes after its sub-agents' sessions: a second deletion finds all
+        path = str(deletion.seen.session.path)
+        try:
+            _check_is_last(deletion, todo)
+            if older is not None:
+                _check_age(deletion, older)
+            deletion.files = _delete_one(deletion, host_files=host_files)
+        except (OSError, ContextPersistentError) as error:
+            deletion.refused = reason_beside(error, path)
+            click.echo(f"NOT DELETED: {one_line(path)}: {deletion.refused}", err=True)
+            continue
+        if deletion.not_noted:
+            why = f"an import may bring it back: {deletion.not_noted}"
+            click.echo(f"DELETED, NOT NOTED: {one_line(path)}: {why}", err=True)
+
+
+def _tell_deleted(done: Sequence[Deletion]) -> None:
+    """Say what was deleted, and what a person still has to do so that it is gone."""
+    say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
+    if linked := [name for one in done for name in one.linked]:
+        say(f"The content of {counted(len(linked), 'file')} stays under other names (hard links); remove those too.")
+    if any(stored_name(str(one.seen.session.path)) is not None for one in done):
+        say(VACUUM_ADVICE)
 
 
 def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:

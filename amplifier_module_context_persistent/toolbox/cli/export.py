@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import ContextPersistentError
+from ...log.filesystem import FileSystem
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import SEALED_ENDING as SEALED
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
@@ -92,53 +92,82 @@ def export(
     The search for secrets takes about two seconds for each 3 MB of text. With --encrypt-to only the holder of the
     private key can read the file (age; the extra `seal`).
     """
-    keys = public_keys(recipients)
-    if path is None and not everywhere and wanted == ALL_SESSIONS and words is None:
+    how = _Writing(into, not no_redact, own, public_keys(recipients), force, as_json)
+    names_none = path is None and not everywhere and wanted == ALL_SESSIONS and words is None
+    if names_none:
         path = picked()
-    if path is None:
-        if not everywhere and wanted == ALL_SESSIONS and words is None:
-            raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")
-        if output in (None, "-") or turn_span or span:
-            raise click.UsageError("many sessions go whole into a directory; name it with -o")
-        if words is None:
-            sessions = chosen_sessions(wanted, everywhere=everywhere)
-        else:
-            sessions = _saying(words, wanted, everywhere=everywhere)
-        context.exit(
-            _export_many(
-                sessions,
-                str(output),
-                into,
-                redact=not no_redact,
-                own=own,
-                recipients=keys,
-                force=force,
-                as_json=as_json,
-            )
+    if path is not None:
+        check_no_filter(wanted, everywhere=everywhere)
+        if words is not None:
+            raise click.UsageError("--grep chooses among sessions; give it without SESSION or --last")
+        context.exit(_export_one(path, output, turn_span, span, how))
+    if names_none:
+        raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")
+    if output in (None, "-") or turn_span or span:
+        raise click.UsageError("many sessions go whole into a directory; name it with -o")
+    if words is None:
+        sessions = chosen_sessions(wanted, everywhere=everywhere)
+    else:
+        sessions = _saying(words, wanted, everywhere=everywhere)
+    context.exit(_export_many(sessions, str(output), how))
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """How sessions are written, and what is said of it."""
+
+    into: str
+    redact: bool
+    own: OwnForms | None
+    recipients: Sequence[Recipient]
+    force: bool
+    as_json: bool
+
+    def write(
+        self, path: str, target: str, *, start: int = 0, stop: int | None = None, files: FileSystem | None = None
+    ) -> Export:
+        """Write a session to a file; arguments and errors as `export_session`."""
+        return export_session(
+            path,
+            target,
+            self.into,
+            redact=self.redact,
+            own=self.own,
+            start=start,
+            stop=stop,
+            recipients=self.recipients,
+            force=self.force,
+            files=files,
         )
-    check_no_filter(wanted, everywhere=everywhere)
-    if words is not None:
-        raise click.UsageError("--grep chooses among sessions; give it without SESSION or --last")
-    if as_json and output in (None, "-"):
+
+
+def _export_one(path: str, output: str | None, turn_span: Span | None, span: Span | None, how: _Writing) -> int:
+    """Export a session, or a part of it, to a file or the standard output. The exit code.
+
+    Raises:
+        UsageError: what was asked for needs a file.
+        UnusableError: it cannot be read, or not be written.
+    """
+    to_file = output not in (None, "-")
+    if how.as_json and not to_file:
         raise click.UsageError("--json is about a file; name one with -o")
-    if keys and output in (None, "-"):
+    if how.recipients and not to_file:
         raise click.UsageError("--encrypt-to seals a file; name one with -o")
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     with transcript, telling_damage(transcript), unreadable(path):
         starts = transcript.turn_starts() if turn_span else []
         start, stop = chosen_positions(len(transcript), starts, turn_span, span)
-        if output is None or output == "-":
-            export = Export(transcript, into, redact=not no_redact, own=own, start=start, stop=stop)
+        if not to_file:
+            export = Export(transcript, how.into, redact=how.redact, own=how.own, start=start, stop=stop)
             for piece in export:
                 click.echo(piece.encode("utf-8"), nl=False)
             _tell(export)
-            context.exit(FINDINGS if export.unread else DONE)
-    write = partial(export_session, path, output, into, redact=not no_redact, own=own, recipients=keys)
-    with making(output, force=force), progress(path, title="exporting") as files:
-        done = write(start=start, stop=stop, force=force, files=files)
-    _tell_written(done, output, into, as_json=as_json)
-    context.exit(FINDINGS if done.unread else DONE)
+            return FINDINGS if export.unread else DONE
+    with making(str(output), force=how.force), progress(path, title="exporting") as files:
+        written = how.write(path, str(output), start=start, stop=stop, files=files)
+    _tell_written(written, str(output), how.into, as_json=how.as_json)
+    return FINDINGS if written.unread else DONE
 
 
 def _tell_written(done: Export, output: str, into: str, *, as_json: bool) -> None:
@@ -165,38 +194,23 @@ def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[Sess
     return list(islice(filter(matches.is_found_in, sessions), wanted.most))
 
 
-def _export_many(
-    sessions: Sequence[SessionFile],
-    directory: str,
-    into: str,
-    *,
-    redact: bool,
-    own: OwnForms | None,
-    recipients: Sequence[Recipient],
-    force: bool,
-    as_json: bool,
-) -> int:
+def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing) -> int:
     """Export each session into a file of its own; one that fails does not stop the others. The exit code."""
     written: list[dict[str, object]] = []
     failed: list[dict[str, str]] = []
+    ending = _ENDINGS.get(how.into, ".jsonl") + (SEALED if how.recipients else "")
     for one in _with_bar(sessions):
-        target = Path(
-            directory,
-            one.project or ".",
-            f"{file_name(one.id)}{_ENDINGS.get(into, '.jsonl')}{SEALED if recipients else ''}",
-        )
+        target = Path(directory, one.project or ".", f"{file_name(one.id)}{ending}")
         try:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            done = export_session(
-                str(one.path), str(target), into, redact=redact, own=own, recipients=recipients, force=force
-            )
+            done = how.write(str(one.path), str(target))
         except (OSError, ContextPersistentError, ValueError) as error:
             failed.append({"session": one.id, "error": reason(error)})
             continue
         counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
         written.append({"session": one.id, "project": one.project, "path": str(target.absolute()), **counts})
-    if as_json:
-        click.echo(json.dumps({"format": into, "exports": written, "failed": failed}))
+    if how.as_json:
+        click.echo(json.dumps({"format": how.into, "exports": written, "failed": failed}))
     else:
         for told in written:
             click.echo(escaped(one_line(str(told["path"]))))
