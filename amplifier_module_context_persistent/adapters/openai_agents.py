@@ -15,6 +15,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from agents import RunConfig, TResponseInputItem
@@ -22,6 +23,7 @@ from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 from agents.run_config import CallModelData, ModelInputData
 
+from ..errors import ConfigError
 from ..forms.openai_agents import NAME, Item, items_in, key_of, read_items
 from ..forms.request_bodies import to_openai_responses
 from ..forms.whole_body import bodies_in
@@ -33,6 +35,8 @@ from ..session.open_session import open_session
 
 _LOOKED_AT = (8, 256, sys.maxsize)
 """So many of the last messages are compared with what the SDK is about to send; more if none of the first is found."""
+
+_READ: ContextVar[PersistentSession | None] = ContextVar("the session whose history the SDK read last", default=None)
 
 
 class PersistentSession(SessionABC):
@@ -67,6 +71,7 @@ class PersistentSession(SessionABC):
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Give the history, or the last `limit` items of it, in order, as they were added."""
+        _READ.set(self)
         if not isinstance(limit, int | None):
             raise TypeError(f"the limit must be a whole number, not {type(limit).__name__}")
         most = resolve_session_limit(limit, self.session_settings)
@@ -104,7 +109,10 @@ class PersistentSession(SessionABC):
         await self.manager.clear()
 
     def run_config(self, **given: Any) -> RunConfig:
-        """Make the configuration of a run in which every model call gets a view of this session."""
+        """Make the configuration of a run of this session, in which every model call gets a view of it.
+
+        A run of another session with it is refused: it would show the model this one.
+        """
         own = {"call_model_input_filter": self.filter_model_input, "session_input_callback": self.combine_input}
         return RunConfig(**{**own, **given})
 
@@ -130,7 +138,12 @@ class PersistentSession(SessionABC):
     async def combine_input(
         self, history: list[TResponseInputItem], new_input: list[TResponseInputItem]
     ) -> list[TResponseInputItem]:
-        """Begin a run with those items of the history that a view shows, and the new ones."""
+        """Begin a run with those items of the history that a view shows, and the new ones.
+
+        Raises:
+            ConfigError: the run is of another session.
+        """
+        self._check_is_of_this_run()
         view = await self.manager.get_messages_for_request()
         shown = Counter(map(key_of, items_in(view)))
         kept: list[TResponseInputItem] = []
@@ -140,6 +153,16 @@ class PersistentSession(SessionABC):
                 shown[key] -= 1
                 kept.append(item)
         return [*reversed(kept), *new_input]
+
+    def _check_is_of_this_run(self) -> None:
+        """Compare with the session whose history the SDK read just before: its callbacks are not told the session."""
+        read = _READ.get()
+        _READ.set(None)
+        if read is not None and read.manager.log_path != self.manager.log_path:
+            raise ConfigError(
+                f"run_config: it is that of session {self.session_id!r}, and this run is of session "
+                f"{read.session_id!r}; make it with that session's run_config()"
+            )
 
     async def _unsaved(self, given: list[Item]) -> list[Any]:
         """Of what the SDK is about to send, the items behind the last one that the session holds."""

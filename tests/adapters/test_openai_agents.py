@@ -18,6 +18,7 @@ pytest.importorskip("agents", reason="openai-agents is not installed (the extra 
 from agents import Runner, SessionSettings, SQLiteSession
 
 from amplifier_module_context_persistent.adapters.openai_agents import PersistentSession
+from amplifier_module_context_persistent.errors import ConfigError
 from tests.support.kit_kills import assert_the_next_process_asks_the_same, kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.openai_agent import MadeUpModel
@@ -222,6 +223,22 @@ async def test_other_runs_items_do_not_hide_what_was_saved(tmp_path: Path) -> No
     sent = await session.filter_model_input(data)
     assert [item["content"] for item in sent.input] == ["what?"]
     await session.close()
+
+
+async def test_a_run_is_never_shown_another_session(tmp_path: Path) -> None:
+    """A configuration that was made once for all sessions is refused; another object of the same session is not."""
+    agent = MadeUpModel(StrictService(20_000), calls=0).agent()
+    ada, bob = (PersistentSession(name, tmp_path, durability="write") for name in ("ada", "bob"))
+    again = PersistentSession("ada", tmp_path, durability="write")
+    await Runner.run(agent, "a secret", session=ada, run_config=ada.run_config())
+    with pytest.raises(ConfigError, match=r"that of session 'ada', and this run is of session 'bob'"):
+        await Runner.run(agent, "tell me", session=bob, run_config=ada.run_config())
+    assert await bob.get_items() == []
+    await Runner.run(agent, "hello", session=bob, run_config=bob.run_config())
+    await Runner.run(agent, "and now?", session=ada, run_config=again.run_config())
+    await asyncio.gather(*(Runner.run(agent, "x", session=one, run_config=one.run_config()) for one in (ada, bob) * 3))
+    for session in (ada, bob, again):
+        await session.close()
 
 
 @proof

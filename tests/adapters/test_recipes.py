@@ -76,6 +76,7 @@ async def test_the_openai_agents_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_pydantic_ai(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run from a loaded conversation, and its save."""
     kit = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed (the extra `kits`)")
+    from pydantic_ai.conversation import Conversation
     from pydantic_ai.models.test import TestModel
 
     real = kit.Agent
@@ -83,7 +84,15 @@ async def test_pydantic_ai(monkeypatch: pytest.MonkeyPatch) -> None:
     made = await run(example("Pydantic AI"))
     assert len((await made["store"].load("user-17")).messages) == 2
     await made["store"].close()
-    await run_readmes("Pydantic AI", Agent=kit.Agent, model=None)
+    names = {"Agent": kit.Agent, "Conversation": Conversation, "UsageLimits": kit.UsageLimits}
+    for expected in (4, 6):
+        made = await run_readmes("Pydantic AI", model=None, **names)
+        conversation = await made["store"].load("user-17")
+        assert len(conversation.messages) == expected
+        conversation.usage.requests += 60  # the kit allows 50, of all runs of a conversation
+        await made["store"].save(conversation)
+        await made["store"].close()
+    assert (await made["store"].load("user-17")).usage.requests > 120
 
 
 async def test_the_agent_framework() -> None:
