@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         to_openai,
         to_openai_responses,
     )
-    from .log.file import FileLog
+    from .log.file_log import FileLog
     from .log.memory import MemoryLog
     from .search.recall_page import RecallPage
     from .session.manager import InMemoryContextManager, PersistentContextManager

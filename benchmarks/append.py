@@ -36,7 +36,7 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log.file import APPENDED_BYTES, FileLog
+from amplifier_module_context_persistent.log.file_log import APPENDED_BYTES, FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message, seal
 from benchmarks.limits import most

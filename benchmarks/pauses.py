@@ -28,7 +28,7 @@ from pathlib import Path
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.paths import project_slug
 from benchmarks.limits import most

@@ -19,7 +19,7 @@ import pytest_asyncio
 from amplifier_core import AmplifierSession, HookResult
 from hypothesis import settings
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.search import pattern
 from amplifier_module_context_persistent.session.host import EVENTS
 from amplifier_module_context_persistent.toolbox.demo.session import ScriptedLoader

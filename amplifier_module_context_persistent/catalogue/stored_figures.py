@@ -18,7 +18,7 @@ from ..log.base import Log, ReadableLog
 from ..log.database_location import split_location, stored_name
 from ..tokens.counter import TokenCounter
 from .catalogue_file import is_usable, may_be_written
-from .fill import FigureRows
+from .compute_figures import FigureRows
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from .atomic_file import NewFile, check_free
 from .atomic_file import taken_error as file_taken_error
 from .base import Log, ReadableLog, Snapshots
 from .database_location import is_postgres, refuse_other_url, shown_location
-from .file import FileLog
+from .file_log import FileLog
 from .memory import MemoryLog
 from .open_reader import open_reader
 from .record_line import MAX_RECORD_BYTES

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..catalogue.figures import Figures
+from ..catalogue.kept_figures import Figures
 from ..log.base import ReadableLog
 from ..log.record_line import Message
 from ..messages.metadata import given_id
@@ -182,7 +182,7 @@ class Bills:
     """
 
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
-        from ..catalogue.fill import RecordPass  # most costs are kept
+        from ..catalogue.compute_figures import RecordPass  # most costs are kept
 
         self._prices, self._count = prices, count
         self._by_id: dict[str, RequestBill] = {}

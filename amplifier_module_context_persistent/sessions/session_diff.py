@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any
 
-from ..catalogue.figures import figures_of
+from ..catalogue.kept_figures import figures_of
 from ..messages.message import Message
 from ..messages.metadata import first_line
 from ..tokens.counter import TokenCounter

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..catalogue.figures import Figures, figures_of
+from ..catalogue.kept_figures import Figures, figures_of
 from ..log.base import ReadableLog
 from ..messages.metadata import first_line, timestamp_of
 from ..tokens.counter import TokenCounter

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalogue.catalogue_file import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
-from ..catalogue.figures import Figures, figures_of, insert
+from ..catalogue.kept_figures import Figures, figures_of, insert
 from ..errors import LogError
 from ..log.base import ReadableLog
 from ..log.filesystem import FileSystem
@@ -189,7 +189,7 @@ def _source(table: str, by: str) -> str:
 if TYPE_CHECKING:
     import sqlite3
 
-    from ..catalogue.fill import FigureRows
+    from ..catalogue.compute_figures import FigureRows
     from ..catalogue.stored_figures import StoredFigures
 
 _COPIED = ("turns", "calls", "requests", "plans")

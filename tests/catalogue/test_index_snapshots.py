@@ -9,8 +9,8 @@ import pytest
 from amplifier_module_context_persistent.catalogue import index_snapshots
 from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX, Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log import file, reader
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log import file_log, reader
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import seal
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
@@ -68,11 +68,11 @@ def test_one_is_written_as_a_session_ends_and_after_a_long_scan(path: str, monke
     monkeypatch.setattr(reader, "SCANNED_BYTES", os.path.getsize(path))
     known(path, trusting=True)
     assert covered_bytes(path) == os.path.getsize(path)
-    monkeypatch.setattr(file, "CLOSE_BYTES", 1 << 20)
+    monkeypatch.setattr(file_log, "CLOSE_BYTES", 1 << 20)
     with closing(opened(path)) as log:
         append(log, 9)
     assert covered_bytes(path) < os.path.getsize(path)
-    monkeypatch.setattr(file, "CLOSE_BYTES", 1)
+    monkeypatch.setattr(file_log, "CLOSE_BYTES", 1)
     with closing(opened(path)) as log:
         append(log, 10)
     assert covered_bytes(path) == os.path.getsize(path)
@@ -80,7 +80,7 @@ def test_one_is_written_as_a_session_ends_and_after_a_long_scan(path: str, monke
 
 def test_one_is_written_while_much_is_appended(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a session that is killed leaves at most so much to be scanned."""
-    monkeypatch.setattr(file, "APPENDED_BYTES", 1_000)
+    monkeypatch.setattr(file_log, "APPENDED_BYTES", 1_000)
     log = opened(path)
     log.follow()
     for number in range(40):

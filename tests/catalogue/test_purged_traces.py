@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import Catalog
 from amplifier_module_context_persistent.catalogue.covered import WORDS, covered_by_path
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.catalogue.word_blocks import asked_of, find_blocks
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.search.pattern import regex_pattern
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import LogError, LogVersionError, RecordError
 from amplifier_module_context_persistent.log.base import Prepare
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.fakefs import FakeFiles

@@ -13,8 +13,8 @@ import pytest
 from amplifier_module_context_persistent.errors import AppendError, ArchiveError, LogError, LogUnreadableError
 from amplifier_module_context_persistent.log.archive_format import HEAD, skippable, zstd
 from amplifier_module_context_persistent.log.archive_log import archive_log, bring_back
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.file_handle import FileHandle
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.archives import content_of_log, is_archived, small_frames, write_numbered

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from amplifier_module_context_persistent.log.bundle import HEAD, bundled
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from amplifier_module_context_persistent.log.file import FileLog
 from amplifier_module_context_persistent.log.file_handle import CHUNK_BYTES
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import LogError, LogFailedError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.log.scanner import Scanner

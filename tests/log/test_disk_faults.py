@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from amplifier_module_context_persistent.errors import LogError, LogFailedError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies

@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.errors import (
     RecordError,
 )
 from amplifier_module_context_persistent.log.base import Log
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.record_line import encode_control

@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogError, LogFailedError
 from amplifier_module_context_persistent.log.batch import PART_BYTES
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.fakefs import FakeFiles, choosers

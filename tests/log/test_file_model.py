@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from amplifier_module_context_persistent.errors import AppendError, LogError, LogFailedError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (
     append_bodies,

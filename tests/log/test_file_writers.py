@@ -9,7 +9,7 @@ import time
 import pytest
 
 from amplifier_module_context_persistent.errors import LockTimeoutError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import (

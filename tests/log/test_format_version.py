@@ -3,7 +3,7 @@
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError, LogVersionError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
 from tests.support.logs import append, body, content_of, findings, sealed, write_file
 from tests.support.sweeps import proof, spread

@@ -14,7 +14,7 @@ import pytest
 
 from amplifier_module_context_persistent.forms.request_bodies import written_as
 from amplifier_module_context_persistent.log.bundle import bundled
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import (
     FORMAT_VERSION,
     Member,

@@ -18,7 +18,7 @@ import pytest_asyncio
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
 from amplifier_module_context_persistent.log.base import Log, Outcome, Prepare
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.index import Index
@@ -415,7 +415,7 @@ async def test_a_log_that_is_dropped_without_a_close_is_forgotten(path: str) -> 
 
 AT_EXIT = """
 import asyncio, atexit, sys, threading
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from tests.support.logs import body, giving, numbers
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from amplifier_module_context_persistent.log.bundle import HEAD
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Damage
 from tests.support.logs import append, assert_sound, content_of, number_of, saved_tails
 from tests.support.places import ROOT

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles

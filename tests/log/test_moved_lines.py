@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import PurgeError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from tests.support.logs import (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError, PurgeError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.record_line import Message, encode_control
 from amplifier_module_context_persistent.log.reset_record import ids_in, reset_bodies

@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.log.database_location import (
     split_location,
     why_no_place,
 )
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.log.open_log import IN_MEMORY, new_log, open_log
 from amplifier_module_context_persistent.log.open_reader import open_reader

@@ -14,7 +14,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log import open_mark
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.open_mark import OpenMark, is_marked, keep_closed
 from amplifier_module_context_persistent.sessions.open_files import is_open
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
@@ -206,7 +206,7 @@ def test_marks_leave_descriptors_to_logs(tmp_path: Path) -> None:
     """Half of what a process may have; logs beyond that open without a mark."""
     code = f"""
 import resource
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
 body = encode_message({SAID!r}, message_id="x", timestamp=None)

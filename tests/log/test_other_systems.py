@@ -15,7 +15,7 @@ import pytest
 
 from amplifier_module_context_persistent.log import atomic_file, filesystem, lock, whole_file_lock
 from amplifier_module_context_persistent.log.atomic_file import NewFile
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.toolbox.maintenance import purge_file
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import ContextPersistentError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log

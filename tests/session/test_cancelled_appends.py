@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from tests.support.fakefs import FakeFiles
 from tests.support.forks import records
 from tests.support.logs import assert_sound

@@ -9,7 +9,7 @@ from amplifier_core.testing import MockCoordinator
 from amplifier_module_context_persistent import InMemoryContextManager, mount
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import ConfigError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.session.choose_log import choose_log, log_in_memory

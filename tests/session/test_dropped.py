@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.thread_pool import MOST_IDLE
 from tests.support.logs import in_a_fork
 from tests.support.sweeps import proof

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from tests.support.logs import body, content_of, number_of, sealed, stored_numbers, write_file
 from tests.support.real_sessions import StartSession
 from tests.support.sweeps import proof

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue.figures import figures_of
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

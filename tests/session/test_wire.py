@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import InMemoryContextManager, to_anthropic, to_openai
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.answers import provider

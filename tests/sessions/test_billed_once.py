@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions.costs import Bills, cost_of
 from amplifier_module_context_persistent.sessions.prices import PriceList

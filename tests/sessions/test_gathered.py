@@ -14,7 +14,7 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue import catalogue_file
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, switched_off
-from amplifier_module_context_persistent.catalogue.figures import Figures
+from amplifier_module_context_persistent.catalogue.kept_figures import Figures
 from amplifier_module_context_persistent.catalogue.lock_wait import COMMAND_WAIT_S, LockWait, WaitBudget
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions import totals as gathered_module

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import LogError, PersistentContextManager
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.sessions.view_rebuild import PackedRecord
 from tests.support.histories import messages as any_histories
 from tests.support.logs import sealed

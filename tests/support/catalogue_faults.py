@@ -35,10 +35,15 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from amplifier_module_context_persistent.catalogue import catalogue_file, figures, index_snapshots, session_list_cache
+from amplifier_module_context_persistent.catalogue import (
+    catalogue_file,
+    index_snapshots,
+    kept_figures,
+    session_list_cache,
+)
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log import file
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log import file_log
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.paths import project_slug
 from amplifier_module_context_persistent.sessions import project_search
@@ -135,10 +140,10 @@ def any_size() -> Iterator[None]:
     with contextlib.ExitStack() as patches:
         for module, name, value in (
             (index_snapshots, "LEAST_LOG_BYTES", 0),
-            (figures, "LEAST_LOG_BYTES", 0),
+            (kept_figures, "LEAST_LOG_BYTES", 0),
             (session_list_cache, "LEAST_LOG_BYTES", 0),
-            (figures, "ROWS_AT_ONCE", 40),
-            (file, "CLOSE_BYTES", 1),
+            (kept_figures, "ROWS_AT_ONCE", 40),
+            (file_log, "CLOSE_BYTES", 1),
             (project_search, "LEAST_BYTES", 0),
             (project_search, "BLOCK_BYTES", 4_000),
             (project_search, "SETTLED_S", -60),

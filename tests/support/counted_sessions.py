@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue.figures import figures_of
+from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.log.base import ReadableLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader

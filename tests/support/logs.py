@@ -10,7 +10,7 @@ from typing import Any
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log, Prepare
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import USER, Damage
 from amplifier_module_context_persistent.log.message_columns import Row
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal

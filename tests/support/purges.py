@@ -5,7 +5,7 @@ import json
 from functools import partial
 from typing import Any
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.messages.replace_in_message import REPLACEMENT
 from amplifier_module_context_persistent.search.pattern import compile_regex, replace_matches

@@ -24,7 +24,7 @@ from amplifier_module_context_persistent.errors import (
     LogError,
     PurgeError,
 )
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message

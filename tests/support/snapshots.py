@@ -11,8 +11,8 @@ from amplifier_module_context_persistent.catalogue import index_snapshots
 from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX, Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.covered import Stamp
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
-from amplifier_module_context_persistent.log import file
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log import file_log
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control
@@ -26,7 +26,7 @@ Row = tuple[int, int, bytes]
 def always(patch: pytest.MonkeyPatch) -> None:
     """Write a snapshot of whatever was appended, and read it, however small the log."""
     patch.setattr(index_snapshots, "LEAST_LOG_BYTES", 0)
-    patch.setattr(file, "CLOSE_BYTES", 1)
+    patch.setattr(file_log, "CLOSE_BYTES", 1)
 
 
 def make_snapshot(path: str) -> bool:

@@ -20,7 +20,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from tests.support.logs import assert_sound, number_of, saved_tails
 from tests.support.writer import NUMBERS_EACH, notes_of, start
 

@@ -22,7 +22,7 @@ import termios
 import time
 from collections.abc import Iterator
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from tests.support.logs import body, giving, reset_bodies
 

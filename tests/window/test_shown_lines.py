@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.window import shown_messages
 from amplifier_module_context_persistent.window.shown_messages import ShownLines

@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 
 from ...log.database_location import stored_name
-from ...log.file import FileLog
+from ...log.file_log import FileLog
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..maintenance.verify import Finding, Report, verify_log
 from .erasing import check_can_ask, erasing_options

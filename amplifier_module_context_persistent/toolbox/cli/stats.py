@@ -13,7 +13,7 @@ from datetime import datetime
 import click
 from rich.console import Console
 
-from ...catalogue.figures import Figures, figures_of
+from ...catalogue.kept_figures import Figures, figures_of
 from ...log.base import ReadableLog
 from ...sessions.costs import Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter

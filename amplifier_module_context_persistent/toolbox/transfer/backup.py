@@ -27,8 +27,8 @@ from ...log.open_reader import open_reader
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
+from .append_to_copy import append_to_copy
 from .beside_synced import host_files_made
-from .catch_up import catch_up
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasures import lift, note_erasures, read_erasures
@@ -154,7 +154,7 @@ class Backup:
         try:
             if step.what is Done.MORE:
                 with host_files_made(step.target, step.source, named_only=True, now=self.now):
-                    step.new_bytes = catch_up(step.source, step.target)
+                    step.new_bytes = append_to_copy(step.source, step.target)
                 return
             if step.aside:
                 os.replace(step.target, step.aside)

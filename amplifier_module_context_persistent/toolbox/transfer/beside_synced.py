@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...errors import LogFailedError
 from ..maintenance.written_files import MAKING, SYNCING, WrittenFiles
-from .catch_up import SyncError
+from .append_to_copy import SyncError
 from .host_files import (
     clear_up,
     is_hosts_log,

@@ -27,7 +27,7 @@ from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import CONTROL_HEAD, CRC_KEY, CRC_TAIL_BYTES, Message
 from ...messages.metadata import timestamp_of
-from .catch_up import whole_lines
+from .append_to_copy import whole_lines
 
 _HEADER_BYTES = 4096
 _END_BYTES = 64

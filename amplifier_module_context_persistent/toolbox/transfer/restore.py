@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from ...errors import ContextPersistentError
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
+from .append_to_copy import append_to_copy
 from .backup import BackupStep, Done, reason_of
 from .beside_synced import beside_copy, finish, is_interrupted
-from .catch_up import catch_up
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasures import Erasure, lift, note_erasures, read_erasures
@@ -110,7 +110,7 @@ class Restore:
                 finish(step.target)
             else:
                 with beside_copy(step.target, step.source, is_home=True, now=self.now):
-                    step.new_bytes = catch_up(step.source, step.target)
+                    step.new_bytes = append_to_copy(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
             step.what, step.why = Done.LEFT, reason_of(error)
 

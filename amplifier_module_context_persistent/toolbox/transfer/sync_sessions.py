@@ -24,8 +24,8 @@ from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
+from .append_to_copy import OPEN, append_to_copy
 from .beside_synced import beside_copy, finish, is_interrupted
-from .catch_up import OPEN, catch_up
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
 from .erasures import ErasedError, Erasure
@@ -169,7 +169,7 @@ class Sync:
                     self._copy(step.source, step.target, step.to)
                 case What.APPEND:
                     with beside_copy(step.target, step.source, is_home=step.to.is_home, now=self.now):
-                        step.new_bytes = catch_up(step.source, step.target)
+                        step.new_bytes = append_to_copy(step.source, step.target)
                 case What.FINISH if is_unfinished(step.target):
                     self._copy(step.source, step.target, step.to)
                 case What.FINISH:

@@ -12,7 +12,7 @@ from ...log.base import ReadableLog
 from ...log.open_reader import open_reader
 from ...sessions.raw_records import StoredLog
 from ..maintenance.replace_log import replace_log
-from .catch_up import MEANWHILE, SyncError, kept_closed, whole_lines
+from .append_to_copy import MEANWHILE, SyncError, kept_closed, whole_lines
 from .compare_logs import Relation, compare_read
 from .fork_whole import fork_id
 

@@ -16,7 +16,7 @@ import pytest
 from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.log.database_location import location_of
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.sessions.delete_log import delete_log

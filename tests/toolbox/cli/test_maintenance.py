@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.toolbox.cli import purge as cli_purge
 from tests.support.commands import refused, run, shows
 from tests.support.logs import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.cli import view as views
 from amplifier_module_context_persistent.toolbox.cli.terminal import escaped

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import DeleteError, LockTimeoutError, LogFailedError, LogUnreadableError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.lock import LogLock
 from amplifier_module_context_persistent.log.reader import LogReader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import PurgeError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.known_scan import KnownScan

@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.errors import (
     LogUnreadableError,
     PurgeError,
 )
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search import pattern

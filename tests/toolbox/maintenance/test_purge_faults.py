@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import AppendError, LogError, LogFailedError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.fakefs import FakeFiles, choosers
 from tests.support.logs import append, append_to, assert_sound, content_of, findings, saved_tails, stored_numbers

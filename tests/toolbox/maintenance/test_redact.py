@@ -4,7 +4,7 @@ import json
 from contextlib import closing
 from typing import Any
 
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.read_back import NumberedLine
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import PlaceError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session

@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent import LockTimeoutError, LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.errors import PlaceError
-from amplifier_module_context_persistent.log.file import FileLog
+from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter

@@ -35,7 +35,7 @@ from .lock_wait import COMMAND_WAIT_S
 if TYPE_CHECKING:  # what adds a log up is imported if that has to be done
     import sqlite3
 
-    from .fill import FigureRows
+    from .compute_figures import FigureRows
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def figures_of(
                 logger.info("%s; figures are added up", error)
 
         def add_up() -> Figures:
-            from .fill import FigureRows
+            from .compute_figures import FigureRows
 
             _close(opened)
             stamp = Stamp.of(file.file.status()) if file is not None else None

@@ -34,7 +34,7 @@ class SyncError(ContextPersistentError, ValueError):
     """A session cannot be brought in step now; nothing of it is lost on either side."""
 
 
-def catch_up(source: str, target: str) -> int:
+def append_to_copy(source: str, target: str) -> int:
     """Append to a copy what a log has beyond it; how many bytes.
 
     Args:

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.catalogue import figures, fill
+from amplifier_module_context_persistent.catalogue import compute_figures, kept_figures
 from amplifier_module_context_persistent.catalogue.catalogue_file import (
     Catalogue,
     CatalogueError,
     catalogue_of,
     switched_off,
 )
-from amplifier_module_context_persistent.catalogue.figures import Figures, figures_of
+from amplifier_module_context_persistent.catalogue.kept_figures import Figures, figures_of
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.sessions.costs import bills_by_turn, cost_of
@@ -42,8 +42,8 @@ ANY_LOG = settings(max_examples=some(40), deadline=None, suppress_health_check=[
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small logs are kept too, and a few rows at a time."""
-    monkeypatch.setattr(figures, "LEAST_LOG_BYTES", 0)
-    monkeypatch.setattr(figures, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(kept_figures, "LEAST_LOG_BYTES", 0)
+    monkeypatch.setattr(kept_figures, "ROWS_AT_ONCE", 7)
 
 
 def all_figures(path: str, *, keeps: bool = True, counter: EstimateCounter = COUNTER) -> Any:
@@ -100,7 +100,7 @@ def test_what_is_kept_is_not_counted_again(path: str, monkeypatch: pytest.Monkey
     def refuse(*_: object, **__: object) -> int:
         raise AssertionError("counted again")
 
-    monkeypatch.setattr(fill, "tokens_of", refuse)
+    monkeypatch.setattr(compute_figures, "tokens_of", refuse)
     assert all_figures(path) == expected
     with pytest.raises(AssertionError, match="counted again"):
         all_figures(path, keeps=False)
@@ -187,7 +187,7 @@ def test_who_comes_between_is_not_mixed_with(path: str, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr(Catalogue, "writing", met_by_another)
         assert all_figures(path) == expected
-    monkeypatch.setattr(fill, "tokens_of", None)
+    monkeypatch.setattr(compute_figures, "tokens_of", None)
     assert all_figures(path) == expected
 
 
@@ -258,7 +258,7 @@ def test_what_is_in_use_is_done_without(path: str, monkeypatch: pytest.MonkeyPat
     """By another process, for too long."""
     some_log(path)
     expected = all_figures(path, keeps=False)
-    monkeypatch.setattr(figures, "Catalogue", lambda place, _: Catalogue(place, wait_s=0.0))
+    monkeypatch.setattr(kept_figures, "Catalogue", lambda place, _: Catalogue(place, wait_s=0.0))
     with Catalogue(catalogue_of(path)).writing():
         assert all_figures(path) == expected
     assert all_figures(path) == expected
