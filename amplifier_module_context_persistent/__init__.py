@@ -96,7 +96,7 @@ __all__ = [
 
 _NOT_ERRORS = {
     "Config": "config",
-    "FileLog": "log.file",
+    "FileLog": "log.file_log",
     "InMemoryContextManager": "session.manager",
     "MemoryLog": "log.memory",
     "PersistentContextManager": "session.manager",

@@ -6,4 +6,10 @@ Rules:
   three characters and checksums of words, from which much can be guessed. So a purge removes the file.
 - It is trusted for a log only up to a position that the log still has, and only if the file belongs to this user.
 - A connection lives for one transaction. If the file cannot be used, everything works without it.
+
+Where things are done:
+- the file is made, opened, checked and removed: `catalogue_file`; how far it covers a log: `covered`;
+- figures are asked for and kept: `kept_figures`, in a database `stored_figures`; computed: `compute_figures`;
+- words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, `server_words`;
+- what `list` says: `take_glance`, kept by `session_list_cache`; snapshots of scans: `index_snapshots`.
 """

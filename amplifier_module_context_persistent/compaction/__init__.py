@@ -1,7 +1,7 @@
 """From a view that is too large to a plan, pure.
 
-Groups offer forms (`forms`), a loss prices them (`losses`), promises bound them (`always_kept`), one loop chooses
-(`choose`); `planner` calls them in turn and writes the plan.
+Groups offer shorter forms (`shorter_forms`), a loss prices them (`losses`), promises bound them (`always_kept`), one
+loop chooses (`choose`); `planner` calls them in turn and writes the plan.
 
 Rules of this package:
 - A plan is a decision about records; nothing here changes a message or knows a file.

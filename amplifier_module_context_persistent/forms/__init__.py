@@ -15,8 +15,10 @@
 | `calls_by_name` | results of Gemini that name no call |
 | `door` | messages of any form become canonical ones |
 | `openai_in_files` | OpenAI's messages and items as files have them, damaged or shortened |
-| `tools` | definitions of tools |
-| `requests` | a view becomes the body of a request; answers become messages |
+| `tool_definitions` | definitions of tools |
+| `request_bodies` | a view becomes the body of a request; answers become messages |
+| `whole_body` | the messages of a request's whole body |
+| `agent_framework`, `claude_code`, `openai_agents`, `pydantic_ai` | the messages of kits, and of Claude Code's files |
 
 Rules of this room:
 - Pure: no file, no event loop, no clock. Nothing that is given is altered.
@@ -34,5 +36,5 @@ For importers: call the module of the source's form with plain JSON, `anthropic.
 `canonical.unmarked(message)` takes the mark away; `canonical.parsed_calls(message)` gives calls in Amplifier's shape
 (`{id, tool, arguments}`, parsed) where a form keeps its own; `canonical.plain_content(blocks)` makes one text of one
 text block. Add ids, times and sources of your own to the metadata. A `RecordError` is a lost message, with its text as
-the reason. Exporters call `write(messages, exact=True)`; bodies of requests are made by `requests`.
+the reason. Exporters call `write(messages, exact=True)`; bodies of requests are made by `request_bodies`.
 """

@@ -8,8 +8,9 @@ Rules of this package:
 
 Where things are done:
 - a message becomes a record: `record_line`; the kinds of control records: `record_kinds`;
-- callers that wait are written together and synced once: `group_commit`, which calls `file`;
-- a torn tail is saved: `torn_tail`; and cut: `file`;
+- callers that wait are written together: `group_commit`;
+- records are written, and synced or not as `durability` says: `file_log`; by the system calls of `filesystem`;
+- a torn tail is saved: `torn_tail`; and cut: `file_log`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;
 - control records say something to a session: `session_reader`, which fills the index's `session_records`;
