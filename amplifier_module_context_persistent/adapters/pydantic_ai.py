@@ -108,7 +108,7 @@ class PersistentConversationStore(ConversationStore):
         shared = await self._shared(record, new_entries)
         entries = [*shared, *new_entries]
         groups = [_read(entry) for entry in entries]
-        parts = [part for group in groups for part in group] or [for_people("[conversation]")]
+        parts = [part for group in groups for part in group] or [for_people(_goes_on(record))]
         parts[-1] = marked(parts[-1], NAME, **{_RECORD: _records.dump_python(record, mode="json")})
 
         def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
@@ -278,6 +278,11 @@ def _read(entry: ConversationEntry) -> list[Message]:
     parts = read_message(_messages.dump_python(entry.message, mode="json"), **{_ENTRY: told})
     parts[0]["metadata"]["message_id"] = entry.id
     return parts
+
+
+def _goes_on(record: ConversationRecord) -> str:
+    """What people read where a record was saved without a message: after `branch`, the messages before it were left."""
+    return f"[the conversation goes on after {record.head_id or 'nothing'}]"
 
 
 def _record_of(log: ReadableLog) -> ConversationRecord | None:

@@ -41,6 +41,7 @@ from amplifier_module_context_persistent.adapters.pydantic_ai import (
     ViewOfHistory,
 )
 from amplifier_module_context_persistent.errors import ConfigError
+from amplifier_module_context_persistent.toolbox.demo.command import read_messages
 from tests.support.kit_kills import assert_the_next_process_asks_the_same, kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.pydantic_ai_agent import made_up_agent
@@ -273,6 +274,19 @@ async def test_a_fork_from_an_earlier_place_is_sent_as_its_origin_was_there(tmp_
             compared += 1
     assert compared >= 3
     await store.close()
+
+
+async def test_the_log_says_where_a_conversation_was_rewound_to(tmp_path: Path) -> None:
+    """Its log has the branch that was left, too: `show` says which message the next one follows."""
+    store = PersistentConversationStore(tmp_path)
+    said = [ModelRequest(parts=[UserPromptPart(word)]) for word in ("one", "two", "three")]
+    entries = await store.save(Conversation(messages=list(said), conversation_id="c"))
+    loaded = await store.load("c")
+    assert loaded is not None
+    await store.branch("c", at=1, expected_revision=loaded.revision)
+    await store.close()
+    shown = read_messages(str(tmp_path / "conversations" / "sessions" / "c" / "context-messages.jsonl"))
+    assert shown[-1]["content"] == f"[the conversation goes on after {entries[0].id}]"
 
 
 async def test_runs_of_one_conversation_at_once_do_not_mix(tmp_path: Path) -> None:
