@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.config.checks import is_name
+from amplifier_module_context_persistent.log.filesystem import is_name
 from amplifier_module_context_persistent.session_ids import directory_name, id_of
 
 IDS = st.text(st.characters(exclude_categories=[]), max_size=60) | st.text("aA.~%-/", max_size=8)
