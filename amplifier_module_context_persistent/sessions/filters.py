@@ -23,7 +23,7 @@ from .find_session import SessionFile, project_sessions, session_files
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, names_of
 
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 """Gives the system calls with which logs are read, and shows meanwhile how far that is."""
@@ -86,11 +86,11 @@ def moment_s(value: Moment, *, name: str = "time") -> float:
             return time.time() - value.total_seconds()
         if isinstance(value, datetime):
             return value.timestamp()
-        if found := re.fullmatch(r"(\d{1,9})([smhdw])", value):
+        if found := re.fullmatch(r"(\d{1,9})([smhdwy])", value):
             return time.time() - int(found[1]) * _SECONDS[found[2]]
         return datetime.fromisoformat(value).timestamp()
     except (TypeError, ValueError, OverflowError, OSError) as error:
-        wanted = "give how long ago, as in 12h or 3d, or a date, as in 2026-01-31"
+        wanted = "give how long ago, as in 12h, 3d, 2w or 1y, or a date, as in 2026-01-31"
         raise FilterError(f"{name}: {wanted}, not {value!r:.40}") from error
 
 

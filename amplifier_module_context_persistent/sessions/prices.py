@@ -240,12 +240,19 @@ def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
             found = genai_prices.calc_price(usage, name, genai_request_timestamp=noon)
         except LookupError:
             continue
-        if undated_name(name) != undated_name(found.model.id):  # the package goes by how names begin
-            continue
+        if undated_name(name) != undated_name(found.model.id) and not _names_exactly(found.model.match, name):
+            continue  # the package goes by how names begin
         price = _price_of_package(found.model_price)
         origin = PriceOrigin(f"genai-prices {version('genai-prices')}", f"{noon:%Y-%m-%d}")
         return (price, origin) if price is not None else None
     return None
+
+
+def _names_exactly(clause: Any, name: str) -> bool:
+    """Whether a rule of the package, by which it knows a model, has this name in full (`gpt-5-codex` for `gpt-5`)."""
+    if any(_names_exactly(one, name) for one in getattr(clause, "or_", ())):
+        return True
+    return getattr(clause, "equals", None) == name
 
 
 def _price_of_package(found: Any) -> Price | None:

@@ -27,7 +27,7 @@ class Since:
         first_lines: what the person wrote in these turns, a line each.
         calls: calls of tools.
         files: by path, what was done to it: read, changed, created, deleted.
-        cost: of the requests of these turns, in US dollars, as far as their models have prices.
+        cost: of the requests of these turns, in US dollars, as far as their models have prices; None if none has one.
         is_estimated: whether an output of them was counted here, because nobody reported it.
     """
 
@@ -36,7 +36,7 @@ class Since:
     first_lines: list[str]
     calls: int
     files: dict[str, list[str]]
-    cost: float
+    cost: float | None
     is_estimated: bool
 
 
@@ -91,4 +91,6 @@ def _since(transcript: Transcript, common: int, counter: TokenCounter, prices: P
     for number in numbers:
         bill.add(bills.get(number, Bill()))
     lines = [first_line(message) for message in begun]
-    return Since(len(later), numbers, lines, calls, files, bill.cost, bill.is_estimated)
+    has_answers = any(message.get("role") == "assistant" for message in later)
+    cost = None if has_answers and not bill.has_cost else bill.cost
+    return Since(len(later), numbers, lines, calls, files, cost, bill.is_estimated)

@@ -158,4 +158,5 @@ def test_times() -> None:
     now = datetime.now(UTC).timestamp()
     assert abs(moment_s(timedelta(hours=1)) - moment_s("1h")) < 5
     assert abs(now - 86_400 - moment_s("1d")) < 5
+    assert abs(now - 365 * 86_400 - moment_s("1y")) < 5
     assert moment_s(datetime(2026, 1, 5, tzinfo=UTC)) == moment_s("2026-01-05T00:00:00+00:00")

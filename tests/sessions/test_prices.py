@@ -36,6 +36,15 @@ def test_a_model_that_our_rows_lack_has_the_price_of_the_package() -> None:
     assert "; list prices in US dollars as of " in prices.described()
 
 
+@pytest.mark.parametrize("name", ["gpt-5-codex", "gpt-5.1-codex-max", "gpt-5.2-codex", "openai/gpt-5.2-codex"])
+def test_a_name_that_the_package_gives_a_model_besides_has_its_price(name: str) -> None:
+    pytest.importorskip("genai_prices")
+    found, model = PriceList().of(name), PriceList().of(name.rpartition("/")[2].partition("-codex")[0])
+    assert found is not None
+    assert model is not None
+    assert (found.input, found.output) == (model.input, model.output)
+
+
 def test_a_price_of_the_package_that_has_a_step_costs_more_above_it() -> None:
     """As the package bills the same request."""
     genai_prices = pytest.importorskip("genai_prices")

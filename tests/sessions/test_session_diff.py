@@ -48,6 +48,19 @@ def test_two_sessions_part() -> None:
     assert "the same" in run("diff", "one", "one", code=1).stdout
 
 
+def test_a_cost_that_nobody_knows_is_no_zero() -> None:
+    paid = {"model": "no-such-model", "usage": {"input_tokens": 100_000, "output_tokens": 10}}
+    write(log_of("one"), CONVERSATION[:5])
+    asked: list[dict[str, Any]] = [
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": "So.", "metadata": paid},
+    ]
+    write(log_of("two"), [*CONVERSATION[:5], *asked])
+    told = json.loads(run("diff", "one", "two", "--json").stdout)
+    assert [told[one]["cost"] for one in ("one", "other")] == [0.0, None]
+    assert "cost not known" in run("diff", "one", "two").stdout
+
+
 def test_a_fork_and_its_origin() -> None:
     """The origin need not be named; a session that is no fork says so."""
     write(log_of("one"))

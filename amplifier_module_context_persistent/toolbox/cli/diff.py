@@ -59,7 +59,8 @@ def _show(name: str, since: Since) -> None:
     counts = (
         f"{counted(since.messages, 'message')}, {counted(len(since.turns), 'turn')}, {counted(since.calls, 'call')}"
     )
-    say(f"{name}: {counts}, {'~' * since.is_estimated}{money(since.cost)}")
+    cost = "cost not known" if since.cost is None else f"{'~' * since.is_estimated}{money(since.cost)}"
+    say(f"{name}: {counts}, {cost}")
     for turn, line in list(zip(since.turns, since.first_lines, strict=True))[:_MOST_LINES]:
         say(f"  turn {turn:,}: {cut(one_line(line), _LINE_CELLS)}")
     for path, actions in list(since.files.items())[:_MOST_LINES]:

@@ -118,7 +118,7 @@ class TimeType(_TimeBase):
         try:
             return moment_s(value)
         except FilterError:
-            self.fail("give how long ago, as in 12h or 3d, or a date, as in 2026-01-31", param, ctx)
+            self.fail("give how long ago, as in 12h, 3d, 2w or 1y, or a date, as in 2026-01-31", param, ctx)
 
 
 def check_place(
