@@ -246,7 +246,7 @@ def _clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json
     for log, left in places:
         if not as_json:
             say(f"{log}: there is no log; an earlier operation was interrupted, and this finishes it")
-            _show_files("deleted", left)
+            _show_files("goes", left)
         if not dry_run:
             with unusable(log):
                 remove_left(left, log)
@@ -434,7 +434,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
             say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
         if seen.first_line:
             say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
-        _show_files("deleted", [*deletion.files, *(deletion.host_files if host_files else [])])
+        _show_files("goes", [*deletion.files, *(deletion.host_files if host_files else [])])
         if not host_files:
             _show_files("stays, the host's", deletion.host_files)
         _show_files("stays, perhaps left by a killed writer", deletion.doubtful)

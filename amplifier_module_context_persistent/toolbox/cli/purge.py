@@ -206,7 +206,7 @@ class PurgeReport:
     def plan(self, one: SessionPurge) -> None:
         """Say what goes from one session, and which of its files."""
         be = "would be" if self.dry_run else "will be"
-        self.say(f"{one.path}: this {be} removed{'' if self.dry_run else ' for good'}")
+        self.say(f"{one.path}: of this log, this {be} removed{'' if self.dry_run else ' for good'}:")
         if one.finishes:
             self.say(
                 "  an earlier purge was interrupted; this one finishes it, but what only that one was to remove stays"

@@ -75,7 +75,7 @@ def test_a_session_is_listed_and_asked_for_and_then_gone() -> None:
             done.stdout,
             f"gone: 2 messages, {path.stat().st_size}B, 3d old",
             '"About gone."',
-            f"deleted: {path.parent}/ {tail.name}, {path.name}",
+            f"goes: {path.parent}/ {tail.name}, {path.name}",
         )
         assert path.exists()
     assert "Deleted 1 session, " in run("delete", "gone", "--yes").stdout
