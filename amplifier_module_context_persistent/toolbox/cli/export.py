@@ -21,7 +21,7 @@ from ...messages.secrets.own_forms import OwnForms
 from ...paths import SEALED_ENDING as SEALED
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
-from ..transfer.export_session import FORMATS, Export, export_session, redacted_values
+from ..transfer.export_session import FORMATS, Export, export_session
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
@@ -230,7 +230,7 @@ def _with_bar(sessions: Sequence[SessionFile]) -> Iterator[SessionFile]:
 
 def _tell(export: Export) -> None:
     if export.redacted:
-        click.echo(f"{redacted_values(export.redacted)} --no-redact leaves them.", err=True)
+        click.echo(f"{export.what_was_redacted()} --no-redact leaves them.", err=True)
         for redaction, times in list(export.redactions.items())[:_MOST_SHOWN]:
             more = f" ({times:,} times)" if times > 1 else ""
             click.echo(escaped(f"  message {redaction.number}, {redaction.field}: {redaction.kind}{more}"), err=True)

@@ -72,7 +72,8 @@ def files(
         _show(found, with_sessions=is_of_many and not last)
         for log, why in unreadable.items():
             click.echo(escaped(one_line(f"not read: {log}: {why}")), err=True)
-        click.echo(f"{counted(len({use.path for use in found}), 'file')}; {LEFT_OUT}", err=True)
+        among = f" in {counted(len(sessions), 'session')}" if is_of_many and not last else ""
+        click.echo(f"{counted(len({use.path for use in found}), 'file')}{among}; {LEFT_OUT}", err=True)
     context.exit(DONE if found and not unreadable else FINDINGS)
 
 

@@ -22,11 +22,9 @@ import click
 
 from .terminal import cut, escaped, one_line
 
-try:
+if sys.platform != "win32":
     import termios
     import tty
-except ImportError:  # Windows
-    termios = None  # type: ignore[assignment]  # then `is_possible` says no
 
 T = TypeVar("T")
 
@@ -44,7 +42,7 @@ _HELP = "type to narrow, arrows to move, Enter to choose, Esc to leave"
 
 def is_possible() -> bool:
     """Whether keys can be read one by one, and lines be drawn again."""
-    return termios is not None and os.environ.get("TERM", "dumb") != "dumb"
+    return sys.platform != "win32" and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class LiveList(Generic[T]):
@@ -152,6 +150,8 @@ def _presses(descriptor: int) -> Iterator[list[str]]:
 @contextmanager
 def _keys_one_by_one(descriptor: int) -> Iterator[None]:
     """Have the terminal give each key at once, without printing it; Ctrl-C interrupts as ever."""
+    if sys.platform == "win32":
+        raise OSError("keys cannot be read one by one here")  # `is_possible` says so before
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor, termios.TCSADRAIN)

@@ -176,7 +176,12 @@ class Export:
         yield from SessionMarkdown(self._transcript, self._redact_any).pieces(self._messages())
         if self.redacted:
             kinds = ", ".join(f"{inline(kind)} {count:,}" for kind, count in self.redacted_kinds())
-            yield f"---\n\n{redacted_values(self.redacted)} Secrets: {kinds}\n"
+            yield f"---\n\n{self.what_was_redacted()} Secrets: {kinds}\n"
+
+    def what_was_redacted(self) -> str:
+        """A sentence: how many secrets were replaced. A value may have held several."""
+        count = self.redactions.total()
+        return f"{count:,} {'secret was' if count == 1 else 'secrets were'} redacted."
 
     def redacted_kinds(self) -> list[tuple[str, int]]:
         """How many secrets of which kind were replaced, the most frequent kind first."""
@@ -246,11 +251,6 @@ def export_session(
                     file.write(piece)
             file.finish()
         return export
-
-
-def redacted_values(count: int) -> str:
-    """Say how much was replaced."""
-    return f"{count:,} {'value was' if count == 1 else 'values were'} redacted."
 
 
 def _sendable(message: Message, clean: Message) -> Message:

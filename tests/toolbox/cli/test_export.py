@@ -32,7 +32,7 @@ def test_an_export_goes_to_the_standard_output(log: Path, into: str) -> None:
     assert done.stdout == exported(log, into)
     assert SAMPLES["GitHub"] not in done.stdout
     assert not [c for c in done.stdout if not (c.isprintable() or c in "\n\t")]
-    expected = "1 value was redacted. --no-redact leaves them.\n  message 7, metadata.note: GitHub token\n"
+    expected = "1 secret was redacted. --no-redact leaves them.\n  message 7, metadata.note: GitHub token\n"
     assert into == "markdown" or done.stderr == expected
     open_handed = run("export", log, "--format", into, "--no-redact")
     assert open_handed.stderr == ""
