@@ -15,7 +15,7 @@ import select
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Generic, TypeVar
 
 import click
@@ -147,14 +147,19 @@ def _presses(descriptor: int) -> Iterator[list[str]]:
         yield [_NAMES.get(key, key) for key in _KEY.findall(decoder.decode(given))]
 
 
-@contextmanager
-def _keys_one_by_one(descriptor: int) -> Iterator[None]:
-    """Have the terminal give each key at once, without printing it; Ctrl-C interrupts as ever."""
-    if sys.platform == "win32":
+if sys.platform != "win32":
+
+    @contextmanager
+    def _keys_one_by_one(descriptor: int) -> Iterator[None]:
+        """Have the terminal give each key at once, without printing it; Ctrl-C interrupts as ever."""
+        before = termios.tcgetattr(descriptor)
+        try:
+            tty.setcbreak(descriptor, termios.TCSADRAIN)
+            yield
+        finally:
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+else:
+
+    def _keys_one_by_one(descriptor: int) -> AbstractContextManager[None]:
         raise OSError("keys cannot be read one by one here")  # `is_possible` says so before
-    before = termios.tcgetattr(descriptor)
-    try:
-        tty.setcbreak(descriptor, termios.TCSADRAIN)
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
