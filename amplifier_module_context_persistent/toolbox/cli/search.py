@@ -156,9 +156,12 @@ def search_command(
         code = _search_all(one, chosen)
         if code == FINDINGS and wanted.tools:
             _check_tools(wanted.tools, chosen)
-        if code == FINDINGS and not is_literal and not as_json and is_terminal() and _is_question(pattern):
-            click.echo("No message has this text. The best answers to it as a question (--best N):\n", err=True)
-            code = answer(most=_BEST_UNASKED)
+        if code == FINDINGS and not is_literal and not as_json and _is_question(pattern):
+            if is_terminal():
+                click.echo("No message has this text. The best answers to it as a question (--best N):\n", err=True)
+                code = answer(most=_BEST_UNASKED)
+            else:
+                click.echo("no message has this text; --best N takes it as a question", err=True)
     chosen.glances.keep()
     context.exit(code)
 

@@ -100,6 +100,8 @@ def show(
         sessions = chosen_sessions(of_sessions, everywhere=everywhere)
         _show_errors(sessions, printer, tools=tools, period=period_of(wanted), as_json=as_json)
         return
+    if of_sessions == replace(ALL_SESSIONS, failed=True):
+        raise click.UsageError("--failed chooses among sessions; --errors shows the failed calls of one")
     check_no_filter(of_sessions, everywhere=everywhere)
     _show_one(path, turn_span, span, role, tools, errors=errors, as_outline=as_outline, full=full, as_json=as_json)
 

@@ -97,6 +97,13 @@ def test_a_question_in_a_terminal_is_answered_if_no_message_has_it(monkeypatch: 
     assert run("search", "what corrupted the (indexes|trees)", code=1).stdout == ""
 
 
+def test_elsewhere_a_question_that_no_message_has_names_the_option() -> None:
+    told = run("search", QUESTION, code=1)
+    assert (told.stdout, told.stderr) == ("", "no message has this text; --best N takes it as a question\n")
+    assert run("search", "zebra", code=1).stderr == ""
+    assert run("search", QUESTION, "--json", code=1).stderr == ""
+
+
 def test_the_newest_first(project: Path) -> None:
     """Of the best answers."""
     numbers = [one["number"] for one in best(QUESTION)]

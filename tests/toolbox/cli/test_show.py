@@ -15,7 +15,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.sessions.statistics import TurnLine
 from amplifier_module_context_persistent.tokens.on_demand import named_counter
 from amplifier_module_context_persistent.toolbox.cli.show import show_outline
-from tests.support.commands import run, shows
+from tests.support.commands import refused, run, shows
 from tests.support.sessions_of_a_home import CONVERSATION, write
 from tests.support.sweeps import proof
 from tests.support.terminals import Terminal, posix
@@ -315,3 +315,8 @@ def test_a_terminal_cuts_what_a_pipe_shows_whole() -> None:
         assert max(map(len, rows)) <= width
         assert rows[2].rstrip().endswith("...")
     assert ("word " * 40).strip() in printed(LINES)[2]
+
+
+def test_the_filter_for_failed_sessions_is_not_taken_for_failed_calls(tmp_path: Path) -> None:
+    write(tmp_path / "log", CONVERSATION)
+    assert "--errors shows the failed calls of one" in refused("show", tmp_path / "log", "--failed")
