@@ -81,7 +81,7 @@ def _record_at(mark: int, runs: Sequence[range], ends: Sequence[int], lengths: a
 
 
 def _open_calls(log: ReadableLog) -> int:
-    """Count the calls of the last assistant message with calls that no later message answers."""
+    """Count the calls of the last answer that have no result yet."""
     index = log.index
     position = len(index.live)
     while position and index.columns.roles[index.live[position - 1]] != ASSISTANT:

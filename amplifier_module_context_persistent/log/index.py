@@ -71,7 +71,7 @@ class Index:
     generation: int = 0
     """Increases whenever `live` changes in another way than by appending."""
     unknown_version: str = ""
-    """The format version in a header, as text, if this package does not know it. Such a log is read-only."""
+    """The version that a header names, if this package does not know it; else empty. Such a log is only read."""
     session: SessionRecords = field(default_factory=SessionRecords)
     """The state of the session, from the control records."""
     id_table: IdTable = field(default_factory=IdTable, compare=False, repr=False)

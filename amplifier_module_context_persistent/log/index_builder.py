@@ -50,7 +50,7 @@ class IndexBuilder:
         self.copying = False
         """Whether the current lines are copies: they follow a break of the chain and repeat messages."""
         self._status: ControlStatus
-        """The status of the current control record; set when the first is taken."""
+        """The status of the control record that is being read; not set before the first one."""
         self.bundle_end = 0
         """The byte offset at which the last scanned bundle (`log/bundle.py`) ends."""
         self.session = SessionReader(self.index, self.places)

@@ -175,7 +175,7 @@ def _parse_run(value: Any) -> KeptRun | None:
 
 
 def _is_end(value: Any) -> bool:
-    """Whether a value is a list of one or two ids."""
+    """Whether a value is a list of one or two texts, as a reset names the ends of a run by."""
     return isinstance(value, list) and 0 < len(value) <= 2 and all(isinstance(one, str) for one in value)
 
 

@@ -39,7 +39,7 @@ class SessionReader:
         self._names, self._names_code = b"", 0
         self._place = Place()
         self._status: ControlStatus
-        """The status of the current control record; set when the first is taken."""
+        """The status of the control record that is being read; not set before the first one."""
         self._may_be_copy = False
 
     @property

@@ -172,7 +172,7 @@ def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addi
 
 
 def _more_in(before: Message, after: Message) -> Any:
-    """The content added at the end of a message; None if something else changed too."""
+    """What a host added at the end of a message's content; None if it changed anything else of the message."""
     if {**before, "content": None} != {**after, "content": None}:
         return None
     old, new = before.get("content"), after.get("content")

@@ -30,7 +30,7 @@ class KnownMessages:
         self._removed = self._purged = ""
         """The times of the last reset or purge, and of the last purge: erased messages can only be told by age."""
         self.ends_removed = log.index.has_removals
-        """Whether the last event of the log is a removal."""
+        """Whether no message was added to the log after its last reset or purge."""
         if self.ends_removed:
             self._find_removals()
 
@@ -104,7 +104,7 @@ class KnownMessages:
 
 
 def is_newer(time: str, than: str) -> bool:
-    """Whether an ISO 8601 time is later by a second or more, as many clocks tell no less; False if one is no time."""
+    """Whether one ISO 8601 time is in a later second than another; False if one of them is no time."""
     one, other = _second_of(time), _second_of(than)
     return one is not None and other is not None and one > other
 

@@ -137,7 +137,7 @@ def _supports(provider: Any) -> bool:
 
 
 def why_refused(provider: Any, message: Message) -> str:
-    """Why a provider's module rejects an item; "" if it accepts it."""
+    """Why the provider's module refuses an item that its provider made; empty if it takes it back."""
     validate = getattr(provider, "validate_compacted_context", None)
     if not callable(validate):
         return "the provider's module cannot validate it"

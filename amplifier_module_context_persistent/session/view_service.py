@@ -65,7 +65,7 @@ class Ask:
     summary: Summary | None = None
     """The provider's summary of the older part, once it was asked for."""
     native: NativeTurn | None = None
-    """The provider's support of its own compaction in this request."""
+    """Whether the provider of this request can compact a conversation itself, and how."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class ViewRequest:
     summary: Summary | None = None
     """A provider's summary of the older part, for the plan to be made."""
     native: NativeTurn | None = None
-    """The provider's support of its own compaction; None if no provider is named."""
+    """Whether the provider can compact a conversation itself, and how; None if no provider is named."""
 
     @property
     def shows_history(self) -> bool:

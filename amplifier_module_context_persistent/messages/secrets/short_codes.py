@@ -1,4 +1,4 @@
-"""Codes of a few digits behind what asks for them: `Enter PIN: …`, `Your verification code is …`, `OTP: …`.
+"""Short numeric codes after the words that name them: `Enter PIN: …`, `Your verification code is …`, `OTP: …`.
 
 They count only behind words that nothing but such a code has; a PIN also needs a word that says whose it is, because
 pins of a chip and postal codes have the name too.

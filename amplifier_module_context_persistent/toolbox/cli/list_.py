@@ -136,7 +136,7 @@ _ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
 def _in_order(
     newest_first: Iterator[Overview], order: str, most: int | None, *, has_costs: bool
 ) -> Iterator[ListedSession]:
-    """The first sessions of an order; those by age come as soon as they are known.
+    """The sessions in the order that was asked for, and as many; by age each is given as soon as it was looked at.
 
     Args:
         newest_first: the sessions.

@@ -95,11 +95,12 @@ def purge(
 
     Takes one of --before, --cleared, --everything, --redact and --secrets, and --torn beside it or alone. Without
     SESSION it is about the sessions that filters choose; --redact and --secrets may have --all alone, which means every
-    session of all projects. A new file
-    replaces the log in one step (in a database, new rows); running sessions go on with it. A transcript.jsonl that an
-    import or a fork wrote is brought in step. The host's own copies, exports, reports and backups are not touched; the
-    host's copies are named, and the exit code is 1 if one holds a text that was to go. `search --hidden` says whether a
-    text is left in a log.
+    session of all projects.
+
+    A new file replaces the log in one step (in a database, new rows); running sessions go on with it. A
+    transcript.jsonl that an import or a fork wrote is brought in step. The host's own copies, exports, reports and
+    backups are not touched; the host's copies are named, and the exit code is 1 if one holds a text that was to go.
+    `search --hidden` says whether a text is left in a log.
 
     --redact takes two to three times as long as `verify`, the other options less; --secrets takes besides two seconds
     for each 3 MB of text.
@@ -119,11 +120,7 @@ def purge(
         takes_all = everywhere and (secrets or redact is not None)
         check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
     taken = set[str]()
-    replace: Callable[[str], str] | None = None
-    if redact is not None:
-        replace = _replacing(redact, taken)
-    elif secrets:
-        replace = partial(_without_secrets, own, taken)
+    replace = _replacement(redact, own, taken) if secrets or redact is not None else None
     what = Purge(before=before, cleared=cleared, everything=everything, redact=replace, torn=torn)
     rule = partial(rule_of, secrets=secrets, expression=redact or "", taken=taken)
     report = PurgeReport(dry_run=dry_run, as_json=as_json)
@@ -137,6 +134,15 @@ def purge(
         if is_all and not storage():
             planned += plan_places_left(what)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
+
+
+def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> Callable[[str], str]:
+    """What replaces the matches of an expression, or without one all secrets; it adds to `taken` what it replaced.
+
+    Raises:
+        UsageError: the expression is none.
+    """
+    return _replacing(redact, taken) if redact is not None else partial(_without_secrets, own, taken)
 
 
 def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:

@@ -157,11 +157,7 @@ def search_command(
         if code == FINDINGS and wanted.tools:
             _check_tools(wanted.tools, chosen)
         if code == FINDINGS and not is_literal and not as_json and _is_question(pattern):
-            if is_terminal():
-                click.echo("No message has this text. The best answers to it as a question (--best N):\n", err=True)
-                code = answer(most=_BEST_UNASKED)
-            else:
-                click.echo("no message has this text; --best N takes it as a question", err=True)
+            code = _taken_as_question(answer)
     chosen.glances.keep()
     context.exit(code)
 
@@ -170,6 +166,15 @@ _BEST_UNASKED = 5
 """So many best answers are shown in a terminal if no message has the text."""
 _QUESTION = re.compile(r"[\w\s,.;:?!'\u2019\"-]+")
 _LEAST_WORDS = 3
+
+
+def _taken_as_question(answer: Callable[..., int]) -> int:
+    """Answer a pattern that no message has as a question; not in a terminal, name the option only. The exit code."""
+    if not is_terminal():
+        click.echo("no message has this text; --best N takes it as a question", err=True)
+        return FINDINGS
+    click.echo("No message has this text. The best answers to it as a question (--best N):\n", err=True)
+    return answer(most=_BEST_UNASKED)
 
 
 def is_terminal() -> bool:

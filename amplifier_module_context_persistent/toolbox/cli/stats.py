@@ -120,20 +120,24 @@ def stats(
             sessions = chosen_sessions(wanted, everywhere=everywhere)
             show_many(sessions, counter, prices, by=by, top=top, wanted=wanted, as_json=as_json)
             return
-        with (
-            ExitStack() as bar,
-            open_transcript(path, files=bar.enter_context(progress(path, title="counting", passes=2))) as transcript,
-        ):
-            reader = transcript.reader
-            with figures_of(reader, counter) as figures:
-                if not as_json:
-                    bar.close()  # before anything is printed
-                    _show_size(console(), reader, figures, counter.name)
-                found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
-                cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
-                most = _LARGEST_TURNS if top is None else top
-                course, largest = course_of(figures), largest_turns(figures, bills, most)
-                lines = read_lines(transcript, figures, bills) if as_json else []
+        _show_one(path, counter, prices, _LARGEST_TURNS if top is None else top, as_json=as_json)
+
+
+def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: int, *, as_json: bool) -> None:
+    """Print the figures of a session, with so many of its largest turns."""
+    with (
+        ExitStack() as bar,
+        open_transcript(path, files=bar.enter_context(progress(path, title="counting", passes=2))) as transcript,
+    ):
+        reader = transcript.reader
+        with figures_of(reader, counter) as figures:
+            if not as_json:
+                bar.close()  # before anything is printed
+                _show_size(console(), reader, figures, counter.name)
+            found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
+            cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
+            course, largest = course_of(figures), largest_turns(figures, bills, most_turns)
+            lines = read_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
         told = {**found.to_json(), "cost": {**cost.to_json(), "prices": prices.origins()}, "by_turn": by_turn}

@@ -69,7 +69,8 @@ def init(
     --migrate adds to tables of an older version what they lack. It only adds, step by step, and waits a second at most
     for a table that somebody holds: sessions go on.
     """
-    asked = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
+    grants = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
+    asked = _Asked(grants, migrate=migrate, row_security=row_security)
     if print_sql and (dry_run or as_json):
         raise click.UsageError(
             "--print-sql prints the statements and does nothing; give it without --dry-run and --json"
@@ -81,21 +82,36 @@ def init(
     try:
         location = parse_location(url)
         if print_sql:
-            _print_statements(location.schema, asked, row_security=row_security)
+            _print_statements(location.schema, asked)
             return
         read_conninfo(location)
         with psycopg.connect(location.conninfo, autocommit=True) as connection:
             connection.execute("select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)")
             prepare = _foresee if dry_run else _prepare
-            done = prepare(connection, location.schema, asked, migrate=migrate, row_security=row_security)
+            done = prepare(connection, location.schema, asked)
     except (ValueError, psycopg.Error, MigrationError, WouldBeRefusedError, LogUnreadableError) as error:
         raise UnusableError(_reason(error)) from error
     if as_json:
-        grants = [{"right": kind, "role": role} for kind, role in asked]
         told = {"storage": location.shown, "schema": location.schema, **done.to_json()}
-        click.echo(json.dumps({**told, "grants": grants, "dry_run": dry_run}))
+        granted = [{"right": kind, "role": role} for kind, role in grants]
+        click.echo(json.dumps({**told, "grants": granted, "dry_run": dry_run}))
     else:
-        _show(location, done, asked, row_security=row_security, dry_run=dry_run)
+        _show(location, done, asked, dry_run=dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a person asks for besides that there are tables.
+
+    Attributes:
+        grants: kinds of rights, each with the role that gets it.
+        migrate: add to older tables what they lack.
+        row_security: let each role see only its own logs.
+    """
+
+    grants: Sequence[tuple[str, str]]
+    migrate: bool
+    row_security: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,23 +141,16 @@ class _TableWork:
         }
 
 
-def _print_statements(schema: str, asked: Sequence[tuple[str, str]], *, row_security: bool) -> None:
+def _print_statements(schema: str, asked: _Asked) -> None:
     statements = create_statements(schema)
     click.echo(statements, nl=False)
-    if row_security:
+    if asked.row_security:
         click.echo(secured_statements(schema, statements), nl=False)
-    for kind, role in asked:
+    for kind, role in asked.grants:
         click.echo(rights(kind, schema, role), nl=False)
 
 
-def _prepare(
-    connection: psycopg.Connection[Any],
-    schema: str,
-    asked: Sequence[tuple[str, str]],
-    *,
-    migrate: bool,
-    row_security: bool,
-) -> _TableWork:
+def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
     """Create tables, or with `migrate` add to them what they lack; then secure rows and grant rights.
 
     Raises:
@@ -150,30 +159,23 @@ def _prepare(
         MigrationError, psycopg.Error: something cannot be done.
     """
     before = schema_version(connection, schema)
-    _check_version(before, migrate=migrate)
+    _check_version(before, migrate=asked.migrate)
     added: Sequence[Step] = ()
     if before is None:
         create_schema(connection, schema)
         added = STEPS
-    elif migrate:
+    elif asked.migrate:
         added = bring_up(connection, schema, tell=_tell_waits)
-    if asked:  # to anybody else the server grants nothing, and warns only
+    if asked.grants:  # to anybody else the server grants nothing, and warns only
         check_may_alter(connection, schema)
-    secured = secure_rows(connection, schema, tell=_tell_waits) if row_security else []
+    secured = secure_rows(connection, schema, tell=_tell_waits) if asked.row_security else []
     lacking = missing_steps(connection, schema)
-    for kind, role in asked:
+    for kind, role in asked.grants:
         connection.execute(rights(kind, schema, role, without=lacking).encode())
     return _TableWork(before=before, added=added, lacking=lacking, secured=secured)
 
 
-def _foresee(
-    connection: psycopg.Connection[Any],
-    schema: str,
-    asked: Sequence[tuple[str, str]],
-    *,
-    migrate: bool,
-    row_security: bool,
-) -> _TableWork:
+def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
     """What `_prepare` would do; nothing is changed.
 
     Raises:
@@ -183,16 +185,16 @@ def _foresee(
     """
     connection.read_only = True
     before = schema_version(connection, schema)
-    _check_version(before, migrate=migrate)
-    check_roles(connection, [role for _, role in asked])
+    _check_version(before, migrate=asked.migrate)
+    check_roles(connection, [role for _, role in asked.grants])
     if before is None:
         check_may_create(connection, schema)
-        secured = tables_with_logs(create_statements(schema), schema) if row_security else []
+        secured = tables_with_logs(create_statements(schema), schema) if asked.row_security else []
         return _TableWork(before=None, added=STEPS, lacking=(), secured=secured)
     missing = missing_steps(connection, schema)
-    added, lacking = (missing, []) if migrate else ([], missing)
-    secured = unsecured_tables(connection, schema) if row_security else []
-    if added or secured or asked or before < SCHEMA_VERSION:
+    added, lacking = (missing, []) if asked.migrate else ([], missing)
+    secured = unsecured_tables(connection, schema) if asked.row_security else []
+    if added or secured or asked.grants or before < SCHEMA_VERSION:
         check_may_alter(connection, schema)
     return _TableWork(before=before, added=added, lacking=lacking, secured=secured)
 
@@ -215,17 +217,15 @@ def _check_version(before: int | None, *, migrate: bool) -> None:
         )
 
 
-def _show(
-    location: Location, done: _TableWork, asked: Sequence[tuple[str, str]], *, row_security: bool, dry_run: bool
-) -> None:
+def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool) -> None:
     click.echo(escaped(f"{location.shown}: {_said(done, dry_run=dry_run)} in the schema {location.schema}."))
     if done.lacking:
         lacking = ", ".join(step.what for step in done.lacking)
         click.echo(f"They lack {lacking}; sessions go on without. `storage init --migrate` adds it.")
-    if row_security:
+    if asked.row_security:
         sees = "would see and change" if dry_run else "sees and changes"
         click.echo(f"Each role {sees} only the logs that it made, but for the owner of the tables.")
-    for kind, role in asked:
+    for kind, role in asked.grants:
         click.echo(escaped(f"The role {role} {'could then' if dry_run else 'may'} {_MAY[kind]}."))
     if dry_run:
         click.echo("Nothing was done (--dry-run).")

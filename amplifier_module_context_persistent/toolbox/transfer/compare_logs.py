@@ -170,7 +170,7 @@ def _is_import_of(log: ReadableLog, other: ReadableLog) -> bool:
 
 
 def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Comparison:
-    """Say where two copies part, or which of them is the purged one."""
+    """Say where two copies of a log part; or, if only a purge made them differ, which of them was purged."""
     purges = one.index.control_counts["purge"], two.index.control_counts["purge"]
     if any(purges):
         if purges[0] and _covers(one, two, is_purged_too=bool(purges[1])) and _is_first(one, two, purges):

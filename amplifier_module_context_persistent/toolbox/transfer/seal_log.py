@@ -28,7 +28,7 @@ LOG_ENDING = f".jsonl.zst{SEALED_ENDING}"
 def seal_log(
     source: str, target: str, recipients: Sequence[Recipient], *, force: bool = False, files: FileSystem | None = None
 ) -> int:
-    """Write a sealed copy of a whole log, compressed (zstd); its number of messages.
+    """Write a copy of a whole log that is compressed (zstd) and then sealed.
 
     Args:
         source: a log's file, archived or not, or its location in a database; it stays as it is.

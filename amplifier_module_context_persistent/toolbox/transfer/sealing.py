@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -24,7 +23,7 @@ from ...installation import needs_extra
 from ...log.atomic_file import NewFile
 from ...paths import SEALED_ENDING
 from .plain_copies import PrivateDirectory
-from .zstandard import zstd
+from .zstandard import most_unpacked_bytes, opened_zstd, zstd
 
 if TYPE_CHECKING:
     from pyrage import Identity, Recipient
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 HEAD_BYTES = 35
 _HEADS = (b"age-encryption.org/v1\n", b"-----BEGIN AGE ENCRYPTED FILE-----")
 _MOST_KEY_BYTES = 64 << 10
+_BLOCK_BYTES = 1 << 20
+_ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class SealError(ContextPersistentError, ValueError):
@@ -96,10 +97,11 @@ def identities_in(path: str) -> list[Identity]:
 
 
 def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Recipient]) -> None:
-    """Encrypt what comes in pieces, and write it to a new file.
+    """Encrypt the bytes of an iterator, and write them to a new file.
 
     Raises:
-        Exception: what giving the pieces, or writing them, raised.
+        Exception: what the iterator raised.
+        OSError: the file cannot be written.
     """
     pyrage, source = _pyrage(), _Pieces(pieces)
     try:
@@ -130,7 +132,7 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
     """Give the path of a plain copy of a sealed log, in a private directory that is removed at the end.
 
     Raises:
-        SealError: as `unseal`.
+        SealError: as `unseal`; or what was sealed is damaged, or unpacks to too much.
         OSError: it cannot be read, or there is no room for the copy.
     """
     with PrivateDirectory() as directory:
@@ -139,27 +141,36 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
         packed = directory.file("packed")
         with open(path, "rb") as sealed, open(packed, "wb") as file:
             unseal(sealed, file, identities)
-        if _is_zstd(packed):
-            with zstd.open(packed, "rb") as compressed, open(plain, "wb") as file:
-                shutil.copyfileobj(compressed, file)
-            os.remove(packed)
-        else:
-            os.rename(packed, plain)
+        _unpack(packed, plain)
         yield plain
 
 
-def _is_zstd(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) == b"\x28\xb5\x2f\xfd"
+def _unpack(packed: str, plain: str) -> None:
+    """Move a file to another place, decompressed if it is compressed (zstd)."""
+    with open(packed, "rb") as file:
+        if file.read(len(_ZSTD)) != _ZSTD:
+            os.rename(packed, plain)
+            return
+        file.seek(0)
+        most_bytes = most_unpacked_bytes(os.path.getsize(packed))
+        try:
+            with opened_zstd(file) as content, open(plain, "wb") as unpacked:
+                while piece := content.read(_BLOCK_BYTES):
+                    unpacked.write(piece)
+                    if unpacked.tell() > most_bytes:
+                        raise SealError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
+        except (EOFError, zstd.ZstdError) as error:
+            raise SealError(f"what was sealed cannot be decompressed: {error}") from error
+    os.remove(packed)
 
 
 class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a file that can be read."""
+    """A file object to read from, over an iterator of bytes."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces, self._waiting = iter(pieces), bytearray()
         self.failed: BaseException | None = None
-        """What giving a piece raised: the reader of this file tells only that something did."""
+        """What the iterator raised: `pyrage` tells its reader only that reading failed."""
 
     def read(self, size: int = -1, /) -> bytes:
         try:

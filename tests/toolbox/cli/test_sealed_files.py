@@ -10,6 +10,7 @@ import pyrage
 import pytest
 
 from amplifier_module_context_persistent.log.archive_log import archive_log
+from amplifier_module_context_persistent.toolbox.transfer import zstandard
 from amplifier_module_context_persistent.toolbox.transfer.sealing import identities_in, unseal
 from tests.support.commands import refused, run, shows
 from tests.support.messages import user
@@ -146,6 +147,18 @@ def test_of_an_altered_file_nothing_is_used(damage: str, sealed: Path, key: Path
         said = refused(command, sealed, "--identity", key)
         assert damage == "empty" or "cut or altered" in said
         assert TEXT not in said
+
+
+def test_a_sealed_bomb_is_refused(key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not unpacked to its end, and what was is removed."""
+    monkeypatch.setattr(zstandard, "MOST_UNPACKED_BYTES", 1 << 20)
+    (tmp_path / "aside").mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "aside"))
+    content = zstandard.zstd.compress(b" " * (8 << 20))
+    (tmp_path / "bomb.age").write_bytes(pyrage.encrypt(content, [pyrage.x25519.Recipient.from_str(public(key))]))
+    for command in ("show", "import"):
+        assert "nothing that large is read" in refused(command, tmp_path / "bomb.age", "--identity", key)
+    assert list((tmp_path / "aside").iterdir()) == []
 
 
 def test_nothing_of_it_stays_on_the_machine(

@@ -29,7 +29,7 @@ from ....log.filesystem import FileSystem, open_file
 from ..plain_copies import PrivateDirectory
 from ..sealing import HEAD_BYTES, SealError, identities_in, is_sealed, unseal
 from ..spool import Spool, SpooledValues
-from ..zstandard import zstd
+from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, zstd
 from . import long_list
 from .account import Account
 from .broken_lines import pieces_of
@@ -38,10 +38,6 @@ from .text_encoding import FIRST_BYTES, as_utf8, not_utf8, wide_codec
 
 STANDARD_INPUT = "-"
 MOST_DOCUMENT_BYTES = 64 << 20
-MOST_DECOMPRESSED_BYTES = 4 << 30
-_WINDOW_LOG = 25  # 32 MiB; what writes sessions uses at most 8
-_FREE_BYTES = 256 << 20
-_RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 _SAMPLE_LINES = 50
 _SAMPLE_ENTRIES = 3
 _SAMPLE_BYTES = 4 << 20
@@ -127,20 +123,19 @@ class Source:
         """The encoding of the file if it is not UTF-8."""
         self._fd = -1
         try:
-            self._fd = self._spool(sys.stdin.buffer, MOST_DECOMPRESSED_BYTES) if is_piped else self._open()
+            self._fd = self._spool(sys.stdin.buffer, MOST_UNPACKED_BYTES) if is_piped else self._open()
             if is_sealed(self._files.read(self._fd, HEAD_BYTES, 0)):
                 sealed = self._fd
                 self._fd = self._unseal(identity)
                 self._files.close(sealed)
             if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
-                packed, size = self._fd, self.size
-                most = min(MOST_DECOMPRESSED_BYTES, max(_FREE_BYTES, _RATIO * size))
-                self._fd = self._spool(unpack(self._reader()), most)
+                packed, most_bytes = self._fd, most_unpacked_bytes(self.size)
+                self._fd = self._spool(unpack(self._reader()), most_bytes)
                 self._files.close(packed)
             self._codec = wide_codec(self._files.read(self._fd, FIRST_BYTES, 0))
             if self._codec:
                 encoded = self._fd
-                self._fd = self._spool(self._reader(), MOST_DECOMPRESSED_BYTES, self._codec)
+                self._fd = self._spool(self._reader(), MOST_UNPACKED_BYTES, self._codec)
                 self._files.close(encoded)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
@@ -382,7 +377,7 @@ def _blocks_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
 
 _UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
-    b"\x28\xb5": lambda file: zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG}),
+    b"\x28\xb5": opened_zstd,
 }
 """By the first bytes of a compressed file, what reads it."""
 

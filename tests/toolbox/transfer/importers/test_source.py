@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import os
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from amplifier_module_context_persistent.toolbox.cli import main
+from amplifier_module_context_persistent.toolbox.transfer import zstandard
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
 from amplifier_module_context_persistent.toolbox.transfer.importers import source_file as source_module
@@ -80,12 +80,14 @@ def test_a_gzip_file_is_read(tmp_path: Path) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not unpacked to its end, and what was is removed."""
-    monkeypatch.setattr(source_module, "MOST_DECOMPRESSED_BYTES", 9 << 20)
+    monkeypatch.setattr(zstandard, "MOST_UNPACKED_BYTES", 9 << 20)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * (1 << 20)) * 10)
-    before = set(os.listdir(tempfile.gettempdir()))
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(aside))
     with pytest.raises(ImportRefusedError, match="nothing that large is read"):
         import_session(tmp_path / "bomb.gz", path=tmp_path / "new")
-    assert not {name for name in set(os.listdir(tempfile.gettempdir())) - before if "import-" in name}
+    assert list(aside.iterdir()) == []
 
 
 @proof
