@@ -37,12 +37,12 @@ _MOST_VIEWS = 32
 
 
 class PersistentHistory:
-    """The framework's `HistoryProvider` (`provider`) and `CompactionStrategy` (`compaction`) over sessions in a place.
+    """The framework's `HistoryProvider` (`provider`) and `CompactionStrategy` (`compaction`) over stored sessions.
 
     Args:
         where: a directory, or the URL of a PostgreSQL database.
-        source_id: of the provider.
-        options: of each session and its views: `max_tokens` without instructions and tools, `durability`, …;
+        source_id: the provider's id in the framework.
+        options: options of each session and its views: `max_tokens` without instructions and tools, `durability`, …;
             `docs/configuration.md` lists them.
     """
 
@@ -60,9 +60,9 @@ class PersistentHistoryProvider(HistoryProvider):
     """Loads and saves the messages of sessions.
 
     Args:
-        sessions: where they are.
-        source_id: the provider's.
-        strategy: told of what is saved, whose plans are kept with it.
+        sessions: the stored sessions.
+        source_id: the provider's id in the framework.
+        strategy: is told about each save, so that its plans are kept with the messages.
     """
 
     def __init__(self, sessions: SessionsByKey, source_id: str, strategy: ViewStrategy) -> None:
@@ -72,7 +72,7 @@ class PersistentHistoryProvider(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        """Give all messages of a session, as they were saved, marked with their session."""
+        """Return all saved messages of a session, unchanged but for a mark with the session's id."""
         manager = await self._sessions.open(_key(session_id))
         bodies = (body for _, body in bodies_in(await manager.get_messages(), NAME) if body is not None)
         messages = list(map(Message.from_dict, bodies))
@@ -100,19 +100,19 @@ class PersistentHistoryProvider(HistoryProvider):
 class ViewStrategy:
     """Replaces the messages of a model call, in place, by a view that fits and keeps its beginning.
 
-    What is saved is not changed. The plan of a session's views is kept in its log.
+    Saved messages are not changed. The plan of a session's views is kept in its log.
 
     Args:
-        sessions: where they are.
-        options: of the views.
+        sessions: the stored sessions.
+        options: options of the views.
     """
 
     def __init__(self, sessions: SessionsByKey, **options: Any) -> None:
         self._sessions, self._options = sessions, options
         self._running: list[WorkingView[Message]] = []
-        """Those whose runs may go on, the one that was used last at the end; none that is in use."""
+        """Working views whose runs may continue, the last used one at the end; none of them is in use."""
         self._saved: OrderedDict[str, WorkingView[Message]] = OrderedDict()
-        """By session, those whose runs were saved."""
+        """Working views whose runs were saved, by session."""
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Compact a list in place; whether it changed."""

@@ -52,7 +52,7 @@ class PersistentSessionStore(SessionStore):
 
     Args:
         where: a directory, which has a directory for each project; or the URL of a PostgreSQL database.
-        options: of each session (`durability`, `lock_timeout_s`, …); `docs/configuration.md` lists them.
+        options: options of each session (`durability`, `lock_timeout_s`, …); `docs/configuration.md` lists them.
     """
 
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
@@ -97,7 +97,7 @@ class PersistentSessionStore(SessionStore):
             await (await self._sessions.open(own)).change_history(decide, messages)
 
     async def load(self, key: SdkKey) -> list[SessionStoreEntry] | None:
-        """Give all entries of a session, as they were appended; None if there are none."""
+        """Return all entries of a session, unchanged; None if there are none."""
         manager = await self._sessions.open(_key(key))
         entries: Any = list(entries_in(await manager.get_messages()))
         return entries or None
@@ -119,7 +119,7 @@ class PersistentSessionStore(SessionStore):
         return summaries
 
     async def delete(self, key: SdkKey) -> None:
-        """Delete a session for good, with the transcripts of its sub-agents; with a `subpath`, only that one."""
+        """Erase a session and the transcripts of its sub-agents; with a `subpath`, only that transcript."""
         await self._sessions.delete(_key(key))
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:

@@ -26,7 +26,7 @@ class Named(NamedTuple):
     """One message of a kit, and the messages of a log that it is."""
 
     key: str
-    """What tells it from others."""
+    """Its identity among plans."""
     ids: Sequence[str]
     """The ids of its messages."""
 
@@ -44,7 +44,7 @@ class Kept:
     named: Sequence[Named]
 
     def end_in(self, keys: Sequence[str]) -> int:
-        """How many messages of a list, told by their keys, the plan is of; 0 if the list lacks the last of them."""
+        """The number of a list's messages that the plan covers, by their keys; 0 if the list lacks the last one."""
         upto = str(self.plan.record.get("upto"))
         at = 0
         for key, ids in self.named:
@@ -84,9 +84,9 @@ class KeptPlan:
         return kept
 
     async def carry_to(self, other: KeptPlan) -> None:
-        """Keep in another conversation the newest plan of this one of which the other has all messages.
+        """Copy to another conversation the newest plan whose messages it has all.
 
-        A fork from an earlier place so goes on as the conversation was sent there.
+        A fork from an earlier place then continues with the view that was sent there.
 
         Raises:
             LogError: the log of this conversation cannot be read.
@@ -138,7 +138,7 @@ class KeptPlan:
 
 
 def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]:
-    """Map the ids of one log to those of another one, by the contents of the messages, in order."""
+    """Map the ids of one log to the ids of another, by the contents of the messages, in order."""
     keys, at = [other.key for other in others], 0
     ids: dict[str, str] = {}
     for key, own in named:

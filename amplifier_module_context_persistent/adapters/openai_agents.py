@@ -44,14 +44,14 @@ class PersistentSession(SessionABC):
 
     Args:
         session_id: any text (`session_ids`).
-        where: a directory, which has a directory for each session; or the URL of a PostgreSQL database; else the place
-            of Amplifier's sessions of this project.
-        session_settings: the SDK's; `limit` is the most items that `get_items` gives.
-        options: of the session: `max_tokens` of views without tools, `durability`, …; `docs/configuration.md` lists
-            them.
+        where: a directory, which has a directory for each session; or the URL of a PostgreSQL database. Default: the
+            directory of Amplifier's sessions of this project.
+        session_settings: the SDK's settings; `limit` is the largest number of items that `get_items` returns.
+        options: options of the session: `max_tokens` of views without tools, `durability`, …;
+            `docs/configuration.md` lists them.
 
     Raises:
-        ConfigError: the place is none; an unknown option, or a wrong value.
+        ConfigError: `where` is neither a directory nor a known URL; an unknown option, or a wrong value.
         TypeError: the id is not a text.
     """
 
@@ -70,7 +70,7 @@ class PersistentSession(SessionABC):
         self.manager = open_session(session_id, where, **options)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Give the history, or the last `limit` items of it, in order, as they were added."""
+        """Return the history, or its last `limit` items, in order and unchanged."""
         _READ.set(self)
         if not isinstance(limit, int | None):
             raise TypeError(f"the limit must be a whole number, not {type(limit).__name__}")

@@ -7,9 +7,9 @@
     conversation = await store.load("user-17") or Conversation(conversation_id="user-17")
     await store.save(await agent.run("Hello", conversation=conversation))
 
-Each conversation is a session of its own, which holds every entry in the order in which they were saved; its record
-says where the current branch ends. A fork holds the entries that it shares, under the same ids. Of two that save at
-once, one gets `ConversationConflict`: the record is compared under the log's lock.
+Each conversation is a session of its own, which holds every entry in the order of saving; its record names the end of
+the current branch. A fork holds the entries that it shares, under the same ids. If two save at once, one of them gets
+`ConversationConflict`: the record is compared under the log's lock.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ _records: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
 class PersistentConversationStore(ConversationStore):
     """The `ConversationStore` of Pydantic AI, in logs of this package.
 
-    `delete` erases the conversation's log for good; forks keep what they share.
+    `delete` erases the conversation's log; forks keep the entries that they share.
 
     Args:
         where: a directory, or the URL of a PostgreSQL database.
-        options: of each session (`durability`, …); `docs/configuration.md` lists them.
+        options: options of each session (`durability`, …); `docs/configuration.md` lists them.
     """
 
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
         self._sessions = SessionsByKey(where, **options)
         self._owners: dict[str, str] = {}
-        """By the ids of entries that this process has met, a conversation that holds them."""
+        """A conversation by the id of each entry that this process has met."""
         self._views: list[ref[ViewOfHistory]] = []
         """Told of what is saved: they keep their plans with it."""
 
     def kept_plan(self, conversation_id: str) -> KeptPlan:
-        """Where the plan of a conversation's views is kept: in its log."""
+        """The plan of a conversation's views, kept in its log."""
         return KeptPlan(lambda: self._sessions.open(_key(conversation_id)), _named_in)
 
     def tell(self, views: ViewOfHistory) -> None:
-        """Tell views of what is saved, as long as they are used."""
+        """Tell these views about each save, as long as they are used."""
         self._views = [*(known for known in self._views if known() is not None), ref(views)]
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
@@ -83,7 +83,7 @@ class PersistentConversationStore(ConversationStore):
         return self._met(_record_in(await manager.last_messages(1)))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """Return the stored records, newest first; only those of `scope` if it is given."""
+        """Return the stored records, newest first; if `scope` is given, only the records of that scope."""
         found: list[ConversationRecord] = []
         for one in await self._sessions.listed(_PROJECT):
             record = self._met(await self._sessions.read(one, _record_of))
@@ -130,7 +130,7 @@ class PersistentConversationStore(ConversationStore):
                 await views.saved(record.conversation_id)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Erase a conversation for good.
+        """Erase a conversation.
 
         Raises:
             ConversationConflict: the stored record has another revision.
@@ -206,14 +206,13 @@ class ViewOfHistory(AbstractCapability[Any]):
     """A capability that sends each model request a view: it fits, and keeps its beginning between requests.
 
     Use it as `capabilities=[ViewOfHistory(store, max_tokens=…)]`; one serves any number of conversations. It changes
-    what is sent and nothing else: a run keeps its whole history, which `ProcessHistory` would cut, and a save stores
-    it.
+    only the request: a run keeps its whole history, which `ProcessHistory` would cut, and a save stores it.
 
     Args:
-        store: where the conversations are: the plans of their views are kept there, and the next process goes on with
-            them. Without a store they end with this process.
-        options: of the views: `max_tokens` without instructions and tools, `recipient`, …; `docs/configuration.md`
-            lists them.
+        store: the store of the conversations. It keeps the plans of their views, and the next process continues with
+            them. Without a store the plans end with this process.
+        options: options of the views: `max_tokens` without instructions and tools, `recipient`, …;
+            `docs/configuration.md` lists them.
 
     Raises:
         ConfigError: an unknown option, or a wrong value.
@@ -281,7 +280,7 @@ def _read(entry: ConversationEntry) -> list[Message]:
 
 
 def _goes_on(record: ConversationRecord) -> str:
-    """What people read where a record was saved without a message: after `branch`, the messages before it were left."""
+    """The text that people read for a record without a message; a `branch` abandons the messages before it."""
     return f"[the conversation goes on after {record.head_id or 'nothing'}]"
 
 

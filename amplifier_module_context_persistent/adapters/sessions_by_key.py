@@ -38,7 +38,7 @@ it a sub-session for the commands."""
 
 
 class SessionKey(NamedTuple):
-    """What a kit calls a session."""
+    """A kit's name for a session."""
 
     project: str
     session_id: str
@@ -56,10 +56,10 @@ class SessionsByKey:
 
     Args:
         where: the directory that has a directory for each project, or the URL of a PostgreSQL database.
-        options: of each session's manager; `docs/configuration.md` lists them.
+        options: options of each session's manager; `docs/configuration.md` lists them.
 
     Raises:
-        ConfigError: the place is neither; an unknown option, or a wrong value.
+        ConfigError: `where` is neither; an unknown option, or a wrong value.
     """
 
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
@@ -103,9 +103,9 @@ class SessionsByKey:
         return [(await self._id_of(one, one.id, read_key), one) for one in found]
 
     async def delete(self, key: SessionKey, check: Callable[[ReadableLog], None] | None = None) -> None:
-        """Delete a session for good, with its sub-agents' sessions; nothing if there is none.
+        """Erase a session and its sub-agents' sessions; do nothing if there is none.
 
-        What `check` raises, which gets the log as it is deleted, is raised here, and nothing is deleted.
+        `check` is called with the log before it is erased. If `check` raises, nothing is erased.
         """
         names = {key.name}
         if not key.subpath:

@@ -1,12 +1,12 @@
 """Views of a history that a kit keeps by itself: a log in memory that follows what the kit is about to send.
 
-A kit hands over its list before each model call: its whole history, or the last view and what came after it. The log
-takes what is new; so views keep their beginning from one call to the next, as those of a session do. A list that goes
-another way (a branch, an edited message) rewinds the log to what both have in common.
+A kit hands over its list before each model call: its whole history, or the last view and the messages after it. New
+messages are added to the log, so views keep their beginning from one call to the next, as in a session. If the list
+differs (a branch, an edited message), the log is rewound to the part that both have in common.
 
-The plan of the views is kept in the stored session as soon as that holds all that the plan names (`kept_plan`). The
-next process takes it from there. Markers of views name messages by their ids here. These follow from a message's place
-and content, so they are the same in the next process.
+The plan of the views is kept in the stored session as soon as the session has all messages that the plan names
+(`kept_plan`). The next process reads it there. Markers of views name messages by their ids in this log. The ids follow
+from a message's place and content, so they are the same in the next process.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class WorkingView(Generic[T]):
         read: reads a kit's message into canonical ones, with its whole body under `name`.
         write: writes canonical messages, which a view has changed, as messages of the kit.
         make: makes a message of the kit from its body.
-        key: what tells two messages of the kit apart.
-        name: of the kit's bodies.
-        kept_plan: where the plan is kept; None if it ends with the process.
-        options: of the log's manager: `max_tokens`, `recipient`, …; views offer no tool `recall` unless they say so.
+        key: the identity of a message of the kit.
+        name: the name under which the kit's bodies are stored.
+        kept_plan: keeps the plan in a stored session; None if the plan ends with the process.
+        options: options of the log's manager: `max_tokens`, `recipient`, …; without them, views offer no tool `recall`.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class WorkingView(Generic[T]):
         self._plan_id = ""
         """The id of the plan that the last view followed."""
         self._shapes: dict[str, tuple[Any, ...]] = {}
-        """By the id of a message of the log, what its body relies on."""
+        """The parts that each message's body relies on, by the message's id in the log."""
 
     async def view(self, given: Sequence[T]) -> list[T]:
         """Give what a model call is sent, in place of a kit's list."""
@@ -107,7 +107,7 @@ class WorkingView(Generic[T]):
         return 0 < len(sent) <= len(given) and all(one is other for one, other in zip(sent, given, strict=False))
 
     def in_common(self, given: Sequence[T]) -> int:
-        """How many messages at its beginning a list has in common with what the log has taken."""
+        """The number of messages that a list and the log have in common at their beginning."""
         for number, (known, one) in enumerate(zip(self._taken, given, strict=False)):
             if known is not one:
                 if self._keys[number] != self._key(one):
@@ -134,7 +134,7 @@ class WorkingView(Generic[T]):
         self._keys += keys
 
     async def _rewind(self, count: int) -> None:
-        """Let the log hold so many of the kit's messages."""
+        """Make the log hold this many of the kit's messages."""
         if count == len(self._taken):
             return
         kept = sum(map(len, self._ids[:count]))
@@ -205,7 +205,7 @@ def _has_reasoning(message: Message) -> bool:
 
 
 def _shape_of(message: Message) -> tuple[Any, ...]:
-    """What references into a message rely on: its blocks, its calls, the parts that it belongs to."""
+    """The parts of a message that references rely on: its blocks, its calls, the parts that it belongs to."""
     content = message.get("content")
     blocks = [block.get("type") for block in content] if isinstance(content, list) else type(content).__name__
     calls = list(calls_of(message))

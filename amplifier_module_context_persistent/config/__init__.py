@@ -1,7 +1,7 @@
-"""What can be configured: the table of keys, and the keys of other modules.
+"""Configuration: the table of keys, and the keys of other modules.
 
-A key is declared once, in `option_table`, with its type, its default, what it allows and what it means; the managers
-take the keys as arguments, and the documentation is held to them by tests.
+A key is declared once, in `option_table`, with its type, its default, the allowed values and its meaning. The managers
+take the keys as arguments; tests compare the documentation with the table.
 """
 
 from .checked_config import RECALL_LEAST_TOKENS, Config, Options

@@ -1,4 +1,4 @@
-"""What values a configuration's keys may have: each a function that says whether a value is allowed."""
+"""Checks of a configuration's values: each function says whether a value is allowed."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _option(default: Any, allowed: str, check: Check, meaning: str, *, shown: bo
 
 @dataclass(frozen=True, kw_only=True)
 class StorageKeys:
-    """Where a session's log is."""
+    """The place of a session's log."""
 
     transcript_path: FilePath | None = _option(
         None,
@@ -88,7 +88,7 @@ class StorageKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class DurabilityKeys:
-    """What a stored message survives, and which messages are stored."""
+    """The failures that a stored message survives, and which messages are stored."""
 
     durability: Durability = _option(
         "fsync",
@@ -120,7 +120,7 @@ class DurabilityKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetKeys:
-    """How large a request may be, and how that is counted."""
+    """The largest size of a request, and how it is counted."""
 
     tokenizer: str = _option(
         "auto",
@@ -262,7 +262,7 @@ class CompactionKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingBackKeys:
-    """How what a view leaves out, and the view itself, can be had again."""
+    """Ways to read back what a view leaves out, and the view itself."""
 
     recall: bool = _option(
         True,

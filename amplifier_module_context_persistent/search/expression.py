@@ -1,4 +1,4 @@
-"""What can be read off a regular expression without matching it: how large it is, and what every match holds."""
+"""Facts about a regular expression that need no matching: its size, and texts that every match contains."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 _MORE_CASES = frozenset("iks")
-"""ASCII letters that also stand for letters beyond ASCII where case does not matter."""
+"""ASCII letters that also match letters beyond ASCII if case is ignored."""
 
 _TOKEN = re.compile(
     r"""
@@ -26,7 +26,7 @@ _FLAGS = re.compile(r"\(\?([aimsu]+)\)")
 
 
 def size_of(expression: str) -> int:
-    """Count the single characters and sets that an expression stands for, with what its counted repeats copy."""
+    """Count the single characters and sets of an expression, each counted repeat written out."""
     sizes, last = [0], 0
     for token in _TOKEN.finditer(expression):
         if token["open"] or token["unknown"] == "(":
@@ -45,10 +45,10 @@ def size_of(expression: str) -> int:
 
 
 def literals_of(expression: str) -> list[list[str]]:
-    """Find the runs of characters that stand in every match, for each of the alternatives at the top.
+    """Find the runs of characters that every match contains, for each top-level alternative.
 
-    Only what stands outside of groups, sets and nested alternatives is looked at. Where the expression holds anything
-    that is not known here, there is one alternative without runs, which is always right: it rules nothing out.
+    Groups, sets and nested alternatives are not looked into. If the expression contains anything that is not known
+    here, the answer is one alternative without runs. That is always right: it rules nothing out.
 
     Args:
         expression: a valid regular expression.
@@ -80,11 +80,11 @@ def literals_of(expression: str) -> list[list[str]]:
 
 
 def longest_plain(runs: list[str], *, any_case: bool, is_plain: Callable[[str], bool]) -> str:
-    """Of runs of characters, the longest part in which all characters are plain; empty where none is.
+    """The longest part of these runs in which all characters are plain; empty if there is none.
 
     Args:
-        runs: as `literals_of` gives them.
-        any_case: case does not matter; the part is given in lower case.
+        runs: the runs of one alternative, from `literals_of`.
+        any_case: case is ignored; the part is given in lower case.
         is_plain: whether a character may be part of it.
     """
     parts = [""]

@@ -1,9 +1,9 @@
-"""The terms of a text: what the ranked index holds of it, and what a question asks for.
+"""The terms of a text: the index keeps them, and a question asks for them.
 
 A term is the stem of a word, or a name. A name that is put together, such as `flush_all`, `flushAll` or `FlushAll`,
 gives its parts and, joined, the whole (`flushall`). A question gives neighbouring words joined, too, so that "flush
-all" finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not part their words (Chinese,
-Japanese, Korean, Thai) give each two neighbouring characters; one that stands alone gives itself.
+all" finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not separate words (Chinese,
+Japanese, Korean, Thai) give each pair of neighbouring characters; a character without a neighbour gives itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PART = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[^\W_\p{Lu}]+|\p{Lu}+")
 
 
 def terms_of(text: str) -> dict[str, int]:
-    """How often each term occurs in a text."""
+    """The number of times that each term occurs in a text."""
     found: dict[str, int] = {}
     get = found.get
     for word, count in Counter(_words(text)).items():
@@ -47,9 +47,9 @@ def asked_words(question: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The words of a text in their order: where each begins and ends, and its terms.
+    """The words of a text in order: the beginning and end of each, and its terms.
 
-    Of scripts that do not part their words, each pair of characters is given apart.
+    In scripts that do not separate words, each pair of characters counts as a word.
     """
     for found in _ANY_WORD.finditer(text):
         word, start = found[0], found.start()
@@ -61,7 +61,7 @@ def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 
 def joined_words(words: Sequence[str]) -> list[str]:
-    """The terms of names that two neighbouring words may be in a text: of `flush all` that of `flushall`."""
+    """The terms of the names that two neighbouring words may form: `flush all` gives the term of `flushall`."""
     return [stem(one + other) for one, other in pairwise(words)]
 
 

@@ -1,11 +1,11 @@
-"""How much each term says of a message: the weights of the ranked index.
+"""The weights of the ranked index: how much each term says about a message.
 
 A message has up to four fields, each with a weight (`FIELDS`): what a person or an agent said (less if it is only a
 question), thinking, the arguments of calls, and raw output. A term's weight is a sum over the fields (BM25F: Robertson,
 Zaragoza, Taylor 2004, https://doi.org/10.1145/1031171.1031181), normalised by each field's own length and saturated.
-The lengths are compared with fixed ones instead of averages, so that weights do not depend on what else there is.
+The lengths are compared with fixed ones instead of averages, so that weights do not depend on other messages.
 
-What `recall` gave, and the calls that asked for it, are not indexed: a search would find earlier searches.
+Results of `recall`, and the calls that asked for them, are not indexed: a search would find earlier searches.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_WEIGHT = 63
 _SATURATION = 1.2
 """Of BM25: a weight of so much counts half."""
 WHO = "\0who:"
-"""How the term begins that stands for the speaker of a message, a role or a name."""
+"""The beginning of the term for a message's speaker, a role or a name."""
 _MOST_NAME_CHARS = 64
 _SENTENCE_END = re.compile("[.!?]\\s|[\u3002\uff01\uff1f].")
 _MOST_ASKED_CHARS = 400

@@ -1,15 +1,16 @@
-"""What a search looks for: a text, or a regular expression in the syntax of Python's `re`.
+"""Patterns: a search looks for a text, or for a regular expression in the syntax of Python's `re`.
 
 Expressions come from models, so none may stop the process. They are matched by `regex`, which lets other threads run
 meanwhile and gives up after a given time; `re` does neither. Rules:
 
-- Where case does not matter, a text is found whatever the case of its letters (of ASCII letters, where it is ASCII).
-- `re` says what is an expression. Its size is bounded: `regex` copies what counted repeats as `{9}` repeat.
-- A text is matched in windows of `_WINDOW_CHARS`, which bounds the memory of one match and what `regex` does between
+- If case is ignored, a text is found in any case of its letters (of its ASCII letters, if the text is ASCII).
+- `re` decides what is a valid expression. Its size is bounded, because `regex` copies the body of a counted repeat
+  such as `{9}`.
+- A text is matched in windows of `_WINDOW_CHARS`. That bounds the memory of one match, and the work of `regex` between
   two looks at the clock. Windows end at ends of lines; in a longer line they overlap by a quarter.
 - A window that takes over `WINDOW_S` ends the search of this text with `SlowPatternError`.
-- `needle` is what the record of a matching message must hold, as bytes: where there is one, a line without it need not
-  be parsed. It is given only where no JSON writer of ours would have written these characters otherwise.
+- `needle` is a run of bytes that the record of every matching message contains: a line without it need not be parsed.
+  There is a needle only if all our JSON writers write its characters in the same way.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ class SlowPatternError(ContextPersistentError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a search looks for."""
+    """A text or an expression to search for."""
 
     expression: regex.Pattern[str]
     needle: bytes = b""
     ignores_case: bool = False
     text: str = ""
-    """The text as it was asked for; empty for an expression."""
+    """The text of the search, unchanged; empty for an expression."""
     literals: tuple[tuple[str, ...], ...] = ((),)
     """Alternatives: every match holds all texts of at least one of them, whatever their case."""
 
@@ -130,10 +131,10 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
 
 
 def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
-    """Look for a regular expression; `^` and `$` stand for lines.
+    """The pattern of a regular expression; `^` and `$` match at the ends of lines.
 
     Raises:
-        RecallError: it is none, or it is too large.
+        RecallError: the expression is invalid or too large.
     """
     if len(query) > MOST_CHARS:
         raise RecallError(f"query: a regular expression has at most {MOST_CHARS} characters, not {len(query):,}")
@@ -159,7 +160,7 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
             re.compile(query, flags)
         if size_of(query) > MOST_SIZE:
             raise RecallError(f"query: its counted repeats stand for more than {MOST_SIZE:,} characters; use * or +")
-        # A brace that counts nothing stands for itself in `re`; in `regex` it may allow for errors.
+        # A brace without a count is an ordinary character in `re`; in `regex` it may allow for errors.
         return _compiled(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", query), flags)
     except FutureWarning as doubt:  # Python may read it otherwise one day
         raise RecallError(f"query: ambiguous: {doubt}; put a backslash before what stands for itself") from doubt

@@ -22,7 +22,7 @@ until up us very was we were what when where whether which while who whom whose 
 yours
 """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_TEXT.split())
-"""Words that say nothing of what a question is about; they count only where there are no others."""
+"""Words that do not tell what a question is about; they count only if there are no others."""
 _ROLES = MappingProxyType(
     dict.fromkeys(("user", "person", "human", "people"), "user")
     | dict.fromkeys(("assistant", "agent", "model", "bot"), "assistant")
@@ -31,13 +31,13 @@ _ROLES = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """A question and its terms.
 
     Attributes:
-        text: as it was asked.
-        terms: each once, in their order.
-        names: terms of speakers whom a word of it may name.
-        period: the time that it is about; None if it names none.
+        text: the question, unchanged.
+        terms: each term once, in order.
+        names: terms of the speakers that a word of the question may name.
+        period: the time that the question names; None if it names none.
     """
 
     text: str

@@ -138,4 +138,4 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[Found, datetime], tuple[datetime,
     (re.compile(r"\b(?P<which>this|last|previous) (?P<unit>week|month|year)\b"), _span),
     (re.compile(rf"\b(?P<count>\d\d?|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s? ago\b"), _ago),
 )
-"""How times are said, the most definite first."""
+"""Expressions of time, the most definite first."""

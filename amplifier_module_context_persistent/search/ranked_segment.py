@@ -1,9 +1,10 @@
 """A segment of the ranked index: the terms of some neighbouring messages of one log, packed.
 
-Terms stand as 32-bit checksums, divided among buckets by their highest bits, so that a question reads few of them. A
-bucket begins with the number of its terms and their checksums in order, as they are: most segments do not have a term,
-and then nothing is decompressed. Three columns follow, compressed together: how many messages have each term; the
-distance of each of these from the one before; and the term's weight there. Numbers are little-endian.
+A term is kept as a 32-bit checksum. The highest bits of the checksum choose the term's bucket, so that a question reads
+few of them. A bucket begins with the number of its terms and their checksums in order, uncompressed: most segments do
+not have a term, and then nothing is decompressed. Three columns follow, compressed together: the number of messages
+with each term; the distance of each such message from the one before; and the term's weight in it. Numbers are
+little-endian.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ NO_POSTINGS = Postings((), b"")
 
 @dataclass(frozen=True, slots=True)
 class MessageColumns:
-    """Where the messages of a segment begin in their log, and when they were written: seconds since 1970, 0 unknown.
+    """The messages' offsets in the log, and their times in seconds since 1970 (0 if unknown).
 
-    They are not compressed: a question looks up a few messages of many segments.
+    The columns are not compressed: a question looks up a few messages in many segments.
     """
 
     offsets: array[int]
@@ -75,12 +76,12 @@ class MessageColumns:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A segment as it is kept.
+    """A segment in its stored form.
 
     Attributes:
-        messages: how many it has.
-        chars: how much text they have.
-        level: into `LEVELS`.
+        messages: the number of its messages.
+        chars: the characters of their texts.
+        level: an index into `LEVELS`.
         columns: packed `MessageColumns`.
         buckets: packed postings, by the number of the bucket.
     """
@@ -173,7 +174,7 @@ def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
 
 
 def postings_in(bucket: bytes, key: int) -> Postings:
-    """The postings of a term in its bucket, as it was packed."""
+    """The postings of a term, from its packed bucket."""
     count = int.from_bytes(bucket[:4], "little")
     begin = 4 + 4 * count
     found = bucket.find(wanted := key.to_bytes(4, "little"), 4, begin)

@@ -1,16 +1,16 @@
-"""Ranking: which messages answer a question best. Plain sums, without a model, that can be explained.
+"""Ranking: which messages answer a question best. The scores are plain sums that can be explained; no model is used.
 
 The score of a message is the sum over the question's terms of
 
     rarity of the term * the term's weight in the message / MOST_WEIGHT
 
-where the rarity is BM25's logarithm. A message without any of the terms is not found. Of a term that it has little of,
-a message gets a share of what its neighbours have (`NEAR`): a question and its answer, a call and its result are one
-thing. The sum is multiplied by `SPOKE` if the question names who wrote the message, and by `IN_PERIOD` if it names a
-time and the message is of that time. Of equal messages the later one comes first.
+where the rarity is BM25's logarithm. A message without any of the terms is not found. If a message has little of a
+term, a share of its neighbours' weight is added (`NEAR`): a question and its answer, a call and its result belong
+together. The sum is multiplied by `SPOKE` if the question names the writer of the message, and by `IN_PERIOD` if the
+question names a time and the message was written then. Of equal messages the later one comes first.
 
-Common words may stand in very many messages. So rare terms come first, and once `MOST_POSTINGS` are added up, the
-others count only in the `CANDIDATES` best messages that were found by then.
+Common words may be in very many messages. So the rarest terms are added up first. After `MOST_POSTINGS`, the other
+terms count only in the `CANDIDATES` best messages found so far.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ GAP = 4
 
 
 class RankedIndex(Protocol):
-    """Segments of one log or of many, those of a log in their order."""
+    """Segments of one log or of many; the segments of a log are in order."""
 
     @property
     def places(self) -> Sequence[int]:
@@ -48,11 +48,11 @@ class RankedIndex(Protocol):
 
     @property
     def counts(self) -> Sequence[int]:
-        """How many messages each segment has."""
+        """The number of messages in each segment."""
         ...
 
     def frequencies(self, keys: Sequence[int]) -> Sequence[int]:
-        """How many messages have each term."""
+        """The number of messages with each term."""
         ...
 
     def postings(self, key: int, among: Collection[int] | None = None) -> Iterable[tuple[int, Postings]]:
@@ -66,7 +66,7 @@ class RankedIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a term adds to a score."""
+    """The part of a score that a term adds."""
 
     term: str
     points: float
@@ -79,12 +79,12 @@ class Ranked:
     """A message that was found.
 
     Attributes:
-        segment, number: where it is.
-        score: what it is ranked by.
-        reasons: what each term adds, the most first.
-        spoke: whether the question names who wrote it.
-        in_period: whether it is of the time that the question names.
-        seconds: when it was written; 0 if that is not known.
+        segment, number: its place.
+        score: its score.
+        reasons: the part that each term adds, the largest first.
+        spoke: whether the question names the message's writer.
+        in_period: whether it was written at the time that the question names.
+        seconds: the time of writing in seconds since 1970; 0 if unknown.
     """
 
     segment: int
@@ -104,7 +104,7 @@ class _Term:
     rarity: float
     count: int
     own: dict[int, float] = field(default_factory=dict)
-    """Points by place, as far as they were looked up."""
+    """Points by place, for the places looked up so far."""
 
     def points_at(self, place: int) -> tuple[float, bool]:
         """The points of a message, and whether they are a neighbour's."""
@@ -222,7 +222,7 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
 
 def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Those of some messages that have a term, and its weight in each."""
+    """The messages among these that have a term, and the term's weight in each."""
     having, weights, messages, at = list[int](), list[int](), found.messages, 0
     for number in numbers:
         at = bisect_left(messages, number, at)
@@ -235,7 +235,7 @@ def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[i
 
 
 def _heaviest(term: _Term, index: RankedIndex, most: int) -> Sequence[tuple[int, Postings]]:
-    """The postings of a term; of more than so many, those with the greatest weights, and of equal ones the later."""
+    """The postings of a term; if there are too many, those with the largest weights, the later of equal ones."""
     postings = list(index.postings(key_of(term.name)))
     if term.count <= most:
         return postings

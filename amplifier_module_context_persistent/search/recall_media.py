@@ -1,4 +1,4 @@
-"""Images and documents of a message that is recalled: which of them a page gives back, as they were stored."""
+"""Images and documents of a recalled message: which of them a page returns, in their stored form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> Recal
 
 
 def _first(media: Sequence[Medium]) -> int:
-    """How many of the first media a page has room for."""
+    """The number of media, counted from the first, that fit on a page."""
     chars = 0
     for number, medium in enumerate(media):
         chars += medium.chars

@@ -43,7 +43,7 @@ Fits = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """What is asked for: a page by `reference`, or a search for `pattern`."""
+    """A request to `recall`: a page by `reference`, or a search for `pattern`."""
 
     reference: str = ""
     offset: int = 0
@@ -58,7 +58,7 @@ class RecallQuery:
 
     @property
     def query_words(self) -> int:
-        """How many words a question has; 0 for an expression, and for a text without a word."""
+        """The number of a question's words; 0 for an expression and for a text without a word."""
         if self.pattern is None or not self.pattern.text or _WORD.search(self.query) is None:
             return 0
         return len(self.query.split())
@@ -85,12 +85,12 @@ class Hit:
     places: tuple[int, ...]
     """Offsets of the matches in the message's text, `MOST_PLACES` at most."""
     excerpt: str
-    """The first match and what stands around it, on one line."""
+    """The first match and the text around it, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallPage:
-    """What a recall gave: a piece of one message's text, or hits; and `output`, which is what the model reads."""
+    """The answer of `recall`: a piece of one message's text, or hits. The model reads `output`."""
 
     output: str
     reference: str = ""
@@ -101,9 +101,9 @@ class RecallPage:
     """The length of the whole text."""
     hits: tuple[Hit, ...] = ()
     next_offset: int | None = None
-    """Where the next page begins (characters, or hits); None if there is none."""
+    """The beginning of the next page (a number of characters or of hits); None if there is none."""
     media: tuple[Message, ...] = ()
-    """Images and documents that come with the page, as blocks of content, just as they were stored."""
+    """Images and documents of the page: blocks of content in their stored form."""
 
 
 def check_wanted(
@@ -154,7 +154,7 @@ def check_wanted(
 
 
 def page_tokens(budget_tokens: int) -> int:
-    """How many tokens a page may have."""
+    """The largest size of a page, in tokens."""
     return min(MOST_PAGE_TOKENS, int(PAGE_SHARE * budget_tokens))
 
 
@@ -211,20 +211,20 @@ def tell_hits(
     unranked: str = "",
     fits: Fits,
 ) -> RecallPage:
-    """Tell the hits of a search, in their order, as many as fit.
+    """Write the hits of a search in order, as many as fit.
 
     Args:
-        hits: those after the first `wanted.offset` ones, as many as asked for.
+        hits: the hits after the first `wanted.offset`.
         wanted: the search.
-        order: how they are ordered, for people and models to read.
-        more: whether there are further ones.
-        stopped_at: where time ran out, when the last message that was searched was written, as far as it says so.
-        given_up: how many messages took too long.
-        unranked: how much of the history is not ranked yet; empty if all is.
+        order: the hits' order, in words for people and models.
+        more: whether there are further hits.
+        stopped_at: if time ran out, the time of the last message that was searched, if it has one.
+        given_up: the number of messages that took too long to search.
+        unranked: says how much of the history is not ranked yet; empty if all is.
         fits: whether an output is small enough.
 
     Raises:
-        RecallError: not even one fits.
+        RecallError: not even one hit fits.
     """
     shown = repr(wanted.query if len(wanted.query) <= _MATCH_CHARS else wanted.query[:_MATCH_CHARS] + "…")
     for count in range(len(hits), -1, -1):
@@ -283,7 +283,7 @@ def _who(message: Message, tool: str = "") -> str:
 
 
 def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The furthest place that fits, where all before it fit too, or `high`; None if not even `low` does."""
+    """The largest number from `low` to `high` that fits, if all smaller ones fit too; None if `low` does not fit."""
     if fits(high):
         return high
     count = bisect_left(range(low, high), 1, key=lambda place: 0 if fits(place) else 1)

@@ -15,12 +15,12 @@ def searched_tool(
 ) -> str | None:
     """The tool whose result a message is, or an empty text; None if the search is not about the message.
 
-    What `recall` gave is never searched.
+    Results of `recall` are never searched.
 
     Args:
         records: reads the log.
         live: the live history's ordinals.
-        position: where the message is in it.
+        position: the message's position in `live`.
         message: the message.
         wanted: the search.
     """

@@ -1,4 +1,4 @@
-"""Where in a text the words of a question are, and which part of it to show."""
+"""Snippets: the places of a question's words in a text, and the part of the text to show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WINDOW_CHARS = 240
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word of the question in a text: where it is, and the terms that it has of the question."""
+    """A word in a text that matches the question: its place, and the question's terms in it."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
 
 
 def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int = WINDOW_CHARS) -> range:
-    """Choose the neighbouring marks that tell most of a question within so many characters: their numbers.
+    """Choose neighbouring marks that cover most of the question within a number of characters; return their numbers.
 
     Each term counts once, and of equal windows the first one is chosen.
     """

@@ -9,11 +9,11 @@ from ..log.index import ASSISTANT, Index
 from ..messages.message import Message, calls_of, result_id_of
 
 NEAR = 256
-"""How many messages before a result are searched for its call, and after a call for its result."""
+"""The number of messages that are searched before a result for its call, and after a call for its result."""
 
 
 class Records(Protocol):
-    """What a log or a reader of one offers."""
+    """The methods of a log, or of a log's reader, that are used here."""
 
     @property
     def index(self) -> Index:
@@ -26,12 +26,12 @@ class Records(Protocol):
 
 
 def tools_of(records: Records, live: Sequence[int], position: int, message: Message) -> tuple[str, ...]:
-    """The names of the tools that a message calls, or of the one whose result it is; empty where it is neither.
+    """The names of the tools that a message calls, or of the tool whose result it is; empty for other messages.
 
     Args:
         records: reads the log.
         live: the live history's ordinals.
-        position: where the message stands in it.
+        position: the message's position in `live`.
         message: the message.
     """
     call_id = result_id_of(message)
@@ -44,7 +44,7 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
 
 
 def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
-    """The message that makes the call which a result answers, and where it stands; None if none near it does."""
+    """The message with the call that a result answers, and its position; None if it is not near."""
     roles = records.index.columns.roles
     for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
         if roles[live[at]] == ASSISTANT:

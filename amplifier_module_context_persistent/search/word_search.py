@@ -1,9 +1,9 @@
-"""A search for words: all of them in one message, in any order, whatever their case.
+"""A search for words: all of them in one message, in any order and any case.
 
-The syntax is that of many search engines: `retry timeout` are two words, `"connection reset"` a phrase, whose words may
-stand on two lines, and `time*` the beginning of a word. A word is a run of letters, digits and underscores; whatever
-else is given between them separates the words of a phrase (`os.path` is one). Chinese, Japanese and Thai do not part
-their words, so a term in their scripts is found anywhere.
+The syntax is common to many search engines: `retry timeout` are two words; `"connection reset"` is a phrase, whose
+words may be on two lines; `time*` is the beginning of a word. A word is a run of letters, digits and underscores. Any
+other character separates the words of a phrase, so `os.path` is a phrase. Chinese, Japanese and Thai do not separate
+words, so a term in their scripts is found anywhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_TERMS = 32
 
 @dataclass(frozen=True)
 class AllWords:
-    """What a search for words looks for; used as a `Pattern` is."""
+    """The words of a search; it has the methods of a `Pattern`."""
 
     terms: tuple[Pattern, ...]
 

@@ -1,6 +1,6 @@
-"""Counting tokens: exactly where a vocabulary is at hand, estimated where not, corrected by what providers report.
+"""Token counting: exact if a vocabulary is on this machine, else estimated; corrected by what providers report.
 
-And above how many a model's requests cost more.
+It also knows from how many tokens on a model's requests cost more.
 
 Rules of this package:
 - It imports nothing else of the package but `errors`.

@@ -28,9 +28,9 @@ PLAUSIBLE = (0.5, 3.0)
 DOUBTS = 3
 OVERFLOW_ERROR = "ContextLengthError"
 _DOUBT = 1.15
-"""How much larger than predicted a view may be once reports were learned from."""
+"""The largest allowed ratio of a view to its prediction, once reports were learned from."""
 OVERFLOW_SHARE = 0.9
-"""What of a view that a provider refused as too long the next one may come to; it is planned well below that."""
+"""The share of a refused view's size that the next view may have; the next plan stays well below it."""
 
 Recorder = Callable[..., None]
 
@@ -49,7 +49,7 @@ class _UnansweredView:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a report taught."""
+    """The lesson of one usage report."""
 
     provider: str
     model: str
@@ -60,18 +60,18 @@ class Reading:
     """Of the actual tokens, those that the provider read from its cache."""
     calibration: Calibration
     limit: int | None = None
-    """Our tokens that the provider's window holds, where a refusal has shown that it is smaller than it says."""
+    """The provider's window in our tokens, if a refusal showed that it is smaller than the provider says."""
     overflow: bool = False
     """Whether the provider refused the view as too long; `actual` is 0 then."""
     written: int = 0
     """Of the actual tokens, those that the provider wrote to its cache."""
     output: int | None = None
-    """What the model wrote, if the provider says so."""
+    """The output tokens, if the provider reports them."""
     compaction: ReportedUsage | None = None
-    """What the provider bills beside the request for compacting the conversation."""
+    """Tokens that the provider bills in addition, for compacting the conversation."""
 
     def payload(self) -> dict[str, Any]:
-        """What `context:usage` says."""
+        """The payload of the event `context:usage`."""
         return {
             "provider": self.provider,
             "model": self.model,
@@ -105,11 +105,11 @@ class Meter:
     """The calibrations of one session.
 
     Args:
-        enabled: whether budgets are corrected by them; reports are taken in any case.
+        enabled: whether budgets are corrected. Reports are recorded in any case.
         session_id: reports that name another session are ignored.
 
     Attributes:
-        readings: what each report taught, for the log; who takes one removes it.
+        readings: the lesson of each report, waiting for the log; whoever takes one removes it.
     """
 
     def __init__(self, *, enabled: bool, session_id: str | None) -> None:
@@ -136,7 +136,7 @@ class Meter:
                     self._limits[provider] = limit
 
     def counted_budget(self, provider: str, budget_tokens: int) -> int:
-        """How many of our tokens fit into a provider's true budget."""
+        """The number of our tokens that fit into a provider's true budget."""
         known, counted = self._calibration(provider), budget_tokens
         if self._enabled and known.observations:
             step = max(1, budget_tokens // 100)  # in steps, so that a small change of the ratio changes nothing
@@ -268,14 +268,14 @@ class Meter:
 
 PRIOR_RATIO = 1.0
 PRIOR_TOKENS = 2_000
-"""The prior ratio weighs as much as an increment of so many tokens."""
+"""The prior ratio has the weight of an increment of this many tokens."""
 RATIO_BOUNDS = (0.5, 3.0)
 _FAST, _SLOW = 0.9, 0.98  # what an increment still weighs when the next one comes
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was learned; a value, replaced by each observation."""
+    """The learned ratio and offset: a value that each observation replaces."""
 
     fast_counted: float = 0.0
     fast_actual: float = 0.0
@@ -292,7 +292,7 @@ class Calibration:
 
     @property
     def overhead_tokens(self) -> int:
-        """What a request has beside what is counted; never negative, 0 before the first observation."""
+        """Tokens of a request beyond the counted ones; never negative, 0 before the first observation."""
         return max(0, round(self.last_actual - self.ratio * self.last_counted))
 
     def predict(self, counted: int, *, continues: bool) -> int:
@@ -327,21 +327,21 @@ class Calibration:
         return Calibration(fast_counted, fast_actual, slow_counted, slow_actual, counted, actual, self.observations + 1)
 
     def counted_budget(self, budget_tokens: int) -> int:
-        """How many of our tokens fit into a true budget; at least a tenth of it, whatever was learned."""
+        """The number of our tokens that fit into a true budget; at least a tenth of the budget."""
         room = (budget_tokens - self.overhead_tokens) / self.ratio
         return max(int(room), budget_tokens // 10)
 
     def to_record(self) -> list[float]:
-        """The fields, as they are kept in the log."""
+        """The fields in the form that the log keeps."""
         sums = self.fast_counted, self.fast_actual, self.slow_counted, self.slow_actual
         return [*(round(value, 1) for value in sums), self.last_counted, self.last_actual, self.observations]
 
     @classmethod
     def from_record(cls, fields: Sequence[float]) -> Calibration:
-        """Read it back.
+        """Read the form that the log keeps.
 
         Raises:
-            ValueError: not such a list.
+            ValueError: the list has another form.
         """
         try:
             *sums, last_counted, last_actual, observations = fields

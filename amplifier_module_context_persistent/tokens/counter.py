@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MESSAGE_TOKENS: Final = 3
-"""What frames a message. Source: OpenAI's cookbook, "How to count tokens with tiktoken": 3 tokens and the role's."""
+"""Tokens around a message. Source: OpenAI's cookbook, "How to count tokens with tiktoken": 3 tokens and the role's."""
 
 CALL_TOKENS: Final = 8
-"""What frames a tool call or a tool result: an allowance for its tags and keys, which no provider publishes."""
+"""Tokens around a tool call or a tool result: an allowance for tags and keys, which no provider publishes."""
 
 _PIECE_CHARS: Final = 50_000
 _MAX_DEPTH: Final = 32
@@ -47,15 +47,15 @@ _SEALED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "redacted_thinking": ("", ("data",)),
     "reasoning": ("summary", ("content", "encrypted_content")),
 }
-"""By the kind of a thought, what of it is text and what is encrypted. Where a provider shows a summary only, what is
-encrypted holds the whole: the longer one is what it reads."""
+"""The keys of a thinking block's text and of its encrypted form, by the block's kind. If a provider shows only a
+summary, the encrypted form holds the whole thought: the longer of the two is counted."""
 
 ENCODINGS: Final = tuple(VOCABULARIES)
 """The encodings that `open_counter` knows by name."""
 
 
 class TokenCounter(Protocol):
-    """What counts a text, hashable. `name` is what the log's header records: `estimate`, or an encoding's name."""
+    """A counter of a text's tokens; hashable. Its `name` is in the log's header: `estimate`, or an encoding's name."""
 
     def __hash__(self) -> int: ...
 
@@ -83,8 +83,8 @@ class TiktokenCounter:
     """Counts exactly, with a vocabulary in tiktoken.
 
     Texts over 50,000 characters are counted in pieces, because the time that tiktoken takes for a run without spaces
-    grows faster than the run. A piece ends at a line break or a space where there is one, so the sum is at most a token
-    or two a piece away from the exact count.
+    grows faster than the run. A piece ends at a line break or a space if there is one, so the sum differs from the
+    exact count by at most two tokens a piece.
     """
 
     encoding: tiktoken.Encoding
@@ -115,15 +115,15 @@ def open_counter(tokenizer: str = "auto", *, allow_network: bool = False, timeou
     Loading a vocabulary takes about a quarter of a second and reads a file: call this off the event loop.
 
     Args:
-        tokenizer: `auto` for `o200k_base` where its vocabulary is on this machine and else the estimate; `estimate`;
-            or an encoding's name, one of `ENCODINGS`.
-        allow_network: let tiktoken download a vocabulary that was asked for by name and is not on this machine. It
-            never applies to `auto` and `estimate`.
+        tokenizer: `auto` for `o200k_base` if its vocabulary is on this machine, else the estimate; `estimate`; or an
+            encoding's name, one of `ENCODINGS`.
+        allow_network: let tiktoken download a named vocabulary that is not on this machine. Ignored for `auto` and
+            `estimate`.
         timeout_s: how long a download may take, in seconds.
 
     Returns:
-        The counter; its `name` says what it is. A named encoding whose vocabulary cannot be had gives the estimate,
-        and one warning in the log: compare `name` with what was asked for.
+        The counter; its `name` says which one. If the vocabulary of a named encoding is not available, the estimate,
+        with one warning in the log: compare `name` with what was asked for.
 
     Raises:
         ValueError: the name is not known; the message says which are.
@@ -150,7 +150,7 @@ def open_counter(tokenizer: str = "auto", *, allow_network: bool = False, timeou
 
 
 def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
-    """Count what a message costs a request: what goes to the provider of it, and its frame.
+    """Count the tokens that a message adds to a request: the parts that a provider gets, and the frame around them.
 
     Counted: role, `name` and `tool_call_id`; the content, a text or blocks; each tool call once, from `tool_calls` (in
     Amplifier's or the function shape) or else from its block in the content; thinking once; images, documents and
@@ -158,8 +158,8 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
     `visibility`, and keys that no provider module sends.
 
     Args:
-        message: a message as it is stored; anything JSON can hold is accepted in any place.
-        counter: what counts its texts.
+        message: a stored message; any JSON value is accepted in any place.
+        counter: counts the texts.
 
     Returns:
         Tokens, at least `MESSAGE_TOKENS`.

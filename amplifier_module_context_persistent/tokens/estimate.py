@@ -2,9 +2,9 @@
 
 The rules of this room:
 
-- Pure and deterministic: whole numbers only, and nothing is remembered from one text to the next. A text costs the same
-  time whether its words were met before or never will be again.
-- Tokens are counted by where they begin. At each byte of a text a small network of tables looks at the bytes around
+- Pure and deterministic: whole numbers only, and nothing is kept between texts. New words cost the same time as known
+  ones.
+- A token is counted at its beginning. At each byte of a text a small network of tables looks at the bytes around
   it and says how likely a token begins there, in hundredths; the estimate is the sum.
 - A layer of a network is a table. It gives each byte two labels of four bits: one for when it comes first in a pair,
   one for when it comes second. The labels of a byte and of the one `distance` after it are a byte again,
@@ -14,8 +14,8 @@ The rules of this room:
 - Characters that the vocabulary does not know are taken out before and counted (`rare_characters`).
 - All bytes of a block go through a layer at once: `bytes.translate` looks the labels up, and whole numbers as long as
   the block pair them. The interpreter runs two dozen operations a block, however much it holds.
-- The tables are fitted by `benchmarks/fit_tokens.py`; where its texts come from is stated in `benchmarks/corpus.py`,
-  and the errors in `docs/tokens.md`.
+- The tables are fitted by `benchmarks/fit_tokens.py`. `benchmarks/corpus.py` names the sources of its texts;
+  `docs/tokens.md` gives the errors.
 - Up to 262,144 characters every byte counts. A longer text is sampled: 128 windows of 2,048 characters, one in each
   128th part of it, at places that depend on its length alone.
 """
@@ -37,11 +37,11 @@ _WINDOW_CHARS: Final = 2_048
 WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
 
 _MOST_CHARS: Final = 16
-"""No text has fewer tokens than one for so many characters: what a network knows least are runs of one sign, and too
-few tokens are worse than too many."""
+"""Every text has at least one token for this many characters. The networks are worst at runs of one character, and an
+estimate that is too low does more harm than one that is too high."""
 
 _EDGE: Final = b"\n"
-"""What a network sees before the beginning of a text and after its end."""
+"""The bytes that a network sees before the beginning of a text and after its end."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))

@@ -1,13 +1,13 @@
-"""What images, documents and audio cost, by the providers' published size rules.
+"""Tokens of images, documents and audio, by the providers' published size rules.
 
 The rules of this room:
 
 - A medium is never counted by the length of its base64 text. An image is measured by the dimensions in its decoded
-  header, a PDF by its pages, audio by its seconds; only where none of these can be had, by its size in bytes.
-- Of two providers' rules the dearer one counts, because a view that is a little too small is sent and one that is
+  header, a PDF by its pages, audio by its seconds; if none of these can be read, by its size in bytes.
+- If two providers' rules differ, the higher figure counts: a view that is a little too small is sent, and one that is
   too large is refused.
-- Nothing here raises for what it is given: bytes that cannot be understood have an unknown size, and that has a price
-  too. No network: an address is never fetched.
+- No input raises an error: bytes that cannot be read have an unknown size, and an unknown size has a figure too. An
+  address is never fetched.
 
 Sources (read in 2025): Anthropic, "Vision" (an image is scaled down to at most 1,568 px on its long edge and costs
 about width x height / 750 tokens, at most about 1,600) and "PDF support" (1,500 to 3,000 tokens of text a page, and
@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 IMAGE_DEFAULT_TOKENS = 1600
-"""What an image costs whose dimensions cannot be had: Anthropic's maximum."""
+"""Tokens of an image of unknown dimensions: Anthropic's maximum."""
 
 PDF_PAGE_TOKENS = 3100
 """One page of a PDF: 1,500 tokens of text and one page-sized image of 1,600."""
@@ -48,7 +48,7 @@ MEDIUM_KINDS: Mapping[str, str] = {
     "input_audio": "audio",
     "video": "video",
 }
-"""By a block's type, what it is."""
+"""The family of a medium by its block's type."""
 
 BODY_KEYS = ("data", "file_data", "url")
 TYPE_KEYS = ("media_type", "mime_type", "mimeType", "format")
@@ -77,13 +77,13 @@ _FILE_BYTES_PER_TOKEN = 1_000
 
 
 def source_of_medium(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a medium's block that says where its body is: an object in it, or the block itself."""
+    """The part of a medium's block that holds its body or the address: an object in the block, or the block itself."""
     source = next((block[key] for key in _SOURCES if block.get(key) is not None), block)
     return source if isinstance(source, Mapping) else {"url": source}
 
 
 def body_in(source: Mapping[str, Any]) -> str | None:
-    """The base64 text or `data:` address of such a part; None for a medium that lies elsewhere."""
+    """The base64 text or `data:` address in this part; None for a medium that is stored elsewhere."""
     body = first_text(source, BODY_KEYS)
     return None if body is None or body.startswith(_ELSEWHERE) else body
 
@@ -103,10 +103,10 @@ def decode_head(data: str, limit_bytes: int) -> bytes:
 
     Args:
         data: base64, standard or URL-safe, perhaps with line breaks or after a `data:` prefix.
-        limit_bytes: how many bytes are wanted at most.
+        limit_bytes: the largest number of bytes to return.
 
     Returns:
-        At most `limit_bytes` bytes; fewer, or none, where the text is shorter or is not base64.
+        At most `limit_bytes` bytes; fewer, or none, if the text is shorter or is not base64.
     """
     start = data.find(",") + 1 if data.startswith("data:") else 0
     # Line breaks make the text longer than 4/3 of the bytes; 76 characters a line is the usual width.
@@ -205,15 +205,15 @@ _BEGINNINGS = (
 
 
 def pdf_tokens(data: str | None) -> int:
-    """Return what a PDF costs, by its pages, or by its size where they lie in compressed object streams."""
+    """Return a PDF's tokens: by its pages, or by its size if its pages cannot be counted."""
     return PDF_PAGE_TOKENS * min(pdf_pages(data), _PDF_MAX_PAGES) if data else PDF_PAGE_TOKENS
 
 
 def pdf_pages(data: str) -> int:
-    """Return how many pages a PDF has, at least 1.
+    """Return a PDF's number of pages, at least 1.
 
-    Its pages are counted in its first bytes and, of those, in object streams, where newer files keep them; of a longer
-    file the rest is taken to be like them. Where none can be seen, the size tells.
+    The pages are counted in the file's first bytes, object streams included, as newer files keep them there. The rest
+    of a longer file is assumed to be like its beginning. If no page is found, the size gives the figure.
     """
     total_bytes = decoded_bytes(data)
     body = decode_head(data, _PDF_SCAN_BYTES)
@@ -239,11 +239,11 @@ def _object_streams(body: bytes) -> Iterator[bytes]:
 
 
 def audio_tokens(data: str | None, kind: str = "") -> int:
-    """Return what audio costs: by the seconds in a WAV header, else by its size.
+    """Return the tokens of audio: by the seconds in a WAV header, else by its size.
 
     Args:
-        data: base64; `None` for audio that lies elsewhere, which counts as a minute.
-        kind: a media type or a format's name (`audio/wav`, `mp3`, `pcm16`), where it is known.
+        data: base64; `None` for audio that is stored elsewhere, which counts as a minute.
+        kind: a media type or a format's name (`audio/wav`, `mp3`, `pcm16`), if it is known.
     """
     if not data:
         return 60 * AUDIO_TOKENS_PER_S
@@ -270,12 +270,12 @@ def file_tokens(data: str | None) -> int:
 
 
 def medium_tokens(family: str, media_type: str, data: str | None) -> int:
-    """Return what a medium costs.
+    """Return a medium's tokens.
 
     Args:
-        family: `image`, `document`, `audio` or `video`: what the block says it is.
-        media_type: its media type or format, or an empty text; where it names another family, it is believed.
-        data: base64 or a `data:` address; `None` for a medium that lies elsewhere.
+        family: `image`, `document`, `audio` or `video`, as the block says.
+        media_type: its media type or format, or an empty text; if it names another family, that family counts.
+        data: base64 or a `data:` address; `None` for a medium that is stored elsewhere.
     """
     named = media_type.partition("/")[0].lower()
     family = named if named in ("image", "audio", "video", "text") else family

@@ -1,12 +1,12 @@
-"""Rare characters: `o200k_base` has no token for them, so each costs the same everywhere, and is counted.
+"""Rare characters: `o200k_base` has no token for them. Each costs the same in every text, so they are counted apart.
 
-The networks of the estimate learned from ordinary text, which has few of these characters; they take a page of rare
-Chinese characters for one of common ones, and count a third of it.
+The estimate's networks learned from ordinary text, which has few of these characters. They mistake a page of rare
+Chinese characters for common ones, and find a third of its tokens.
 
-- Scripts of which the vocabulary has nothing cost a token for each byte in UTF-8.
-- Ethiopic, ancient Greek with its accents, and the Chinese characters that are no token themselves cost two tokens.
-- Control characters of Latin-1 are in no text; they show that bytes were read as Latin-1. One byte in eight is such a
-  character, and those bytes cost more than text does.
+- A script that the vocabulary does not have costs one token for each byte in UTF-8.
+- Ethiopic, ancient Greek with its accents, and Chinese characters without a token of their own cost two tokens.
+- Control characters of Latin-1 are in no text; they show that binary data was read as Latin-1. One byte in eight of
+  such data is a control character, and all of it costs more than text does.
 
 `benchmarks/fit_rare.py` measures all of them and writes the table of common Chinese characters.
 """
@@ -30,7 +30,7 @@ TWO_TOKENS: Final = "\u1200-\u137f\u1f00-\u1fff"
 CONTROLS: Final = re.compile("[\x80-\x9f]")
 _ASCII: Final = bytes(range(128))
 CONTROL_HUNDREDTHS: Final = 240
-"""What each control character of Latin-1 adds for the bytes around it: with it random bytes are within 6 %."""
+"""Tokens that each control character of Latin-1 adds for the bytes around it; random bytes are then within 6 %."""
 COMMON_HAN: Final = (
     "eNqFVU2Im0UYfmYyiZOYyiSbttlVcZLGNrZad9cqFS+TNNZUV01/xII9hFJhD8XWi5YiOknTNbWCsVRQ9JBuRasoKl70IKRLi0VQSosiePAP"
     "wYsHwZ4U8X3nS7ZrKTohH/PNN/PM8z7zvO8c3bfzzv03P7Kv/NjLJzfhWlf77q6ZCwdVZ9XeA7GNuTNl+Wb77a0+k3E/3DKRlNo7jfJRb/0N"

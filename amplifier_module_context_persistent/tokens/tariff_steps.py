@@ -1,7 +1,7 @@
-"""Above how many tokens a model's requests have higher prices: what a session's budget heeds.
+"""Price steps: the size from which on all tokens of a model's request have a higher price.
 
-A request that crosses such a step costs more as a whole, so plans keep views below it. These are the steps of
-`sessions/prices.py`, where each has its source. Prices themselves are no business of a running session.
+A session's budget keeps views below the step. `sessions/prices.py` has the same steps with their sources. A running
+session needs no prices.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ TARIFF_STEPS: Mapping[str, int] = {
     "gemini-3-pro-preview": _GOOGLE_TOKENS,
     "gemini-2.5-pro": _GOOGLE_TOKENS,
 }
-"""By model, the largest request, in tokens of input, that has the usual prices."""
+"""The largest request at the usual prices, in tokens of input, by model."""
 
 _SUFFIX = r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3,4}))?(?:-v\d+)?(?::\w+)?(?:\[1m\])?"
-"""What may follow a model's name: a date or a build, a version of a host's, a router's or agent's variant."""
+"""The possible endings of a model's name: a date or a build, a host's version, a router's or an agent's variant."""
 
 
 def plain_model_name(model: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CACHE_WRITES = ("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
-"""What imported usage says of writes to the prompt cache: in all, for five minutes, for an hour."""
+"""The keys of imported usage for writes to the prompt cache: all, for five minutes, for an hour."""
 
 _INPUT = ("input_tokens", "prompt_tokens", "input")
 _OUTPUT = ("output_tokens", "completion_tokens", "output")
@@ -24,10 +24,10 @@ _MOST_TOKENS = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class ReportedUsage:
-    """What one request read and wrote.
+    """The tokens that one request read and wrote.
 
-    `cached` was read from the prompt cache and `written` was written to it, `written_1h` of that for an hour.
-    `output` is None if nobody reported it.
+    `cached` tokens were read from the prompt cache. `written` tokens were written to it; of these, `written_1h` for an
+    hour. `output` is None if nobody reported it.
     """
 
     uncached: int
@@ -38,11 +38,11 @@ class ReportedUsage:
     model: str = ""
     written_1h: int = 0
     compaction: ReportedUsage | None = None
-    """What the provider bills beside the request: it compacted the conversation before it answered."""
+    """Tokens that the provider bills in addition, because it compacted the conversation before it answered."""
     has_input: bool = True
     """Whether the source tells how much was read; if not, the counts of it are 0 and mean nothing."""
     requests: int = 1
-    """How many requests this is the sum of: some agents report a whole session only."""
+    """The number of requests in this sum: some agents report a whole session only."""
 
     @property
     def input_tokens(self) -> int:
@@ -53,7 +53,8 @@ class ReportedUsage:
 def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUsage | None:
     """Read what a provider reports; None if it does not say.
 
-    What was read from the cache is within the input, or apart from it where it is more than that.
+    Some providers include the cached tokens in the input and some do not: if more were cached than the input has, they
+    are added to it.
     """
     if not isinstance(usage, Mapping):
         return None

