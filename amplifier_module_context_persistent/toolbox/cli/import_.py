@@ -228,6 +228,9 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     say(f"  {counted(report.messages, 'message')} {done} ({roles}){copied}")
     if any(session.is_older for session in report.sessions):
         say("  this copy is older than what was imported before, which stays as it is")
+    elif any(session.is_origin for session in report.sessions):
+        done = "would be" if dry_run else "were"
+        say(f"  it was exported from session {report.session_id}, which is here; {report.added:,} of them {done} added")
     elif report.added < sum(session.messages for session in report.sessions):
         say(f"  imported before; {report.added:,} of them {'would be' if dry_run else 'were'} added")
     if report.derived_ids:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...errors import RecordError
+from ...errors import ContextPersistentError, RecordError
 from ...forms.canonical import UNKNOWN_TOOL, total
 from ...log.record_line import MAX_DEPTH, decode, encode_control, encode_message, is_too_deep
 from ...log.reset_record import Reset, frame
@@ -33,6 +33,13 @@ from .spool import RecordBodies, Spool
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source which is no message."""
+
+
+CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
+
+
+class ImportConflictError(ContextPersistentError, ValueError):
+    """A session that was imported before went on here, or changed in its source, so that nothing can be added to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,10 @@ class SessionDraft:
     family: int = 0
     """Which of the file's sessions it is, or a branch or a sub-agent of."""
     earlier: EarlierImport | None = None
+    exported: int = 0
+    """How many of its first messages an export from here wrote; an agent added what follows."""
+    is_origin: bool = False
+    """Whether `path` is the session that the file was exported from."""
 
     @property
     def messages(self) -> int:
@@ -172,6 +183,8 @@ class Drafts:
         usage = metadata.get("usage")
         draft.reports += message["role"] == "assistant" and isinstance(usage, dict) and bool(usage.get("input_tokens"))
         self._add(draft, body, message_id, str(message["role"]))
+        if event.line <= draft.start.exported_lines:
+            draft.exported = len(draft.ids)
         if is_human(message):
             draft.last_human = len(draft.ids) - 1
             self._plan(draft)

@@ -26,6 +26,7 @@ from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
+from .drafts import ImportConflictError
 from .erasures import ErasedError, lift
 from .erasures_of_log import erasures_of_log, why_refused
 from .host_files import is_unfinished, making_session, write_host_files
@@ -33,7 +34,7 @@ from .import_erasures import ADVICE
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.source_file import ImportRefusedError, Source
-from .write_import import Destination, ImportConflictError, open_earlier
+from .write_import import Destination, open_earlier
 
 _NOTED = frozenset({"checksum", "unchained", "reset"})
 

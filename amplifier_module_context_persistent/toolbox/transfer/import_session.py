@@ -93,7 +93,7 @@ def import_session(
         if in_own_directory:
             to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)
         place_sessions(sessions, opened.path, importer.name, to)
-        present = [key_at(draft.path) == draft.key for draft in sessions]
+        present = [draft.is_origin or key_at(draft.path) == draft.key for draft in sessions]
         honoured = honour_erasures(sessions, present, again=again)
         writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id, again)
         writer.find_earlier()
@@ -157,6 +157,7 @@ def _imported(draft: SessionDraft) -> ImportedSession:
         draft.compactions,
         draft.reports,
         is_older=earlier is not None and earlier.is_older,
+        is_origin=draft.is_origin,
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from ...config import Config
-from ...errors import ContextPersistentError, LockTimeoutError, LogUnreadableError
+from ...errors import LockTimeoutError, LogUnreadableError
 from ...forms.canonical import total
 from ...log.base import ReadableLog
 from ...log.database_location import location_of, split_location, stored_name
@@ -33,7 +33,7 @@ from ...paths import LOG_NAME, check_session_id, log_name, log_path
 from ...sessions.find_session import sessions_of_id
 from ...view.wire_rules import header_marks
 from .copy_log import append_all, write_new_log
-from .drafts import EarlierImport, SessionDraft
+from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
 from .host_files import (
     finish_rewind,
     is_unfinished,
@@ -46,6 +46,7 @@ from .host_files import (
 from .importers.account import Account
 from .importers.fields import session_name
 from .importers.source_file import ImportRefusedError
+from .own_exports import append_to_origin, compared_with_origin, exported_here
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +115,9 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
     given = main.start.source_id or main.start.parent_source_id
     main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     main.session_id = to.session_id
-    if main.session_id is None and to.path is None:
+    if to.session_id is None and to.path is None and (origin := exported_here(main, to.storage)):
+        main.is_origin, main.session_id, to = True, main.start.exported_from, replace(to, beside=origin)
+    elif main.session_id is None and to.path is None:
         to = _with_id(main, _derived(session_name(given), main), first[:8], to)
     if main.session_id is not None:
         check_session_id(main.session_id)
@@ -209,10 +212,6 @@ def key_at(path: str) -> str | None:
 
 
 _PLAN_HEAD, _RESET_HEAD = b'{"_record":"plan"', b'{"_record":"reset_begin"'
-
-
-class ImportConflictError(ContextPersistentError, ValueError):
-    """A session that was imported before went on here, or changed in its source, so that nothing can be added to it."""
 
 
 @dataclass(slots=True)
@@ -333,6 +332,9 @@ class SessionWriter:
         for draft in self.sessions:
             if (reader := open_earlier(draft.path)) is not None:
                 with closing(reader):
+                    if draft.is_origin:
+                        draft.earlier = compared_with_origin(draft, reader, title_of(draft))
+                        continue
                     found = self._compared(draft, reader)
                     facts = reader.index.headers[-1]["source"]  # of an earlier import, as is known by now
                     draft.earlier = replace(found, title=_title_among(facts, draft))
@@ -389,6 +391,9 @@ class SessionWriter:
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append what is new; what changed in the source since is hidden first, as a rewind does."""
         start, records = draft.record_after(earlier.common), len(draft.bodies)
+        if draft.is_origin:
+            append_to_origin(draft, start, earlier.live)
+            return
         if earlier.kept == earlier.live:  # what followed the last message then is there already
             following = draft.at[earlier.common] if earlier.common < draft.messages else records
             start = min(max(start, earlier.records), following)
@@ -397,7 +402,7 @@ class SessionWriter:
         def begin(index: Index) -> list[bytes]:
             live = index.live
             if len(live) != earlier.live:
-                raise ImportConflictError("the session was changed meanwhile; import again")
+                raise ImportConflictError(CHANGED_MEANWHILE)
             if earlier.kept == earlier.live:
                 return [self._header(draft, _records_in(index) + 1 + records - start)]
             kept, time = live[: earlier.kept], self.now()

@@ -147,6 +147,7 @@ def test_an_import_as_json(tmp_path: Path) -> None:
                 "compactions": 0,
                 "usage_reports": 0,
                 "is_older": False,
+                "is_origin": False,
             }
         ],
         "derived_ids": 1,

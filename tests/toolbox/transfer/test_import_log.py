@@ -12,8 +12,8 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
+from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
-from amplifier_module_context_persistent.toolbox.transfer.write_import import ImportConflictError
 from tests.support.commands import shows
 from tests.support.imports import contents, history_and_view, write_jsonl
 from tests.support.sweeps import proof

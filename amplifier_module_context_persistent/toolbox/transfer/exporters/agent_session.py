@@ -20,6 +20,7 @@ from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_o
 from ....messages.normalize import NO_OUTPUT
 from ....tokens.usage import CACHE_WRITES, read_usage, token_count
 from ....view.entry import INSTRUCTING
+from ..export_mark import write_mark
 from .session_view import SessionView, first_time, session_name
 
 UNKNOWN_MODEL = "unknown"
@@ -42,6 +43,8 @@ class AgentSession:
     id: str
     working_dir: str
     began: datetime
+    origin: str = ""
+    """The session that is exported; empty for a copy, which is another one."""
     is_copy: bool = False
     """Whether it is handed over: its answers were paid for in the session that it comes from."""
 
@@ -51,7 +54,12 @@ class AgentSession:
         given = view.source.get("cwd")
         named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
         session_id = view.new_id or uuid_of("", session_name(view))
-        return cls(session_id, view.working_dir or named, first_time(view), is_copy=bool(view.new_id))
+        origin = "" if view.new_id else session_name(view)
+        return cls(session_id, view.working_dir or named, first_time(view), origin, is_copy=bool(view.new_id))
+
+    def mark(self, message: Message) -> dict[str, Any]:
+        """What marks the records of a message as an export's."""
+        return write_mark(self.origin, given_id(message)) if self.origin else {}
 
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
         """The messages in the order that a provider accepts, without instructions, each with its time."""

@@ -38,9 +38,9 @@ def transcript(view: SessionView) -> Iterator[Record]:
         "gitBranch": str(view.source.get("git_branch") or ""),
     }
     for number, (message, time) in enumerate(session.messages(view, "anthropic")):
-        own = uuid_of(session.id, given_id(message) or f"stand-in {number}")
+        own, mark = uuid_of(session.id, given_id(message) or f"stand-in {number}"), session.mark(message)
         for record in _records(message, own, is_copy=session.is_copy):
-            yield {"parentUuid": parent, **shared, **record, "timestamp": time}
+            yield {"parentUuid": parent, **shared, **record, "timestamp": time, **mark}
             parent = str(record["uuid"])
     if title := view.source.get("title"):
         yield {"type": "summary", "summary": str(view.redacted(title)), "leafUuid": parent}
@@ -70,7 +70,7 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
     last = len(blocks) - 1
     for number, block in enumerate(blocks):
         answer = {
-            "id": str(ids.get("response_id") or f"msg_{own.replace('-', '')}"),
+            "id": str(ids.get("response_id") or own_response_id(own)),
             "type": "message",
             "role": "assistant",
             "model": model if isinstance(model, str) else nobody,
@@ -83,6 +83,11 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
         failed = {"isApiErrorMessage": True} if told.get("is_error") is True else {}
         uuid = own if not number else uuid_of(own, str(number))
         yield {"type": "assistant", "message": answer, **request, "uuid": uuid, **failed}
+
+
+def own_response_id(uuid: str) -> str:
+    """The id of an answer that has none, from the UUID of its first record."""
+    return f"msg_{uuid.replace('-', '')}"
 
 
 def _stop_of(message: Message) -> str:

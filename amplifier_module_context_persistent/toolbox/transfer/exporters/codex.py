@@ -44,8 +44,9 @@ def rollout(view: SessionView) -> Iterator[Line]:
     yield {"timestamp": iso(session.began), "type": "session_meta", "payload": meta}
     writer = _Writer(session)
     for message, time in session.messages(view, "openai"):
+        mark = session.mark(message)
         for kind, payload in writer.lines(message):
-            yield {"timestamp": time, "type": kind, "payload": payload}
+            yield {"timestamp": time, "type": kind, "payload": payload, **mark}
 
 
 class _Writer:

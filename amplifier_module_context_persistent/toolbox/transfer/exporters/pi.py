@@ -37,7 +37,8 @@ def session_entries(view: SessionView) -> Iterator[Entry]:
         if written is None:
             continue
         own = _entry_id(given_id(message) or str(number), number)
-        yield {"type": "message", "id": own, "parentId": parent, "timestamp": time, "message": written}
+        entry = {"type": "message", "id": own, "parentId": parent, "timestamp": time, "message": written}
+        yield {**entry, **session.mark(message)}
         parent = own
 
 

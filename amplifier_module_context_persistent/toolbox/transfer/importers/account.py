@@ -130,6 +130,8 @@ class ImportedSession:
     usage_reports: int = 0
     is_older: bool = False
     """Whether the source is an older copy of what was imported before, which stays as it is."""
+    is_origin: bool = False
+    """Whether the file was exported from this session, which was here already."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""

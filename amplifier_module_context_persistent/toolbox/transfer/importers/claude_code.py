@@ -18,6 +18,8 @@ from typing import Any
 
 from ....forms.anthropic import usage
 from ....forms.canonical import blocks_of
+from ..export_mark import mark_of
+from ..exporters.claude_code import own_response_id
 from .account import Account
 from .anthropic import assistant_parts, user_messages
 from .branches import Branch, branches, split_tree
@@ -79,7 +81,8 @@ def _with_branches(
         entry.position = at
     parents = [entry.above.position if entry.above is not None else -1 for entry in own]
     live, left = split_tree(parents, lambda at: own[at].is_person)
-    start = SessionStart("session", "", file.facts, file.session_id)
+    part = file.exported
+    start = SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
     if agent:
         facts = {**file.facts, **agent_facts(path)}
         start = SessionStart("subagent", session_name(agent), facts, "", parent_source_id=file.session_id)
@@ -146,6 +149,8 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry]) -> dict[str, Any] 
         return None
     first = values[0]
     kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": first["message"].get("id")}
+    if mark_of(first) is not None and kept["response_id"] == own_response_id(records[0].uuid):
+        kept["response_id"] = None  # the export made it up: the answer has the id by which it is billed here
     provider = "anthropic"
     if model == _SYNTHETIC:  # the program's own words: nobody was asked
         provider, model, reported, kept = "", "", {}, {"model": model}

@@ -14,6 +14,7 @@ from typing import Any
 
 from ....forms.anthropic import answered_calls, usage
 from ....forms.canonical import blocks_of
+from ..export_mark import MARK_KEY, ExportedPart
 from ..spool import SpooledValues
 from .account import Account
 from .claude_code_files import with_whole_outputs
@@ -39,6 +40,7 @@ _OF_MESSAGES = (
     "isMeta",
     "isCompactSummary",
     "isApiErrorMessage",
+    MARK_KEY,
 )
 """Keys of an entry of which a message is made; a result, for one, is in the message once more."""
 _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
@@ -72,11 +74,13 @@ class ClaudeEntry:
     """Which of its session's messages it is, once all are known."""
     is_replaced: bool = False
     """Whether a later entry says the same, and more surely."""
+    exported_id: str = ""
+    """The id of the message here that it was exported from."""
 
     @property
     def id(self) -> str:
         """The id of its message."""
-        return self.uuid or f"claude-code-{self.line}"
+        return self.exported_id or self.uuid or f"claude-code-{self.line}"
 
     @property
     def speaks(self) -> bool:
@@ -116,6 +120,7 @@ class ClaudeFile:
     """What the last `compact_boundary` said."""
     silent: ClaudeEntry | None = None
     """The last entry that says nothing."""
+    exported: ExportedPart = field(default_factory=ExportedPart)
 
     def value(self, entry: ClaudeEntry) -> dict[str, Any]:
         """What an entry says; of a message the keys in `_OF_MESSAGES`."""
@@ -212,6 +217,7 @@ def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
     read = _at_its_place(file, at, held)
     read.agent = _agent_of(file, read, entry)
     read.is_person = held == "user" and _is_person(entry, message)
+    read.exported_id = file.exported.note(at.number, entry)
     _add(file, read, entry)
     _check_is_one(file, read)
 

@@ -19,6 +19,7 @@ from ....catalogue.bill_id import BILL_KEY
 from ....forms.canonical import plain_content, total, usage_of
 from ....forms.openai_in_files import is_of_answer, is_output, of_provider, read_content, read_item, read_output
 from ....forms.openai_responses import kind_of
+from ..export_mark import ExportedPart
 from .account import Account
 from .branches import Branch, branches
 from .codex_files import RolloutName, parent_in, sub_rollouts
@@ -54,6 +55,8 @@ class _Answer:
 
     model: str
     lines: list[_AnswerLine] = field(default_factory=list)
+    exported_id: str = ""
+    """The id of the message here that it was exported from."""
     reasoning: str = ""
     """The text of its reasoning items."""
 
@@ -121,6 +124,7 @@ class Rollout:
     """Gives the rollouts of a thread's sub-agents."""
     children: dict[str, str] = field(default_factory=dict)
     """By the thread of a sub-agent, the call whose result names it."""
+    exported: ExportedPart = field(default_factory=ExportedPart)
 
     def put(self, event: Event) -> None:
         """Add what is no part of an answer."""
@@ -194,7 +198,7 @@ class Rollout:
             for one in line.calls:
                 calls.setdefault(one["id"], one)
         provider = text(self.facts.get("provider")) or "openai"
-        given = metadata(f"codex-{number}", time, provider=provider, model=answer.model)
+        given = metadata(answer.exported_id or f"codex-{number}", time, provider=provider, model=answer.model)
         if (message := assistant(blocks, calls.values(), given)) is not None:
             self.add(MessageRead(of_provider(message), number))
 
@@ -206,8 +210,9 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         TwoSessionsError: it begins another session.
     """
     kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
+    exported_id = rollout.exported.note(at.number, at.value)
     if kind == "response_item" and payload:
-        _item(rollout, at, payload)
+        _item(rollout, at, payload, exported_id)
         return
     if kind == "event_msg":
         _told(rollout, at, payload)
@@ -244,7 +249,7 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
         raise TwoSessionsError(line, known, other)
 
 
-def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
+def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id: str) -> None:
     kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
     is_part, blocks, calls = is_of_answer(item), list[Message](), list[Message]()
     if is_part or kind in ("message", "reasoning"):
@@ -255,13 +260,14 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         rollout.account.map(kind)
         answer = rollout.answering()
         answer.lines.append(_AnswerLine(number, time, blocks, calls))
+        answer.exported_id = answer.exported_id or exported_id
         if kind == "reasoning":
             answer.reasoning += "".join(block["thinking"] for block in blocks)
     elif is_output(item):
         rollout.account.map(kind)
         call_id, content, failed = read_output(item)
         rollout.note_children(call_id, content)
-        given = metadata(f"codex-{number}", time, failed=failed)
+        given = metadata(exported_id or f"codex-{number}", time, failed=failed)
         rollout.put(MessageRead(result(call_id, content, given), number))
     elif kind == "message":
         role = text(item.get("role"))
@@ -270,7 +276,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any]) -> None:
         source: str | None = f"codex:{'context' if role == 'user' else role}"
         if role == "user" and hash(text_in(blocks)) in rollout.said:
             source = None
-        given = metadata(text(item.get("id")) or f"codex-{number}", time, source=source)
+        given = metadata(exported_id or text(item.get("id")) or f"codex-{number}", time, source=source)
         said = plain_content(blocks)
         shown = role if role in ("system", "developer") else "user"
         rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
@@ -302,17 +308,18 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
         usage = _usage(mapping(info.get("last_token_usage")))
         if usage:
             rollout.end_answer()
-            _bill(rollout, usage, info)
+            _bill(rollout, usage, info, is_exported=rollout.exported.last_line == at.number)
     else:
         turns = event.get("num_turns")
         _roll_back(rollout, at.number, turns if isinstance(turns, int) else 1)
 
 
-def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any]) -> None:
+def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_exported: bool) -> None:
     """Let the last answer say what its request took, and under which id it is billed.
 
     A fork and a sub-agent begin with a copy of their parent's history, `token_count` included, with times of their own
-    and without ids. So what tells an answer from others is what it says and what its request took, in its family.
+    and without ids. So what tells an answer from others is what it says and what its request took, in its family. An
+    answer that was exported from here has the id by which it is billed here.
     """
     for held in reversed(rollout.live[-_NEAR:]):
         if held.role == "assistant":
@@ -320,7 +327,7 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any]) -> None
             given = message["metadata"]
             said = (rollout.family, message["content"], message.get("tool_calls"), info)
             key = repr(said).encode("utf-8", "surrogatepass")
-            bill = {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"}
+            bill = {BILL_KEY: f"codex:{hashlib.sha256(key).hexdigest()[:32]}"} if not is_exported else {}
             asked = {key: given[key] for key in ("provider", "model") if key in given}
             told = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
             rollout.change(held, {**message, "metadata": told})
@@ -414,7 +421,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         name = session_name(rollout.session_id)
         yield SessionStart("subagent", name, rollout.facts, "", parent_source_id=rollout.parent_id)
     else:
-        yield SessionStart("session", "", rollout.facts, rollout.session_id)
+        part = rollout.exported
+        yield SessionStart("session", "", rollout.facts, rollout.session_id, "", "", part.session_id, part.last_line)
     yield from rollout.all(rollout.live)
     found = (
         Branch(line, f"rollback{line}", rollout.all(common), rollout.all(taken))

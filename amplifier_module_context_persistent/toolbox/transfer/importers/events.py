@@ -30,6 +30,10 @@ class SessionStart:
     """A sub-agent that is imported without its parent: the parent's id in the source."""
     forked_from: str = ""
     """A branch: the id of the last message that it has in common with its session."""
+    exported_from: str = ""
+    """The id of the session here that the file was exported from; empty for any other file."""
+    exported_lines: int = 0
+    """The last line of the file that the export wrote; an agent added what follows."""
 
 
 class MessageRead(NamedTuple):

@@ -13,6 +13,7 @@ from sys import intern
 from typing import Any
 
 from ....forms.canonical import base64_source, blocks_of, call, medium, plain_content, text_block, total, usage_of
+from ..export_mark import ExportedPart
 from .account import Account
 from .branches import Branch, branches, split_tree
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -55,6 +56,13 @@ class _PiFile:
     """Where what an entry stands for waits; `NO_PLACE` if it stands for nothing."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
+    exported: ExportedPart = field(default_factory=ExportedPart)
+    exported_ids: dict[int, str] = field(default_factory=dict)
+    """By line, the id of the message here that an entry was exported from."""
+
+    def id_of(self, entry_id: str, line: int) -> str:
+        """The id of the message of an entry."""
+        return self.exported_ids.get(line) or entry_id or f"pi-{line}"
 
     def add(self, line: int, kind: str, entry_id: str, parent: int = -1, event: Event | None = None) -> None:
         """Add an entry."""
@@ -70,7 +78,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     file = _index(source, account)
     live, left = split_tree(file.parents, lambda at: True)
     talks = [(common, own) for common, own in left if any(file.kinds[at] in _TALK for at in own)]
-    yield SessionStart("session", "", file.facts, file.session_id)
+    part = file.exported
+    yield SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
     yield from _messages(file, live)
     found = (
         Branch(file.lines[own[0]], session_name(file.ids[own[0]]), _messages(file, common), _messages(file, own))
@@ -94,6 +103,8 @@ def _index(source: Source, account: Account) -> _PiFile:
     known: dict[str, int] = {}
     for line, entry in objects_of(source, account):
         kind, entry_id = text(entry.get("type")), text(entry.get("id"))
+        if exported_id := file.exported.note(line, entry):
+            file.exported_ids[line] = exported_id
         if kind == "session":
             account.keep("session")
             file.session_id = one_session(line, file.session_id, entry_id)
@@ -132,7 +143,7 @@ def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
     """What an entry stands for; one that says nothing is kept as it is."""
-    kind, message_id, message = text(entry.get("type")), _id_of(text(entry.get("id")), line), None
+    kind, message_id, message = text(entry.get("type")), file.id_of(text(entry.get("id")), line), None
     if kind == "compaction":
         return _compaction(file, line, message_id, entry)
     if kind == "message":
@@ -142,10 +153,6 @@ def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
         source = f"pi:{kind.removesuffix('_message').replace('_', '-')}"
         message = user(said, metadata(message_id, entry.get("timestamp"), source=source)) if said else None
     return MessageRead(message, line) if message is not None else KeptEntry(entry, line, kind)
-
-
-def _id_of(entry_id: str, line: int) -> str:
-    return entry_id or f"pi-{line}"
 
 
 def _content(content: Any) -> Any:
@@ -225,6 +232,8 @@ def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]
         line,
         message_id=message_id,
         time=entry.get("timestamp"),
-        keep_from=next((_id_of(file.ids[at], file.lines[at]) for at in following if file.kinds[at] == "message"), ""),
+        keep_from=next(
+            (file.id_of(file.ids[at], file.lines[at]) for at in following if file.kinds[at] == "message"), ""
+        ),
         tokens_before=entry.get("tokensBefore"),
     )
