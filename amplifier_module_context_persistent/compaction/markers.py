@@ -5,9 +5,9 @@ Rules:
   system text at the beginning. What is shown though no group has it (messages beside the entries, blank ones, orphaned
   results) is not missing from a gap.
 - A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
-  before the next kept group. After the newest human message only the first form is used, as a user's message would
-  begin a new turn there; a gap that begins after no result there is marked after the results of the group behind it
-  (`left out before this call`), and has no marker if that group has none.
+  before the next kept group. In the turn in progress a user's message would begin a new turn, except right after the
+  person's own. So a gap there that begins after no result is marked after the results of the group behind it (`left out
+  before this call`). It has no marker if that group has none, and words of the model are before the gap.
 - Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
 - The notice stands at the last gap, with its marker. It says how much is gone and how it is had again, and the newest
   of what was tried in vain; files are named only where there is room.
@@ -122,8 +122,9 @@ def _marked_behind(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
     groups, turn = draft.view.groups, draft.view.turn
-    in_turn = {group.head.id for group in groups[turn + 1 :]} if turn is not None else set[str]()
-    return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in in_turn}
+    kept = [] if turn is None else [position for position in draft.left() if position > turn]
+    behind_words = {groups[position].head.id for position in kept[1:]}  # the first is right after the person's message
+    return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in behind_words}
 
 
 # Gaps, and their markers

@@ -180,6 +180,7 @@ def plan_with(
         left_out=replace(plan.left_out, hidden=before.left_out.hidden, gaps=gaps),
         notice=before.notice if shows_notice else Notice(),
         making=making,
+        rules=replace(plan.rules, no_recall=before.rules.no_recall),
         native=item,
     )
     return plan, {key: cut_tokens[key] for key in cuts if key in cut_tokens}

@@ -111,11 +111,18 @@ def compact(request: PlanRequest) -> Compaction:
             target_tokens=draft.target_tokens,
             tokens_before=before,
         ),
-        rules=PlanRules(narrates=any(entry.reasoning.narration_tokens for entry in alive)),
+        rules=_rules_for(alive, offers_recall=request.config.offers_recall),
     )
     made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
     request.so_far.memory.keep_only(set(made.plan.keep))
     return made
+
+
+def _rules_for(alive: Sequence[Entry], *, offers_recall: bool) -> PlanRules:
+    """The rules of the views that show these messages."""
+    narrates = any(entry.reasoning.narration_tokens for entry in alive)
+    refers = narrates or any(entry.changes.omits for entry in alive)
+    return PlanRules(narrates=narrates, no_recall=refers and not offers_recall)
 
 
 def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:

@@ -12,6 +12,7 @@ from ..view.entry import Entry
 from .always_kept import recent_start
 from .draft import Draft
 from .plan_request import Summary
+from .refusals import MOST_REFUSAL_CHARS, is_refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,8 @@ class Span:
 
 
 LEAST_EVIDENCE = 5  # names and figures of a span; a span with fewer may be summed up without any
-MOST_REFUSAL_CHARS = 600  # of an answer that refuses; a longer one that begins so has told something after all
+LEAST_NAMED = 3  # of them that a short answer has to have, if there are enough: a refusal may repeat one or two
 _FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*\d(?!\w)")
-_REFUSAL = re.compile(
-    r"\W*(?:i['\u2019]m (?:very )?sorry|i am sorry|sorry\b|i apologi[sz]e|i can(?:no|['\u2019])?t\b|i won['\u2019]t\b"
-    r"|i['\u2019]m (?:unable|not able)|i am (?:unable|not able)|as an ai\b|unfortunately,? i\b)",
-    re.IGNORECASE,
-)
 
 
 def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) -> frozenset[str]:
@@ -48,12 +44,13 @@ def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) ->
 
 def why_no_summary(text: str, tokens: int, span: Span) -> str:
     """Tell why a text may not replace a span; empty if it may."""
-    if len(text) <= MOST_REFUSAL_CHARS and _REFUSAL.match(text):
+    if is_refusal(text):
         return "the answer is a refusal"
     if span.replaced_tokens and tokens >= span.replaced_tokens:
         return f"the answer has {tokens:,} tokens, and what it sums up {span.replaced_tokens:,}"
-    if len(span.evidence) >= LEAST_EVIDENCE and not any(one in text for one in span.evidence):
-        return "the answer has none of the names and figures that it sums up"
+    least = min(LEAST_NAMED if len(text) <= MOST_REFUSAL_CHARS else 1, len(span.evidence) // LEAST_EVIDENCE)
+    if sum(one in text for one in span.evidence) < least:
+        return f"the answer has fewer than {least} of the names and figures that it sums up"
     return ""
 
 

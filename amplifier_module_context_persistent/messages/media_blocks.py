@@ -58,7 +58,7 @@ class Medium:
         return max(self.width, self.height)
 
     def line(self, reference: str, number: int, of: int) -> str:
-        """What a view shows instead of it."""
+        """The line that a view shows instead of it; `reference` recalls it, and is "" if nothing does."""
         is_one_of_many = of > 1
         told = [self.media_type[:40]] if self.media_type else []
         if self.width:
@@ -98,7 +98,13 @@ def medium_blocks(message: Mapping[str, Any]) -> list[Message]:
 
 
 def without_media(message: Message, numbers: AbstractSet[int], reference: str) -> Message:
-    """The message with a line instead of each of some media; copies that hosts keep beside the content go too."""
+    """The message with a line instead of each of some media; copies that hosts keep beside the content go too.
+
+    Args:
+        message: the message.
+        numbers: of its media that are left out.
+        reference: recalls them; "" if nothing does.
+    """
     of, gone = len(medium_blocks(message)), set[str]()
 
     def replaced(block: Message, number: int) -> Message:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Call, Message
+from ..messages.narration import narration_of
 from ..messages.text import well_formed
 from .calls_and_results import Group, needs_user_before, tool_groups, unique_call_ids
 from .entry import INSTRUCTING, Entry
@@ -46,6 +47,14 @@ class Item(NamedTuple):
     """Whether the view shows the stored message unchanged."""
     narrates: bool = False
     """Whether its narration is shown if its thinking is not."""
+    no_recall: bool = False
+    """Whether its narration names no way to recall the rest."""
+
+    def narration(self, message: Message) -> str:
+        """The text that is shown if the thinking of its message is not; "" if none is."""
+        if not self.narrates or self.entry is None:
+            return ""
+        return narration_of(message, "" if self.no_recall else self.entry.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +291,10 @@ class Arranger:
         if result is not None and not (entry.form.named and result[0] == entry.result_of):
             as_stored = False
         tokens += more
-        self.items.append(Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates))
+        no_recall = narrates and plan.rules.no_recall
+        self.items.append(
+            Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates, no_recall)
+        )
 
     def _bare(self, entry: Entry) -> str:
         """An item's `bare`: how much of a message's bound content the reader does not get."""

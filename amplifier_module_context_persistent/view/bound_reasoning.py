@@ -26,7 +26,7 @@ import orjson
 
 from ..messages.message import Message
 from ..messages.metadata import metadata_of
-from ..messages.narration import narration_of, with_narration
+from ..messages.narration import with_narration
 from .arrangement import Arrangement, Item, turn_start
 from .entry import INSTRUCTING
 from .plan import NativeItem
@@ -241,7 +241,7 @@ def _hashes(item: Item, message: Message) -> _Hashes:
     bond = entry.reasoning.bond
     if bond is None or not bond.reasoning or message.get("role") != "assistant" or item.bare == "all":
         return _Hashes(shown, shown, None, instructs, as_given)
-    narration = narration_of(message, entry.id) if item.narrates else ""
+    narration = item.narration(message)
     narrated = with_narration(message, narration) if narration else message
     without = without_bonds(narrated, keep_text=False)
     if without == message:

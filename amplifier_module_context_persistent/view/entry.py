@@ -114,6 +114,8 @@ class Changes:
     """The call that it answers, if it is a late result that a view shows as a message of its own; else None."""
     omits: frozenset[int] = frozenset()
     """The numbers of its media that are left out; their tokens are not counted."""
+    no_recall: bool = False
+    """Whether the lines instead of them name no way to recall them, as the session has no tool `recall`."""
     chain_ends: bool = False
     """Whether the id of a server's copy of the conversation is left out, because a plan came after it."""
 
@@ -166,6 +168,11 @@ class Entry:
     def shown_media(self) -> Iterator[tuple[int, Medium]]:
         """Its media that are shown, by their numbers."""
         return ((number, medium) for number, medium in enumerate(self.form.media) if number not in self.changes.omits)
+
+    @property
+    def media_reference(self) -> str:
+        """What the lines instead of its media name to recall them; "" if they name nothing."""
+        return "" if self.changes.no_recall else self.id
 
 
 _NO_REASONING = Reasoning()
@@ -312,26 +319,47 @@ def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]
 
 
 def without_some_media(
-    entries: Iterable[Entry], left_out: Mapping[str, AbstractSet[int]], count: Callable[[Message], int]
+    entries: Iterable[Entry],
+    left_out: Mapping[str, AbstractSet[int]],
+    count: Callable[[Message], int],
+    *,
+    no_recall: bool = False,
 ) -> list[Entry]:
-    """Copies of entries without some media; `left_out` has the numbers of the media, by message id."""
-    return [lighter(entry, left_out[entry.id], count) if entry.id in left_out else entry for entry in entries]
+    """Copies of entries without some media.
+
+    Args:
+        entries: the entries.
+        left_out: the numbers of the media, by message id.
+        count: counts the lines instead of them.
+        no_recall: whether these lines name no way to recall the media.
+    """
+    return [
+        lighter(entry, left_out[entry.id], count, no_recall=no_recall) if entry.id in left_out else entry
+        for entry in entries
+    ]
 
 
-def lighter(entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int]) -> Entry:
+def lighter(
+    entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int], *, no_recall: bool = False
+) -> Entry:
     """A copy of an entry without some of its media; a line of text replaces each."""
-    going = [(number, medium) for number, medium in entry.shown_media if number in numbers]
-    form = entry.form
-    lines = [medium.line(entry.id, number, len(form.media)) for number, medium in going]
-    empty = count({"content": ""})
-    left_tokens = max(0, entry.tokens - sum(medium.tokens for _, medium in going))
-    left_bytes = max(0, form.size_bytes - sum(medium.chars for _, medium in going))
-    return replace(
-        entry,
-        tokens=left_tokens + sum(count({"content": line}) - empty for line in lines),
-        form=replace(form, size_bytes=left_bytes + sum(len(line) + _LINE_BYTES for line in lines)),
-        changes=replace(entry.changes, omits=entry.changes.omits | {number for number, _ in going}),
-    )
+    changes, form = entry.changes, entry.form
+    if changes.omits and changes.no_recall == no_recall and numbers <= changes.omits:
+        return entry
+    going = [medium for number, medium in entry.shown_media if number in numbers]
+    without = replace(entry, changes=replace(changes, omits=changes.omits | numbers, no_recall=no_recall))
+    (tokens, size_bytes), (new_tokens, new_bytes) = _lines_size(entry, count), _lines_size(without, count)
+    left_tokens = max(0, entry.tokens - sum(medium.tokens for medium in going) - tokens)
+    left_bytes = max(0, form.size_bytes - sum(medium.chars for medium in going) - size_bytes)
+    return replace(without, tokens=left_tokens + new_tokens, form=replace(form, size_bytes=left_bytes + new_bytes))
+
+
+def _lines_size(entry: Entry, count: Callable[[Message], int]) -> tuple[int, int]:
+    """The tokens and the bytes of the lines that a view shows instead of an entry's media."""
+    media, empty = entry.form.media, count({"content": ""})
+    lines = [media[at].line(entry.media_reference, at, len(media)) for at in sorted(entry.changes.omits)]
+    tokens = sum(count({"content": line}) - empty for line in lines)
+    return tokens, sum(len(line) + _LINE_BYTES for line in lines)
 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:

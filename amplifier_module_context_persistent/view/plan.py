@@ -28,7 +28,9 @@ IMPORTED = "imported"
 _BYTES_A_TOKEN = 4  # in a log, roughly
 _DRIFT = 0.1  # budgets that differ by less than this share are taken for the same
 
-_LEFT_OUT_IF_EMPTY = frozenset({"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", WIRE})
+_LEFT_OUT_IF_EMPTY = frozenset(
+    {"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", "no_recall", WIRE}
+)
 """Fields that a plan's record has only if they are not empty."""
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
@@ -197,6 +199,8 @@ class PlanRules:
     """Whether the views keep the strict rules of `view.wire_rules`."""
     narrates: bool = False
     """Whether narration between tool calls is shown as text if its thinking is left out."""
+    no_recall: bool = False
+    """Whether narration, and the lines instead of media, name no way to recall the rest: there is no tool for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +275,7 @@ class Plan:
             "tokens_after": making.tokens_after,
             "strategy": making.strategy,
             "narrates": int(self.rules.narrates),
+            "no_recall": int(self.rules.no_recall),
             WIRE: int(self.rules.wire),
         }
         return {key: value for key, value in fields.items() if value or key not in _LEFT_OUT_IF_EMPTY}
@@ -294,7 +299,7 @@ class Plan:
                 left_out=_left_out_of(record),
                 notice=Notice(str(record["notice"]), str(record["notice_before"])),
                 making=_making_of(record),
-                rules=PlanRules(wire=record.get(WIRE) == 1, narrates=record.get("narrates") == 1),
+                rules=_rules_of(record),
                 native=NativeItem.from_record(record["native"]) if "native" in record else None,
             )
         except RecursionError as error:  # a list or an object instead of a name, nested too deeply to be shown
@@ -312,6 +317,13 @@ def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
         changed=tuple(map(str, record.get("changed", ()))),
         read=tuple(map(str, record.get("read", ()))),
         in_vain=tuple(map(str, record.get("in_vain", ()))),
+    )
+
+
+def _rules_of(record: Mapping[str, Any]) -> PlanRules:
+    """The rules of a plan, as its record says."""
+    return PlanRules(
+        wire=record.get(WIRE) == 1, narrates=record.get("narrates") == 1, no_recall=record.get("no_recall") == 1
     )
 
 

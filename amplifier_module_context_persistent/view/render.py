@@ -15,7 +15,7 @@ from ..messages.late_result import told_late
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
 from ..messages.metadata import as_reminder, for_model
-from ..messages.narration import narration_of, with_narration
+from ..messages.narration import with_narration
 from ..messages.normalize import normalise
 from .arrangement import Arrangement, Fetch, Item, same_items
 from .entry import Entry
@@ -84,7 +84,7 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
     if cut is not None:
         message = elide_message(message, cut, reference=entry.origin.refers_to or entry.id, boundary=boundary)
     if entry.changes.omits:
-        message = without_media(message, entry.changes.omits, entry.id)
+        message = without_media(message, entry.changes.omits, entry.media_reference)
     if entry.changes.told_of is not None:
         message = told_late(message, entry.changes.told_of)
     return as_reminder(message) if entry.origin.late else message
@@ -94,9 +94,7 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
     message = shorten(entry, message, item.cut, boundary)
     if item.cut is not None or item.call_ids:
         message = without_names(message, REPEATS)
-    narration = ""
-    if item.narrates and (item.silent or item.bare == "all"):
-        narration = narration_of(message, entry.id)
+    narration = item.narration(message) if item.silent or item.bare == "all" else ""
     if narration:
         message = with_narration(message, narration)
     if item.silent:

@@ -153,7 +153,7 @@ class KeptEntries:
         ordinals, upto = kept_ordinals(log.index, record)
         entries = self._source.describe(log, ordinals)
         plan = Plan.from_record(record, [entry.id for entry in entries])
-        entries = end_chains(without_some_media(with_closed(entries, plan.closed), plan.media, self._source.count))
+        entries = end_chains(self._without_media(with_closed(entries, plan.closed), plan))
         cut_tokens = self._source.cut_sizes(log, entries, plan.cuts)
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
@@ -175,10 +175,14 @@ class KeptEntries:
         kept = [entry for entry in state.entries if entry.ordinal in stays]
         self._taken = len(log.index.live)
         entries, left_out = with_closed(kept, made.plan.closed), self._taken - len(kept)
-        entries = end_chains(without_some_media(entries, made.plan.media, self._source.count))
+        entries = end_chains(self._without_media(entries, made.plan))
         covers = self._after_last(log)
         self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out, covers), 0
         self._dropped = (self._dropped | self._source.extras.ordinals()) - made.kept_ordinals
+
+    def _without_media(self, entries: list[Entry], plan: Plan) -> list[Entry]:
+        """The entries without the media that a plan leaves out."""
+        return without_some_media(entries, plan.media, self._source.count, no_recall=plan.rules.no_recall)
 
     def leave_out_media(
         self,
@@ -203,7 +207,8 @@ class KeptEntries:
         if state.plan is None and state.left_out:
             return None  # a long history that is not fully loaded needs its first plan before this one
         going = {entry.id: beyond[entry.ordinal] for entry in state.entries if entry.ordinal in beyond and entry.id}
-        lighter = without_some_media(state.entries, going, self._source.count)
+        no_recall = not self._config.offers_recall
+        lighter = without_some_media(state.entries, going, self._source.count, no_recall=no_recall)
         before = replace(state, entries=lighter, plan=state.plan or NO_PLAN)
         plan = before.as_plan(plan_id, self.last(log))
         if not going or plan is None:
@@ -211,7 +216,7 @@ class KeptEntries:
         counted = self._source.cut_sizes(log, [entry for entry in lighter if entry.id in going], plan.cuts)
         tokens = request.room.fixed_tokens + arrangement.tokens
         making = replace(plan.making, budget_tokens=request.budget_tokens, tokens_before=tokens)
-        plan = replace(plan, making=making)
+        plan = replace(plan, making=making, rules=replace(plan.rules, no_recall=no_recall))
         stored = frozenset(entry.ordinal for entry in state.entries)
         kept = stored | (self._source.extras.ordinals() - self._dropped)
         made = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, kept)

@@ -155,14 +155,26 @@ def test_a_gap_right_after_the_newest_persons_message_is_marked_behind_it() -> N
     assert "60 earlier messages" in found.cuts["m4"].then
 
 
-def test_a_gap_between_the_newest_persons_message_and_a_text_has_no_marker() -> None:
-    """It counts, and the notice stands before that turn."""
+def test_a_gap_between_the_newest_persons_message_and_a_text_is_marked_between_them() -> None:
+    """A user's message right after the person's begins no other turn than that one did."""
     work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
     work[-1]["metadata"] = {"message_id": "m5"}
     found = without(work, [1, 2])
-    assert [(gap.messages, gap.text) for gap in found.left_out.gaps or ()] == [(4, "")]
+    marker = "[4 messages left out: read_file x2; recall m1]"
+    assert [(gap.before, gap.after, gap.text) for gap in found.left_out.gaps or ()] == [("m5", "", marker)]
+    assert found.notice.before == "m5"
+    assert found.notice.text.startswith(f"{marker}\n<system-reminder>\n60 earlier messages")
+
+
+def test_a_gap_between_two_texts_of_the_newest_turn_has_no_marker() -> None:
+    """It counts, and the notice stands before that turn."""
+    work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
+    work[1:3] = [{"role": "assistant", "content": "I look."}]
+    for at, message in enumerate(work):
+        message["metadata"] = {"message_id": f"m{at}"}
+    found = without(work, [2])
+    assert [(gap.messages, gap.text) for gap in found.left_out.gaps or ()] == [(2, "")]
     assert found.notice.before == "m0"
-    assert "60 earlier messages" in found.notice.text
 
 
 def test_all_is_said_where_there_is_room() -> None:

@@ -218,3 +218,15 @@ async def test_a_newest_group_of_images_that_no_plan_can_fit_loses_them(tmp_path
     await manager.add_message({"role": "user", "content": content[:2]})
     with pytest.raises(ContextLengthError):  # what a person said last is never compacted
         await manager.get_messages_for_request()
+
+
+@pytest.mark.parametrize("size", [{"max_images": 3}, {"max_request_bytes": LIMIT}], ids=["images", "bytes"])
+async def test_without_recall_no_line_for_an_image_names_it(tmp_path: Path, size: dict[str, int]) -> None:
+    """A model without the tool is not told to use it; the next process shows the same lines."""
+    async with Recorded(tmp_path / "log.jsonl", recall=False, max_tokens=200_000, **size) as session:
+        view = (await play(session, 12, size_bytes=20_000))[-1]
+        assert "[image left out: image/png, 1280 x 720 px, 20,000 bytes]" in str(view)
+        assert "recall" not in str(view)
+        before = await session.view()
+        await session.restart()
+        assert await session.view() == before

@@ -215,7 +215,8 @@ async def test_an_answer_that_sums_up_nothing_is_not_taken() -> None:
     """A refusal, in any language; and one that is as long as the messages that it would replace."""
     for said, why in (
         ("I'm sorry, I can't help with that.", "refusal"),
-        ("Das kann ich leider nicht zusammenfassen.", "names and figures"),
+        ("Das kann ich leider nicht zusammenfassen.", "refusal"),
+        ("Mehr ist dazu nicht zu sagen.", "names and figures"),
         ("Ich weiß von src/core/needle_1.py. " + "Mehr weiß ich nicht. " * 60, ""),
     ):
         host, provider = Host(tools={"grep": Grep()}), Provider(said)

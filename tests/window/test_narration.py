@@ -92,6 +92,17 @@ def test_a_long_statement_keeps_its_beginning_and_its_end(desk: Desk) -> None:
     assert all(text.endswith("And so I change the parser.") and len(text) < 800 for text in said)
 
 
+def test_without_recall_a_statement_does_not_name_it() -> None:
+    """A long one says how much is missing; the next process shows the same."""
+    desk = Desk(recall=False)
+    working(desk, 60, block=thinking(f"FOUND-7: this is the beginning. {'It is hard to tell. ' * 90} So I go on."))
+    view = asked(desk)
+    assert "characters left out]" in str([m["content"] for m in view if m.get("tool_calls")])
+    assert "recall" not in str(view)
+    desk.store()
+    assert desk.ask(9_000, desk.new_window(), provider="anthropic", model=NARRATED).view == view
+
+
 @proof
 def test_requests_go_on_from_one_another(desk: Desk) -> None:
     """Also over plans that were made before there was this text: they keep what they showed."""
