@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -33,10 +33,13 @@ class Groups:
         count: counts the stand-ins for missing results.
     """
 
-    def __init__(self, entries: Iterable[Entry], count: Count) -> None:
+    def __init__(self, entries: Sequence[Entry], count: Count) -> None:
         self.groups = groups = tool_groups(entries)
         self.members = [group.entries() for group in groups]
         """The messages of each, head first."""
+        grouped = {entry.ordinal for some in self.members for entry in some}
+        self.beside = [entry for entry in entries if entry.id and entry.ordinal not in grouped]
+        """What no view can show: blank messages, answers of thinking alone, results without calls."""
         self.tokens = [
             some[0].tokens if len(some) == 1 else sum([entry.tokens for entry in some]) for some in self.members
         ]

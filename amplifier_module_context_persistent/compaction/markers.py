@@ -2,8 +2,8 @@
 
 Rules:
 - A gap is where a view leaves messages out. It ends before a kept group that is in the log, and never before the
-  system text at the beginning. What is shown though no group has it (messages beside the entries, blank ones, orphaned
-  results) is not missing from a gap.
+  system text at the beginning. What is shown though no group has it (messages beside the entries) is not missing from a
+  gap. What no view can show is missing: an answer of thinking alone, a blank message, a result without a call.
 - A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
   before the next kept group. In the turn in progress a user's message would begin a new turn, except right after the
   person's own. So a gap there that begins after no result is marked after the results of the group behind it (`left out
@@ -152,8 +152,9 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
 
 def _shown_places(draft: Draft) -> list[int]:
     """The places in the live history of all messages that a view shows, in order."""
-    request = draft.request
-    dropped = {e.ordinal for at, kept in enumerate(draft.kept) if not kept for e in draft.view.members[at]}
+    request, members = draft.request, draft.view.members
+    dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
+    dropped.update([entry.ordinal for entry in draft.view.beside])
     shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
     places = [request.history.index_of(ordinal) for ordinal in shown if ordinal >= 0]
     return sorted([place for place in places if place >= 0])
@@ -181,10 +182,13 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
         return parts[0]
     did: Counter[str] = Counter()
     ids = list[str]()
+    before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
     for at, head in enumerate(heads):
         if head.id in known:
             did.update(dict(known[head.id].did))
             ids.append(known[head.id].reference)
+        ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
+        before_head = head.ordinal
         if at < len(heads) - 1 and not draft.kept[last + 1 + at]:
             did.update(_does(use) for use in head.gist.uses)
             ids.append(head.id)

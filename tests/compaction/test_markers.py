@@ -382,17 +382,35 @@ def test_results_that_came_after_a_person_spoke_are_missing_where_they_came() ->
     assert gaps(late, [], so_far=ViewSoFar(before)) == []
 
 
-@pytest.mark.parametrize("kind", ["blank", "orphan", "beside"])
-def test_what_no_group_has_is_not_missing(kind: str) -> None:
-    """Blank messages, results without calls, and messages that are shown beside the entries."""
+def test_what_is_shown_beside_the_entries_is_not_missing() -> None:
+    """System text that the host's replaces is not left out."""
     talk = history("u:9 a:9 u:9 u:9")
-    if kind == "blank":
-        talk[1]["content"] = ""
-    elif kind == "orphan":
-        talk[1] = {**talk[1], "role": "tool", "tool_call_id": "nobody's"}
-    shown = frozenset({1}) if kind == "beside" else frozenset[int]()
-    entries = [entry for entry in request_of(talk, 100).entries if kind != "beside" or entry.ordinal != 1]
-    assert gaps(talk, [], entries=entries, history=RestOfHistory(shown_anyway=shown)) == []
+    entries = [entry for entry in request_of(talk, 100).entries if entry.ordinal != 1]
+    assert gaps(talk, [], entries=entries, history=RestOfHistory(shown_anyway=frozenset({1}))) == []
+
+
+UNSHOWN: dict[str, Message] = {
+    "blank": {"role": "assistant", "content": ""},
+    "thinking": {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]},
+    "orphan": {"role": "tool", "tool_call_id": "nobody's", "content": "text"},
+}
+
+
+@pytest.mark.parametrize("kind", UNSHOWN)
+def test_what_no_view_can_show_is_a_gap_of_its_own(kind: str) -> None:
+    """In the first plan as in the next one, so that its marker stays; a larger gap counts it."""
+    talk = history("u:9 a:9 u:9 a:9 u:9")
+    talk[1] = {**UNSHOWN[kind], "metadata": {"message_id": "m1"}}
+    made = drafted(talk, [])
+    (alone,) = find_gaps(made)
+    assert (alone.before, alone.messages, alone.reference) == ("m2", 1, "m1")
+    plan = Plan("p0", "m4", ("m0", "m2", "m3", "m4"), left_out=LeftOut(1, gaps=(alone,)))
+    later = [entry for entry in request_of(talk, 100).entries if entry.ordinal != 1]
+    assert find_gaps(drafted(talk, [], entries=later, so_far=ViewSoFar(plan))) == (alone,)
+    (larger,) = find_gaps(drafted(talk, [1, 2]))
+    assert (larger.before, larger.messages, larger.reference) == ("m4", 3, "m1")
+    (grown,) = find_gaps(drafted(talk, [1, 2], entries=later, so_far=ViewSoFar(plan)))
+    assert (grown.before, grown.messages, grown.reference) == ("m4", 3, "m1")
 
 
 def test_a_gap_of_the_plan_before_is_known_again() -> None:

@@ -35,7 +35,9 @@ class Provider:
         if self.fails:
             raise ConnectionError("no answer")
         usage = Usage(input_tokens=900, output_tokens=30, total_tokens=930, cache_read_tokens=800)
-        return ChatResponse(content=[TextBlock(text="It read src/module_1.py and others.")], usage=usage)
+        return ChatResponse(
+            content=[TextBlock(text="It read src/module_1.py, src/module_2.py and src/module_3.py.")], usage=usage
+        )
 
 
 async def full(host: Host, **config: Any) -> InMemoryContextManager:
