@@ -59,11 +59,13 @@ _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
 FIGURE_TABLES = MappingProxyType(
     {
         "turns": "turn INTEGER NOT NULL, first_position INTEGER NOT NULL, messages INTEGER NOT NULL,"
-        " tokens INTEGER NOT NULL, first_us INTEGER, last_us INTEGER, timed_position INTEGER, said_position INTEGER",
+        " tokens INTEGER NOT NULL, first_us INTEGER, last_us INTEGER, timed_position INTEGER, said_position INTEGER,"
+        " copy_id TEXT NOT NULL",
         "shares": "role TEXT NOT NULL, messages INTEGER NOT NULL, tokens INTEGER NOT NULL",
         "large": "position INTEGER NOT NULL, message_id TEXT NOT NULL, role TEXT NOT NULL, tokens INTEGER NOT NULL",
         "calls": "turn INTEGER NOT NULL, position INTEGER, tool TEXT NOT NULL, called_us INTEGER,"
-        " result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL, result_tokens INTEGER NOT NULL",
+        " result_position INTEGER, answered_us INTEGER, failed INTEGER NOT NULL, result_tokens INTEGER NOT NULL,"
+        " copy_id TEXT NOT NULL",
         "requests": "turn INTEGER, provider TEXT NOT NULL, model TEXT NOT NULL, time_us INTEGER,"
         " uncached_tokens INTEGER, cached_tokens INTEGER, written_tokens INTEGER, written_1h_tokens INTEGER NOT NULL,"
         " output_tokens INTEGER, is_output_estimated INTEGER NOT NULL,"

@@ -16,13 +16,15 @@ from typing import Any
 
 from ..log.base import ReadableLog
 from ..log.record_line import CONTROL_HEAD, Message, decode
+from ..messages.answer_usage import usage_of_message
 from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import given_id, instant_of, is_human, is_repair, timestamp_of
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter
-from ..tokens.usage import ReportedUsage, usage_of_message, usage_of_record
+from ..tokens.usage import ReportedUsage, usage_of_record
 from .bill_id import bill_id
+from .copy_id import copy_id
 
 LARGEST = 10
 """The most messages that are listed as the largest."""
@@ -237,6 +239,8 @@ class _Turn:
     last_us: int | None = None
     timed_position: int | None = None
     said_position: int | None = None
+    copy_id: str = ""
+    """The `copy_id` of the person's message that began the turn, or of its first message."""
     has_person: bool = False
 
 
@@ -252,6 +256,8 @@ class _Call:
     answered_us: int | None = None
     failed: bool = False
     result_tokens: int = 0
+    copy_id: str = ""
+    """The same in all sessions that have a copy of the call; "" if nothing identifies it."""
 
 
 class MessagePass:
@@ -289,6 +295,8 @@ class MessagePass:
         if human and self.turns[-1].has_person:
             self.turns.append(_Turn(self.turns[-1].number + 1, position))
         turn = self.turns[-1]
+        if not turn.messages or (human and not turn.has_person):
+            turn.copy_id = copy_id(message)
         self._take_calls(message, position, tokens, us)
         if human and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
             turn.said_position = position
@@ -313,9 +321,9 @@ class MessagePass:
         turn = self.turns[-1].number
         calls = calls_of(message)
         if calls:
-            asking = asking_calls(message)
-            for call in calls:
-                self.calls.append(_Call(turn, position, _text(call.name), us))
+            asking, own_id = asking_calls(message), copy_id(message)
+            for number, call in enumerate(calls):
+                self.calls.append(_Call(turn, position, _text(call.name), us, copy_id=own_id and f"{own_id} {number}"))
                 self._open.setdefault(call.id, []).append((self.calls[-1], call.id in asking))
         call_id = result_id_of(message)
         if call_id is None:
@@ -324,7 +332,8 @@ class MessagePass:
         if waiting:
             answered, asks = waiting.pop()
         else:
-            answered, asks = _Call(turn, None, _text(message.get("name") or UNKNOWN_TOOL)), False
+            named = _text(message.get("name") or UNKNOWN_TOOL)
+            answered, asks = _Call(turn, None, named, copy_id=copy_id(message)), False
             self.calls.append(answered)
         answered.result_position, answered.answered_us, answered.result_tokens = position, us, tokens
         answered.failed = outcome_of(message, asks=asks) != ANSWERED

@@ -10,9 +10,10 @@ from itertools import islice
 
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT
+from ..messages.answer_usage import usage_of_message
 from ..messages.message import Message
 from ..messages.metadata import metadata_of, timestamp_of
-from ..tokens.usage import ReportedUsage, usage_of_message, usage_of_record
+from ..tokens.usage import ReportedUsage, usage_of_record
 from .glance import NO_REQUEST, LastRequest
 
 _ANSWERS = 20  # so many of the last answers are looked at: some are an agent's own, without a request

@@ -26,7 +26,7 @@ TABLES = ("turns", "calls", "requests", "plans")
 """The tables that totals over many sessions need."""
 MOST_AT_CLOSE = 500
 """Figures of a session with more messages are not computed at its close, but when they are first needed."""
-_VERSION = 1  # of what `_told` writes
+_VERSION = 2  # of what `_told` writes
 _ASKED, _KEPT_AT_ONCE = 500, 50
 
 

@@ -14,8 +14,9 @@ from typing import Any
 from ..catalogue.kept_figures import Figures
 from ..log.base import ReadableLog
 from ..log.record_line import Message
+from ..messages.answer_usage import usage_of_message
 from ..messages.metadata import given_id
-from ..tokens.usage import ReportedUsage, usage_of_message
+from ..tokens.usage import ReportedUsage
 from .prices import PriceList
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")

@@ -13,11 +13,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..catalogue.copy_id import copy_id
 from ..errors import LogError
 from ..messages.message import Message, call_arguments_of, call_name_of, given_calls, result_id_of, text_of
 from ..messages.metadata import timestamp_of
@@ -49,6 +50,8 @@ class FileCall:
     message: int
     turn: int
     time: str = ""
+    copy_id: str = ""
+    """The same in all sessions that have a copy of the call; "" if nothing identifies it."""
 
 
 @dataclass(slots=True)
@@ -98,8 +101,9 @@ def file_calls(transcript: Transcript) -> Iterator[FileCall]:
         while turn < len(starts) and starts[turn] <= position:
             turn += 1
         for call_id, found in _calls(message, kinds):
-            time = timestamp_of(message)
-            waiting[call_id] = [FileCall(path, action, position + 1, max(1, turn), time) for path, action in found]
+            own_id = copy_id(message)
+            told = (position + 1, max(1, turn), timestamp_of(message), own_id and f"{own_id} {call_id}")
+            waiting[call_id] = [FileCall(path, action, *told) for path, action in found]
         if (result_id := result_id_of(message)) in waiting:
             calls = waiting.pop(str(result_id))
             if outcome_of(message) == ANSWERED:
@@ -110,7 +114,7 @@ def _as_told(call: FileCall, result: Message) -> FileCall:
     """A call that wrote a whole file; its result may say that the file is new."""
     if call.action != "changed" or not _CREATED.match(text_of(result)[:80]):
         return call
-    return FileCall(call.path, "created", call.message, call.turn, call.time)
+    return replace(call, action="created")
 
 
 def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -167,26 +171,37 @@ def _action(name: str, arguments: Mapping[str, Any]) -> str:
 def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[FileUse], dict[str, str]]:
     """What sessions did to files, those touched last first; and by their paths why some logs cannot be read.
 
+    A call that several of them have (a fork begins with a copy of its origin's history) counts in the origin.
+
     Args:
         sessions: which ones; those of sub-agents among them count with the session that started them.
         path: only this file, by its name, the end of its path, or its path from here.
     """
     roots, unreadable = _roots(sessions), dict[str, str]()
-    found: dict[tuple[str, str, str], FileUse] = {}
+    calls = dict[SessionFile, list[FileCall]]()
+    origins = dict[str, tuple[tuple[bool, bool, int], SessionFile]]()
     wanted = _wanted(path)
     for one in sessions:
         try:
             with Transcript(one.path) as transcript:
                 if path and not _may_name(transcript, path):
                     continue
+                rank = (roots[one] != one.id, "forked_from" in transcript.header, len(transcript))
                 for call in file_calls(transcript):
-                    name = _from_project(call.path, one.project)
-                    if not wanted or any(same_file(asked, name) for asked in wanted):
-                        key = (one.project, roots[one], name)
-                        found.setdefault(key, FileUse(name, roots[one], one.project)).add(one.id, call)
+                    if not wanted or any(same_file(asked, _from_project(call.path, one.project)) for asked in wanted):
+                        calls.setdefault(one, []).append(call)
+                        if call.copy_id and (call.copy_id not in origins or rank < origins[call.copy_id][0]):
+                            origins[call.copy_id] = rank, one
         except (LogError, OSError, ValueError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
             unreadable[str(one.path)] = str(said or error)
+    found: dict[tuple[str, str, str], FileUse] = {}
+    for one, of_session in calls.items():
+        for call in of_session:
+            if not call.copy_id or origins[call.copy_id][1] is one:
+                name = _from_project(call.path, one.project)
+                key = (one.project, roots[one], name)
+                found.setdefault(key, FileUse(name, roots[one], one.project)).add(one.id, call)
     return sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True), unreadable
 
 

@@ -43,6 +43,9 @@ def _time(column: str) -> str:
     return f"strftime('%Y-%m-%dT%H:%M:%fZ', {column} / 1000000.0, 'unixepoch')"
 
 
+_OWN_TURNS = "turns.rowid NOT IN (SELECT place FROM main.copied_turns)"
+_OWN_CALLS = "calls.rowid NOT IN (SELECT place FROM main.copied_calls)"
+
 VIEWS = MappingProxyType(
     {
         "sessions_v1": f"""
@@ -53,10 +56,11 @@ SELECT name AS session, project, path, nullif(root, name) AS sub_agent_of,
        ifnull(requests, 0) AS requests, iif(requests, input, 0) AS input_tokens,
        ifnull(output, 0) AS output_tokens, cost, ifnull(estimated, 0) AS estimated_outputs
 FROM main.logs
-LEFT JOIN (SELECT session, count(*) AS turns, sum(messages) AS messages, sum(tokens) AS tokens,
-                  min(first_us) AS first_us, max(last_us) AS last_us FROM main.turns GROUP BY session) USING (session)
-LEFT JOIN (SELECT session, count(position) AS calls, sum(failed) AS failed FROM main.calls GROUP BY session)
-    USING (session)
+LEFT JOIN (SELECT session, count(*) FILTER (WHERE {_OWN_TURNS}) AS turns, sum(messages) AS messages,
+                  sum(tokens) AS tokens, min(first_us) AS first_us, max(last_us) AS last_us
+           FROM main.turns GROUP BY session) USING (session)
+LEFT JOIN (SELECT session, count(position) AS calls, sum(failed) AS failed FROM main.calls WHERE {_OWN_CALLS}
+           GROUP BY session) USING (session)
 LEFT JOIN (SELECT session, sum(requests) AS requests,
                   sum(iif(is_input_unknown, NULL, uncached_tokens + cached_tokens + written_tokens)) AS input,
                   sum(output_tokens) AS output,
@@ -68,13 +72,13 @@ LEFT JOIN (SELECT session, sum(requests) AS requests,
         "turns_v1": f"""
 SELECT name AS session, project, turn, {_time("first_us")} AS began, {_time("last_us")} AS ended,
        (last_us - first_us) / 1000000.0 AS seconds, first_position + 1 AS first_message, messages, tokens
-FROM main.turns JOIN main.logs USING (session)""",
+FROM main.turns JOIN main.logs USING (session) WHERE {_OWN_TURNS}""",
         "calls_v1": f"""
 SELECT name AS session, project, turn, position + 1 AS message, tool,
        {_time("called_us")} AS called, {_time("answered_us")} AS answered,
        max(0, answered_us - called_us) / 1000000.0 AS seconds,
        failed, result_position IS NULL AS is_open, result_position + 1 AS result_message, result_tokens
-FROM main.calls JOIN main.logs USING (session)""",
+FROM main.calls JOIN main.logs USING (session) WHERE {_OWN_CALLS}""",
         "requests_v1": f"""
 SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, model,
        iif(is_input_unknown, NULL, uncached_tokens + cached_tokens + written_tokens) AS input_tokens,
@@ -84,9 +88,11 @@ SELECT name AS session, project, turn, {_time("time_us")} AS time, provider, mod
                                            written_1h_tokens, output_tokens)) AS cost, requests,
        is_output_estimated
 FROM main.requests JOIN main.logs USING (session) WHERE uncached_tokens IS NOT NULL""",
-        "files_v1": """
+        "files_v1": f"""
 SELECT name AS session, project, file_path AS path, action, turn, message, time
-FROM main.files JOIN main.logs USING (session)""",
+FROM main.files JOIN main.logs USING (session)
+WHERE NOT EXISTS (SELECT 1 FROM main.calls WHERE calls.session = files.session
+                  AND calls.position = files.message - 1 AND NOT {_OWN_CALLS})""",
         "compactions_v1": """
 SELECT name AS session, project, number,
        json_extract(summary, '$.strategy') AS strategy, json_extract(summary, '$.step') AS step,

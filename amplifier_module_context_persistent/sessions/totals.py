@@ -1,8 +1,9 @@
 """What many sessions come to, by day, project, session, model or tool.
 
-Sub-agents' sessions count with the others: their work was paid for, too. An answer that several sessions hold is billed
-once, in the session that it was given in. A turn belongs to the day on which it began, a
-call to the day on which it was made, a request to the day of its answer; days are those of this machine's time zone.
+Sub-agents' sessions count with the others: their work was paid for, too. What several sessions hold (a fork begins with
+a copy of its origin's history) counts once, in the session in which it was done. A turn belongs to the day on which it
+began, a call to the day on which it was made, a request to the day of its answer; days are those of this machine's time
+zone.
 
 Each session's figures are copied from its catalogue, or from the database that it lies in, into one in memory. A
 session is not opened if they are known there for its log as it is now; the others are brought up first, or added up
@@ -126,11 +127,13 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
         for key, *sums in rows("requests", columns, f", {group}"):
             told.setdefault(key, Total()).bill.add(bill_of(prices, *sums))
     tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
-    parts = " UNION ".join(f"SELECT key, log, is_below FROM ({_source(table, by)})" for table in tables)
+    parts = " UNION ".join(
+        f"SELECT key, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
+    )
     query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
     for key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):
-        if key in told:
-            told[key].sessions, told[key].sub_agents = sessions, int(sub_agents)
+        one = told.setdefault(key, Total())
+        one.sessions, one.sub_agents = sessions, int(sub_agents)
     if by in _BY_TIME or not by:
         return dict(sorted(told.items()))
     return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
@@ -141,7 +144,7 @@ def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = S
     rows = found.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
-        f" WHERE position IS NOT NULL AND took > 0 AND {_within('called_us')}"
+        f" WHERE position IS NOT NULL AND took > 0 AND {_is_own('calls')} AND {_within('called_us')}"
         " ORDER BY took DESC, name, project, position, calls.rowid LIMIT ?",
         (*_bounds(period), most),
     )
@@ -152,7 +155,7 @@ def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Pe
     """Where calls failed or have no result: by the paths of logs, the places of results, or else of calls, from 0."""
     rows = found.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
-        " WHERE (failed OR result_position IS NULL) AND place IS NOT NULL"
+        f" WHERE (failed OR result_position IS NULL) AND place IS NOT NULL AND {_is_own('calls')}"
         f" AND {_within('ifnull(called_us, answered_us)')} ORDER BY session, place",
         _bounds(period),
     )
@@ -176,13 +179,18 @@ def _bounds(period: Period) -> tuple[int | None, ...]:
     return since, since, until, until
 
 
-def _source(table: str, by: str) -> str:
-    """What is counted of a table, with its key."""
+def _is_own(table: str) -> str:
+    """The condition that a row of `turns` or `calls` is no copy from another session."""
+    return f"{table}.rowid NOT IN (SELECT place FROM {_copies_of(table)})"
+
+
+def _source(table: str, by: str, *, with_copies: bool = False) -> str:
+    """The rows of a table that are counted, with their keys; `with_copies` also turns and calls of a fork's origin."""
     key = _BY_TIME[by].format(_TIMES[table]) if by in _BY_TIME else _KEYS[by]
-    counts = " AND uncached_tokens IS NOT NULL" if table == "requests" else ""
+    condition = "uncached_tokens IS NOT NULL" if table == "requests" else "1" if with_copies else _is_own(table)
     return (
         f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
-        f" JOIN logs USING (session) WHERE {_within(_TIMES[table])}{counts}"
+        f" JOIN logs USING (session) WHERE {_within(_TIMES[table])} AND {condition}"
     )
 
 
@@ -267,7 +275,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
                     found.unreadable[str(one.path)] = str(said or error)
         stored.keep()
         _note_roots(connection)
-        _bill_once(connection)
+        _count_once(connection)
         ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
         connection.execute("COMMIT")
         yield found
@@ -345,21 +353,33 @@ def _note_roots(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE logs SET root = ? WHERE session = ?", (parent or name, session))
 
 
-def _bill_once(connection: sqlite3.Connection) -> None:
-    """Take what was paid from the copies of an answer: from all but the one in the session that it was given in.
-
-    Nothing says for sure which that is. A copy is in a sub-agent's session, in a fork, is younger, or its session went
-    on for longer, or has more messages.
-    """
-    copies = """SELECT place FROM (
-        SELECT requests.rowid AS place, row_number() OVER (
-            PARTITION BY bill_id ORDER BY instr(name, '_') > 0, is_fork, time_us, ended, length, session DESC
-        ) AS number
-        FROM requests JOIN logs USING (session)
-        LEFT JOIN (
-            SELECT session, max(last_us) AS ended, sum(messages) AS length FROM turns GROUP BY session
-        ) USING (session)
-        WHERE bill_id != '' AND uncached_tokens IS NOT NULL
-    ) WHERE number > 1"""
+def _count_once(connection: sqlite3.Connection) -> None:
+    """Leave what several sessions hold in the session in which it was done: note the copies of turns and calls."""
+    for table, when in (("turns", "first_us"), ("calls", _TIMES["calls"])):
+        connection.execute(f"CREATE TABLE {_copies_of(table)} (place INTEGER PRIMARY KEY)")
+        connection.execute(f"INSERT INTO {_copies_of(table)} {_COPIES.format(table, 'copy_id', when, 1)}")
     paid = "uncached_tokens = NULL, cached_tokens = NULL, written_tokens = NULL, written_1h_tokens = 0"
+    copies = _COPIES.format("requests", "bill_id", "time_us", "uncached_tokens IS NOT NULL")
     connection.execute(f"UPDATE requests SET {paid} WHERE rowid IN ({copies})")
+
+
+def _copies_of(table: str) -> str:
+    """The table of the rows that are copies."""
+    return f"copied_{table}"
+
+
+_COPIES = """SELECT place FROM (
+    SELECT {0}.rowid AS place, row_number() OVER (
+        PARTITION BY {1} ORDER BY instr(name, '_') > 0, is_fork, {2}, ended, length, session DESC
+    ) AS number
+    FROM {0} JOIN logs USING (session)
+    LEFT JOIN (
+        SELECT session, max(last_us) AS ended, sum(messages) AS length FROM turns GROUP BY session
+    ) USING (session)
+    WHERE {1} != '' AND {3}
+) WHERE number > 1"""
+"""The rows of a table that are copies, by the column that copies share and the one with their time.
+
+Nothing says for sure which session is the origin. A copy is in a sub-agent's session, in a fork, is younger, or its
+session went on for longer, or has more messages.
+"""

@@ -1,4 +1,6 @@
-"""The tokens that a provider reported for one request: in an event, in a message's metadata, or in a `usage` record.
+"""The tokens that a provider reported for one request: in an event, or in a `usage` record.
+
+`messages/answer_usage.py` reads those that a message tells of.
 
 Providers and agents name the same numbers differently, and count tokens from the prompt cache within the input or apart
 from it. Here they are always apart: a request read `uncached + cached + written` tokens.
@@ -105,20 +107,12 @@ def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> Repor
     )
 
 
-def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
-    """Read what a provider reported of the request that a message answered; None if the message does not say."""
-    metadata = message.get("metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
-    provider, model = (_text(metadata, message, key) for key in ("provider", "model"))
-    return read_usage(metadata.get("usage") or message.get("usage"), provider=provider, model=model)
-
-
 def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
     """Read a log's `usage` record; None if it reports no tokens, as after a refusal."""
     actual = token_count(record.get("actual_tokens"))
     if not actual:
         return None
-    names = _text(record, {}, "provider"), _text(record, {}, "model")
+    names = _text(record, "provider"), _text(record, "model")
     passes = read_usage(record.get("compaction_usage"), provider=names[0], model=names[1])
     cached = min(actual, token_count(record.get("cached_tokens")) or 0)
     written = min(actual - cached, token_count(record.get("cache_write_tokens")) or 0)
@@ -150,6 +144,6 @@ def token_count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
-def _text(first: Mapping[str, Any], second: Mapping[str, Any], key: str) -> str:
-    value = first.get(key) or second.get(key)
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
     return value if isinstance(value, str) else ""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from amplifier_module_context_persistent.messages.answer_usage import usage_of_message
 from amplifier_module_context_persistent.messages.host_form import as_hosts_write, same_content
 from amplifier_module_context_persistent.messages.message import (
     Call,
@@ -18,7 +19,7 @@ from amplifier_module_context_persistent.messages.message import (
 )
 from amplifier_module_context_persistent.messages.metadata import timestamp_of
 from amplifier_module_context_persistent.messages.text import arguments_text, full_text
-from amplifier_module_context_persistent.tokens.usage import ReportedUsage, usage_of_message, usage_of_record
+from amplifier_module_context_persistent.tokens.usage import ReportedUsage, usage_of_record
 from tests.support import histories
 from tests.support.message_shapes import IMAGE, Message, block, call, result, says, text, user
 from tests.support.messages import words_of

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions.costs import Bills, cost_of
+from amplifier_module_context_persistent.sessions.file_uses import files_of
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.query import add_views, ask
+from amplifier_module_context_persistent.sessions.query import add_files, add_views, ask
 from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
@@ -20,6 +22,7 @@ from amplifier_module_context_persistent.toolbox.transfer.fork_session import fo
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
 from tests.support.imports import write_jsonl
+from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof
 
 SONNET = "claude-sonnet-4-5"
@@ -67,7 +70,7 @@ def told(by: str = "path") -> tuple[dict[str, Any], dict[str, Any]]:
         (sums,) = ask(found, "SELECT sum(requests), total(cost) FROM sessions_v1", most_rows=9, timeout_s=9).rows
     assert (total["requests"], total["input_tokens"]) == (requests, tokens)
     assert total["cost"] == pytest.approx(cost) == pytest.approx(sums[1])
-    assert (total["requests"] or None) == sums[0]
+    assert total["requests"] == (sums[0] or 0)
     return total, parts
 
 
@@ -195,3 +198,39 @@ def test_what_a_killed_run_read_is_unknown(home: Path) -> None:
         bills = Bills(transcript.reader, PriceList(), lambda message: count_message(message, EstimateCounter()))
         billed = bills.of(list(transcript.messages())[1])
     assert (billed.input_tokens, billed.output_tokens, billed.cost) == (-1, 3, -1.0)
+
+
+async def test_what_a_fork_copied_counts_in_its_origin(home: Path) -> None:
+    """Turns, calls, failed calls and uses of files of the common history count once; the fork's own count there."""
+    call = {"id": "c1", "tool": "read_file", "arguments": {"path": "src/a.py"}}
+    failing = {"id": "c2", "tool": "bash", "arguments": {"command": "false"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": "I try.", "tool_calls": [call, failing]},
+        {"role": "tool", "tool_call_id": "c1", "content": "text"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: exit code 1"},
+        {"role": "assistant", "content": "It failed."},
+    ]
+    forked = log_of("forked")
+    fork_session(write(log_of("origin"), messages), path=forked)
+    total, parts = told("session")
+    assert (total["sessions"], total["turns"], total["calls"], total["failed_calls"]) == (2, 1, 2, 1)
+    assert (parts["origin"]["calls"], parts["forked"]["calls"], parts["forked"]["sessions"]) == (2, 0, 1)
+    assert [(use.session, use.counts["read"]) for use in files_of(sessions_of_home())[0]] == [("origin", 1)]
+    manager = PersistentContextManager(forked)
+    for message in messages:
+        await manager.add_message(message)
+    await manager.close()
+    total, parts = told("session")
+    assert (total["turns"], total["calls"], total["failed_calls"]) == (2, 4, 2)
+    assert (parts["origin"]["calls"], parts["forked"]["calls"]) == (2, 2)
+    uses = files_of(sessions_of_home())[0]
+    assert sorted((use.session, use.counts["read"]) for use in uses) == [("forked", 1), ("origin", 1)]
+    with gathered(sessions_of_home(), EstimateCounter(), lambda _: nullcontext(FileSystem())) as found:
+        add_files(found)
+        add_views(found, PriceList())
+        counts = (
+            "SELECT (SELECT count(*) FROM calls), (SELECT count(*) FROM turns), (SELECT count(*) FROM files),"
+            " sum(calls), sum(turns), sum(failed_calls), sum(messages) FROM sessions"
+        )
+        assert list(ask(found, counts, most_rows=9, timeout_s=9).rows[0]) == [4, 2, 2, 4, 2, 2, 15]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
@@ -29,9 +30,14 @@ CONVERSATION: list[dict[str, Any]] = [
 ]
 
 
-def lines_of(messages: Sequence[Mapping[str, Any]]) -> list[bytes]:
+def stamp_of(path: Path) -> str:
+    """The time of all messages that `write` puts into a log; two sessions never have the same, as in life."""
+    project = path.parent.parent.parent.name.rpartition("-")[2]
+    return f"2026-01-05T09:00:00.{crc32(f'{path.parent.name} of {project}'.encode()) % 1000:03}Z"
+
+
+def lines_of(messages: Sequence[Mapping[str, Any]], stamp: str = "2026-01-05T09:00:00.000Z") -> list[bytes]:
     """The lines of a log of messages."""
-    stamp = "2026-01-05T09:00:00.000Z"
     return sealed(
         [encode_message(message, message_id=f"msg-{n}", timestamp=stamp) for n, message in enumerate(messages, 1)]
     )
@@ -40,7 +46,7 @@ def lines_of(messages: Sequence[Mapping[str, Any]]) -> list[bytes]:
 def write(path: Path, messages: Sequence[Mapping[str, Any]] = CONVERSATION) -> Path:
     """Write a log."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(lines_of(messages)))
+    path.write_bytes(b"".join(lines_of(messages, stamp_of(path))))
     return path
 
 

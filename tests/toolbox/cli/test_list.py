@@ -18,7 +18,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import catalogue_file
 from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
-from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, stamp_of, write
 from tests.support.sweeps import proof
 from tests.support.terminals import Terminal, posix
 
@@ -190,8 +190,8 @@ def test_the_list_as_json() -> None:
         "torn_bytes": 0,
         "damage": 0,
         "first_line": "Why is the total wrong?",
-        "first_message": "2026-01-05T09:00:00.000Z",
-        "last_message": "2026-01-05T09:00:00.000Z",
+        "first_message": stamp_of(log_of("s1")),
+        "last_message": stamp_of(log_of("s1")),
         "duration_s": 0.0,
         "model": "",
         "failed_calls": None,

@@ -13,7 +13,7 @@ import pytest
 from amplifier_module_context_persistent.catalogue.session_list_cache import Glances
 from amplifier_module_context_persistent.paths import project_slug
 from tests.support.commands import run
-from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, write
+from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, stamp_of, write
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ def test_json_lines_say_where() -> None:
         "number": 4,
         "role": "tool",
         "tools": ["read_file"],
-        "time": "2026-01-05T09:00:00.000Z",
+        "time": stamp_of(log_of("talk")),
         "id": "msg-4",
         "lines": [{"line": 50, "text": "line 50", "spans": [[0, 7]]}],
     }

@@ -43,7 +43,7 @@ def session(log: Path, day: str, tokens: int, model: str = MODEL, answered: str 
     log.parent.mkdir(parents=True)
     stamps = (f"{day}T09:00:00.000Z", f"{day}T09:00:01.000Z", f"{day}T09:00:{answered}Z")
     bodies = [
-        encode_message(message, message_id=f"m{at}", timestamp=stamp)
+        encode_message(message, message_id=f"{log.parent.name}-m{at}", timestamp=stamp)
         for at, (message, stamp) in enumerate(zip(messages, stamps, strict=True))
     ]
     log.write_bytes(b"".join(sealed(bodies)))

@@ -16,6 +16,7 @@ from typing import Any
 from ....forms.canonical import total
 from ....forms.tool_definitions import chat_tools, named_tools
 from ....log.index import runs_of
+from ....messages.answer_usage import usage_of_message
 from ....messages.media_blocks import IMAGE_TYPES, source_of
 from ....messages.message import THINKING_BLOCKS, Message, is_block, result_id_of
 from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
@@ -140,7 +141,7 @@ class _StepWriter:
                 {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
                 for call_id, name, arguments in calls
             ]
-        if metrics := self._metrics(metadata.get("usage")):
+        if metrics := self._metrics(message):
             step["metrics"] = metrics
         if asked is not None:
             own["request"] = self._request(asked)
@@ -196,11 +197,13 @@ class _StepWriter:
         }
         return {key: value for key, value in told.items() if value}
 
-    def _metrics(self, usage: Any) -> dict[str, Any]:
+    def _metrics(self, message: Message) -> dict[str, Any]:
+        """What the request of an answer took; an output that nobody knows is left out."""
+        usage, reported = metadata_of(message).get("usage"), usage_of_message(message)
         given = usage if isinstance(usage, dict) else {}
         metrics = {
             "prompt_tokens": total(given.get("input_tokens"), given.get("cache_write_tokens")),
-            "completion_tokens": given.get("output_tokens"),
+            "completion_tokens": reported.output if reported is not None else None,
             "cached_tokens": given.get("cache_read_tokens"),
             "cost_usd": given.get("cost_usd"),
         }

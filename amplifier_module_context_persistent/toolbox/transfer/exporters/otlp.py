@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from ....forms.canonical import total
+from ....messages.answer_usage import usage_of_message
 from ....messages.media_blocks import source_of
 from ....messages.message import Message, result_id_of
 from ....messages.metadata import given_id, instant_of, metadata_of, timestamp_of
@@ -92,7 +93,7 @@ class _Spans:
             "gen_ai.response.id": imported.get("response_id") if isinstance(imported, dict) else None,
             "gen_ai.response.finish_reasons": [stop] if isinstance(stop, str) else None,
             "gen_ai.usage.input_tokens": total(counts.get("input_tokens"), written),
-            "gen_ai.usage.output_tokens": counts.get("output_tokens"),
+            "gen_ai.usage.output_tokens": reported.output if (reported := usage_of_message(message)) else None,
             "gen_ai.usage.cache_read.input_tokens": counts.get("cache_read_tokens"),
             "gen_ai.usage.cache_creation.input_tokens": written,
             "gen_ai.conversation.compacted": True if compacted else None,
