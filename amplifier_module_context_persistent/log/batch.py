@@ -19,12 +19,11 @@ from ..errors import LogError, LogVersionError, RecordError
 from .base import Outcome, Prepare
 from .bundle import HEAD, bundled
 from .index import Index
-from .record_line import CONTROL_HEAD
+from .record_line import CONTROL_HEAD, SEAL_BYTES
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
 PART_BYTES = 8 << 20  # what is written at once, but for a single caller's records
-SEAL_BYTES = 20
 
 
 class Part(NamedTuple):

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
-from .record_line import CONTROL_HEAD, CRC_TAIL_BYTES, Message, decode, encode_control, has_crc
+from .record_line import CONTROL_HEAD, CRC_TAIL_BYTES, SEAL_BYTES, Message, decode, encode_control, has_crc
 
 KIND = "bundle"
 HEAD = CONTROL_HEAD + b':"bundle"'
 _LINE_HEAD = b"\n" + HEAD
 _RESET_HEAD = CONTROL_HEAD + b':"reset_'
-_SEAL_BYTES = CRC_TAIL_BYTES + 1
 _CRC_DIGITS = 8
 
 
@@ -37,7 +36,7 @@ def bundled(bodies: Sequence[bytes]) -> Sequence[bytes]:
         return bodies
     first = messages[0]
     together = bodies[first:]
-    total = sum(map(len, together)) + _SEAL_BYTES * len(together)
+    total = sum(map(len, together)) + SEAL_BYTES * len(together)
     checks = "".join(f"{crc32(body):08x}" for body in together)
     return [*bodies[:first], encode_control(KIND, bytes=total, checks=checks), *together]
 

@@ -28,13 +28,13 @@ from typing import NoReturn
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
 from .archive_log import restore_for_append
 from .base import Outcome, Prepare, Snapshots
-from .batch import SEAL_BYTES, append_in_parts, check_may_append, prepare_part, reset_parts
+from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_refused
 from .index import TornTail
 from .lock import LogLock
 from .open_mark import OpenMark
 from .reader import END_BYTES, LogReader
-from .record_line import MAX_RECORD_BYTES, seal
+from .record_line import MAX_RECORD_BYTES, SEAL_BYTES, seal
 from .thread_pool import WAITING
 from .torn_tail import save_torn_tail
 

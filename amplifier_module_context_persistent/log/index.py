@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from .id_table import IdTable
-from .message_columns import MessageColumns, Row
+from .message_columns import MessageColumns, Row, SoundRow
 from .record_line import REMOVALS, ROLES
 from .session_records import SessionRecords
 
@@ -101,6 +101,23 @@ class Index:
         columns.answered_by.append(model)
         columns.plain_users.append(is_plain_user)
         return ordinal
+
+    def add_sound(self, rows: Sequence[SoundRow]) -> None:
+        """Add sound message records to the end of the live history, in a third of the time of as many `add`."""
+        if not rows:
+            return
+        columns, first = self.columns, len(self)
+        offsets, lengths, roles, id_hashes, seeds, checks, models, plain_users = zip(*rows, strict=True)
+        columns.offsets.extend(offsets)
+        columns.lengths.extend(lengths)
+        columns.roles.extend(roles)
+        columns.flags.extend(bytes([LIVE]) * len(rows))
+        columns.id_hashes.extend(id_hashes)
+        columns.seeds.extend(seeds)
+        columns.checks.extend(checks)
+        columns.answered_by.extend(models)
+        columns.plain_users.extend(plain_users)
+        self.live.extend(range(first, first + len(rows)))
 
     def under_plan(self, plan: dict[str, Any] | None) -> Index:
         """A copy of the index with another plan in force; the rest is shared."""

@@ -9,10 +9,13 @@ Row = tuple[int, int, int, int, int, int, int, int, int]
 """What the columns hold of one message record: offset, length, role, flags, hash of its id, seed, check, a position in
 `Index.models`, and 1 for a plain user's message."""
 
+SoundRow = tuple[int, int, int, int, int, int, int, int]
+"""A row without its flags, of a sound message that is live."""
+
 
 @dataclass(slots=True)
 class MessageColumns:
-    """Columns of equal length; only `Index.add` fills them."""
+    """Columns of equal length; only `Index` fills them."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     lengths: array[int] = field(default_factory=lambda: array("I"))

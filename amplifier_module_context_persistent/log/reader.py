@@ -202,7 +202,7 @@ class LogReader:
 
     def _take_written(self, lines: Sequence[bytes]) -> None:
         """Note lines that were just written after the known bytes; there may be none."""
-        self.scanner.feed_lines([line[:-1] for line in lines])
+        self.scanner.feed_lines(lines)
         self.size = self.scanner.offset
         end = lines[-1][-END_BYTES:] if lines else b""
         self._end = self.known_end = end if len(end) == END_BYTES else self.file.before(self.size, END_BYTES)

@@ -39,6 +39,7 @@ MAX_RECORD_BYTES = 64 << 20
 CONTROL_HEAD = b'{"_record"'
 CRC_KEY = b',"_crc":"'
 CRC_TAIL_BYTES = 19  # without the LF
+SEAL_BYTES = 20  # with it
 MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
 TRUE_BEFORE_ID = b"true,"  # stands right before `ID_KEY` where a message is pinned or critical

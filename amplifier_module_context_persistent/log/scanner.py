@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 from zlib import crc32
 
@@ -21,11 +22,13 @@ from .control_place import ControlStatus, Place
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
 from .index_builder import IndexBuilder
+from .message_columns import SoundRow
 from .record_line import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
     ID_KEY,
     MAX_RECORD_BYTES,
+    SEAL_BYTES,
     TRUE_BEFORE_ID,
     continues,
     decode,
@@ -79,21 +82,21 @@ class Scanner:
 
     def feed(self, block: bytes) -> None:
         """Scan the whole lines of a block that begins at `offset`; bytes after its last LF are ignored."""
-        self.feed_lines(block.split(b"\n")[:-1])
+        self.feed_lines(whole_lines(block))
 
     def feed_lines(self, lines: Iterable[bytes]) -> None:
-        """Scan whole lines, given without their LF; the first one begins at `offset`.
+        """Scan whole lines, given with their LF; the first one begins at `offset`.
 
         Sound messages and receipts, nearly all lines, are taken without parsing them.
         """
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
-        add, doubtful, session = builder.index.add, builder.doubtful, builder.session
-        seed, offset, sound = self._chain.stored, self.offset, 0
+        index, doubtful, session = builder.index, builder.doubtful, builder.session
+        seed, offset, sound, rows = self._chain.stored, self.offset, 0, list[SoundRow]()
         plain_role = USER if self.finds_plain_users else None
         for line in lines:
-            length = len(line) + 1
-            computed = crc(b"}", crc(line[:-CRC_TAIL_BYTES], seed))
-            if line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % computed and length <= limit:
+            length = len(line)
+            computed = crc(b"}", crc(line[:-SEAL_BYTES], seed))
+            if line[-SEAL_BYTES:] == b',"_crc":"%08x"}\n' % computed and length <= limit:
                 end = length - 22  # after the message id, where message_id is the last key of the last object
                 if (role := roles.get(line[:13])) is not None and line[end : end + 2] == b'"}':
                     start = line.rfind(ID_KEY, 0, end)
@@ -103,15 +106,18 @@ class Scanner:
                     if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
                         model = session.pop_pending_model() if role == ASSISTANT else 0
                         plain = role == plain_role and is_plain_user(line)
-                        add((offset, length, role, LIVE, hashed, seed, computed, model, plain))
+                        rows.append((offset, length, role, hashed, seed, computed, model, plain))
                         seed, offset, sound = computed, offset + length, sound + 1
                         continue
                 elif line[:18] == _RECEIPT_HEAD and session.receipt(line):
                     seed, offset, sound = computed, offset + length, sound + 1
                     continue
+            index.add_sound(rows)
             self.skip_indexed(sound, offset, seed)
-            self.take(line, self.line + 1, offset)
+            self.take(line[:-1], self.line + 1, offset)
             seed, offset, sound = self._chain.stored, offset + length, 0
+            rows.clear()
+        index.add_sound(rows)
         self.skip_indexed(sound, offset, seed)
 
     def take_sealed(self, line: bytes, crc: int) -> None:
@@ -358,6 +364,17 @@ class Scanner:
         doubtful = bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._chain.begun)
         message_id = message_id_of(value, line, builder.place.offset)
         builder.message(value, message_id, flags, member_of(line), doubtful=doubtful)
+
+
+def whole_lines(block: bytes) -> list[bytes]:
+    """The lines of a block, each with its LF; bytes after the last LF are left out.
+
+    `BytesIO` finds the ends of lines in a quarter of the time of `bytes.split`.
+    """
+    lines = BytesIO(block).readlines()
+    if lines and lines[-1][-1:] != b"\n":
+        lines.pop()
+    return lines
 
 
 def is_plain_user(line: bytes) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ...log.read_back import NumberedLine
 from ...log.record_kinds import kind_of
-from ...log.scanner import Scanner
+from ...log.scanner import Scanner, whole_lines
 from .purge_kept import Rewrite
 
 
@@ -38,14 +38,14 @@ class LookingScanner(Scanner):
 
     def feed(self, block: bytes) -> None:
         """Scan the whole lines of a block, and look at each."""
-        lines = block.split(b"\n")[:-1]
+        lines = whole_lines(block)
         if self._pass is None and not self._is_ended:
             self._pass = self._begin(self)
         for number, line in enumerate(lines):
             if self._pass is None:
                 self.feed_lines(lines[number:])
                 return
-            at, first = NumberedLine(self.line + 1, self.offset, line), len(self.index)
+            at, first = NumberedLine(self.line + 1, self.offset, line[:-1]), len(self.index)
             self.feed_lines([line])
             if self._is_strange():
                 self._pass, self._is_ended = None, True

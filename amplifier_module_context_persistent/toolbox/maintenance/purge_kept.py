@@ -199,7 +199,7 @@ class Rewrite:
         index, first = scanner.index, len(scanner.index)
         generation, findings, copies = index.generation, len(index.damage), len(scanner.builder.left_out)
         if (line.number, line.offset) == (scanner.line + 1, scanner.offset):
-            scanner.feed_lines([line.content])  # a sound message is not parsed for it
+            scanner.feed_lines([line.content + b"\n"])  # a sound message is not parsed for it
         else:
             scanner.take(line.content, line.number, line.offset)
         damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])

@@ -25,7 +25,6 @@ from typing import Any
 
 from ...errors import LogUnreadableError, RecordError
 from ...log.base import Log, ReadableLog
-from ...log.batch import SEAL_BYTES
 from ...log.bundle import HEAD as BUNDLE_HEAD
 from ...log.database_location import location_of, shown_location, split_location, stored_name
 from ...log.filesystem import FileSystem
@@ -34,7 +33,7 @@ from ...log.not_a_log import check_is_log
 from ...log.open_log import check_is_free, new_log
 from ...log.open_reader import not_there, open_reader
 from ...log.reader import LogReader
-from ...log.record_line import MAX_RECORD_BYTES, ROLES, Message, decode, encode_message, message_id_of, seal
+from ...log.record_line import MAX_RECORD_BYTES, ROLES, SEAL_BYTES, Message, decode, encode_message, message_id_of, seal
 from ...messages.incoming import to_plain
 from ...messages.metadata import given_id, timestamp_of
 from ...paths import LOG_NAME, log_name, session_id_of
