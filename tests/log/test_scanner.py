@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.log.record_line import (
     message_id_of,
     seal,
 )
-from amplifier_module_context_persistent.log.scanner import Scanner
+from amplifier_module_context_persistent.log.scanner import Scanner, whole_lines
 from tests.support.logs import STAMP, body, sealed
 from tests.support.scans import found, ids, scan
 from tests.support.snapshots import columns_of
@@ -519,6 +519,20 @@ def test_a_line_that_may_mean_more_is_parsed(monkeypatch: pytest.MonkeyPatch, on
     monkeypatch.setattr(scanner_module, "decode", refuse)
     with pytest.raises(AssertionError, match="parsed"):
         scan(sealed([body(1), one]))
+
+
+@pytest.mark.parametrize(
+    ("block", "lines"),
+    [
+        (b"", []),
+        (b"one", []),
+        (b"one\ntw", [b"one\n"]),
+        (b"a\rb\r\n\n\x00\x85\x1c\n", [b"a\rb\r\n", b"\n", b"\x00\x85\x1c\n"]),
+    ],
+)
+def test_only_a_line_feed_ends_a_line(block: bytes, lines: list[bytes]) -> None:
+    """No other end of a line counts, and what has no LF yet is left out."""
+    assert whole_lines(block) == lines
 
 
 def test_what_is_not_parsed_is_indexed_as_if_it_were() -> None:
