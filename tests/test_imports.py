@@ -212,7 +212,7 @@ def test_the_durable_half_knows_no_tokens_and_no_policy(modules: dict[str, Modul
 
 
 LOGS = {"FileLog", "LogReader", "MemoryLog", "TemporaryLog", "PostgresLog", "PostgresReader"}
-ABILITIES = {"FindsBytes", "KeepsCheckpoint"}
+ABILITIES = {"ChecksFrames", "FindsBytes", "KeepsCheckpoint"}
 
 
 def test_nothing_outside_asks_of_which_kind_a_log_is(modules: dict[str, Module]) -> None:

@@ -42,6 +42,8 @@ class Glances:
         self._known: dict[Path, dict[str, tuple[LogCoverage, str]]] = {}
         self._new: dict[Path, list[tuple[str, LogCoverage, str]]] = {}
         self._stored: dict[str, dict[str, tuple[str, bytes]]] = {}
+        self._archived: dict[str, dict[str, bool]] = {}
+        """Whether logs in databases are archived, by storage and name."""
         self._expected: dict[str, list[str]] = {}
         """The names of the next logs in databases, by storage."""
         self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
@@ -72,6 +74,16 @@ class Glances:
             storage, name = split_location(location)
             self._expected.setdefault(storage, []).append(name)
 
+    def is_archived(self, location: str) -> bool:
+        """Whether all of a log in a database is archived."""
+        from ..log.postgres.names import archived_among  # its driver is an extra
+
+        storage, name = split_location(location)
+        known = self._archived.setdefault(storage, {})
+        if name not in known:
+            known[name] = name in archived_among(storage, [name])
+        return known[name]
+
     def _of_stored(self, location: str) -> Glance | None:
         storage, name = split_location(location)
         known = self._stored.setdefault(storage, {})
@@ -82,13 +94,15 @@ class Glances:
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
         """Query the kept glances of a log and of the logs expected after it."""
-        from ..log.postgres.names import kept_glances  # its driver is an extra
+        from ..log.postgres.names import archived_among, kept_glances  # its driver is an extra
 
         expected = self._expected.get(storage, [])
         start = expected.index(name) if name in expected else len(expected)
         names = [name, *expected[start + 1 : start + _ASKED]]
         self._expected[storage] = expected[start + _ASKED :]
         kept = kept_glances(storage, names) if is_usable() else {}
+        archived = archived_among(storage, names)
+        self._archived.setdefault(storage, {}).update({one: one in archived for one in names})
         return {one: kept.get(one, ("", b"")) for one in names}
 
     def look_at(self, log: ReadableLog, location: str = "") -> Glance:

@@ -22,6 +22,8 @@ class ArchiveEstimate:
     is_archived: bool
     is_exact: bool
     """Whether the size is exact: the whole log was compressed, or it is archived."""
+    is_partly_archived: bool = False
+    """Whether lines were added behind those that are archived, as only a database allows."""
 
     @property
     def frees(self) -> int:

@@ -75,6 +75,11 @@ class Frame:
         """The end of its part in the log."""
         return self.offset + self.size
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing is known of it but its part of the log."""
+        return self.crc < 0
+
     def entry(self) -> bytes:
         """Encode its description as a line."""
         chain = [f"{self.seed:08x}", f"{self.next_seed:08x}"]
@@ -164,9 +169,18 @@ def decompressed(frame: Frame, packed: bytes) -> bytes:
     """
     if len(packed) != frame.packed_bytes or crc32(packed) != frame.crc:
         raise ValueError("its compressed bytes were changed")
+    return unpack(packed, frame.size)
+
+
+def unpack(packed: bytes, size: int) -> bytes:
+    """Decompress bytes that `compressed` gave; `size` is their number before.
+
+    Raises:
+        ValueError: they are damaged; says how.
+    """
     library = zstd()
     try:
-        if library.get_frame_info(packed).decompressed_size != frame.size:
+        if library.get_frame_info(packed).decompressed_size != size:
             raise ValueError("it holds another number of bytes than the index says")
         content: bytes = library.decompress(packed)
     except library.ZstdError as error:
@@ -174,18 +188,45 @@ def decompressed(frame: Frame, packed: bytes) -> bytes:
     return content
 
 
-def stand_in(frame: Frame, number: int) -> bytes:
+def stand_in(frame: Frame, told: bytes) -> bytes:
     """Bytes in place of a damaged frame: an unreadable line with an explanation, and empty lines for the rest.
 
     So all other lines keep their numbers and offsets. The first line has the checksum that the next record continues,
     and empty lines do not change it. So only the lost lines are reported.
+
+    Args:
+        frame: the damaged frame.
+        told: the explanation.
     """
-    told = b"(damaged frame %d of the archive: bytes %d to %d of the file)"
     tail = b',"_crc":"%08x"}' % frame.next_seed
     room = frame.size - frame.lines
-    line = told % (number, frame.at, frame.at + frame.packed_bytes)
-    line = line[: max(0, room - len(tail))].ljust(max(0, room - len(tail))) + tail
+    line = told[: max(0, room - len(tail))].ljust(max(0, room - len(tail))) + tail
     return (line if len(line) == room else b" " * room) + b"\n" * frame.lines
+
+
+def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[Frame, bytes]:
+    """Compress a part of a log: its frame, whose place in a file is not known yet, and the compressed bytes.
+
+    Args:
+        content: whole lines, with their LF.
+        last: the frame before it; None for the first part of a log.
+        log_bytes: the length of the whole log.
+    """
+    packed = compressed(content)
+    seed = last.next_seed if last is not None else 0
+    frame = Frame(
+        at=0,
+        packed_bytes=len(packed),
+        offset=last.end if last is not None else 0,
+        size=len(content),
+        line=last.line + last.lines if last is not None else 0,
+        lines=content.count(b"\n"),
+        seed=seed,
+        next_seed=chain_after(content, seed),
+        crc=crc32(packed),
+        log_bytes=log_bytes,
+    )
+    return frame, packed
 
 
 def chain_after(content: bytes, seed: int) -> int:
@@ -238,7 +279,7 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
         raise ValueError("a line of it is damaged")
     frames, place, offset = list[Frame](), len(HEAD), 0
     for line in lines:
-        frame = _frame_of(line, place + _SIZE_BYTES + len(line) + 1)
+        frame = frame_of_entry(line, place + _SIZE_BYTES + len(line) + 1)
         if frame.offset != offset:
             raise ValueError("its frames do not follow each other")
         frames.append(frame)
@@ -249,7 +290,12 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
     return ArchiveIndex(frames, offset, str(total["sha256"]))
 
 
-def _frame_of(line: bytes, at: int) -> Frame:
+def frame_of_entry(line: bytes, at: int) -> Frame:
+    """Read the description of a frame whose compressed bytes are at an offset of the file.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is not a description.
+    """
     told = orjson.loads(line)
     seed, next_seed = (int(one, 16) for one in told["chain"])
     frame = Frame(
@@ -273,29 +319,30 @@ def _frame_of(line: bytes, at: int) -> Frame:
 
 def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
     """The frames by the descriptions before them; a gap between two of them counts as a damaged frame."""
-    last = _nothing(len(HEAD))
+    last = no_frame(len(HEAD))
     place = _next_entry(read, len(HEAD), file_bytes)
     while place < file_bytes:
         head = read(_SIZE_BYTES, place)
         line = read(struct.unpack("<I", head[4:])[0], place + _SIZE_BYTES)
-        frame = _frame_of(line, place + _SIZE_BYTES + len(line))
+        frame = frame_of_entry(line, place + _SIZE_BYTES + len(line))
         if frame.offset < last.end:  # a copy of another description
             place = _next_entry(read, place + len(_SKIPPABLE), file_bytes)
             continue
         if frame.offset > last.end:
-            yield _lost(last, frame)
+            yield lost_frame(last, frame)
         yield frame
         last = frame
         place = _next_entry(read, frame.at + frame.packed_bytes, file_bytes)
     if last.end < last.log_bytes:
-        yield _lost(last, replace(_nothing(file_bytes), offset=last.log_bytes, log_bytes=last.log_bytes))
+        yield lost_frame(last, replace(no_frame(file_bytes), offset=last.log_bytes, log_bytes=last.log_bytes))
 
 
-def _nothing(at: int) -> Frame:
+def no_frame(at: int) -> Frame:
+    """An empty frame at an offset of the file, as the neighbour of a lost one."""
     return Frame(at=at, packed_bytes=0, offset=0, size=0, line=0, lines=0, seed=0, next_seed=0, crc=0, log_bytes=0)
 
 
-def _lost(before: Frame, after: Frame) -> Frame:
+def lost_frame(before: Frame, after: Frame) -> Frame:
     """A damaged frame in place of all frames between two others."""
     at, size = before.at + before.packed_bytes, after.offset - before.end
     return Frame(

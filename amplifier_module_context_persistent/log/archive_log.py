@@ -18,7 +18,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 from ..errors import AppendError, ArchiveError, LogUnreadableError
 from .archive_format import (
@@ -27,8 +26,7 @@ from .archive_format import (
     LEAST_FRAME_BYTES,
     MOST_FRAME_BYTES,
     Frame,
-    chain_after,
-    compressed,
+    frame_of_part,
     index_bytes,
     skippable,
 )
@@ -43,7 +41,8 @@ from .reader import LogReader
 
 LEAST_LOG_BYTES = 16 << 10
 """A smaller log needs a few blocks of the disk in either form. It is archived only if it is named."""
-_OPEN = "the session is open; close it first"
+OPEN = "the session is open; close it first"
+"""Why a log is not archived while a session has it open."""
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
 
 
@@ -82,7 +81,7 @@ def archive_log(
         closing(LogReader(path, files=watched or files, writable=True, snapshots=snapshots)) as log,
     ):
         if is_closed is not True:
-            raise ArchiveError(_UNKNOWN if is_closed is None else _OPEN)
+            raise ArchiveError(_UNKNOWN if is_closed is None else OPEN)
         log.follow()
         _check_may_be_archived(log)
         before = log.file.open_status()
@@ -221,20 +220,7 @@ def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _frame(content: bytes, last: Frame | None, at: int, log_bytes: int) -> tuple[Frame, bytes]:
     """Compress a part of a log; returns its frame and the bytes to write at an offset of the archive."""
-    packed = compressed(content)
-    seed = last.next_seed if last is not None else 0
-    frame = Frame(
-        at=0,
-        packed_bytes=len(packed),
-        offset=last.end if last is not None else 0,
-        size=len(content),
-        line=last.line + last.lines if last is not None else 0,
-        lines=content.count(b"\n"),
-        seed=seed,
-        next_seed=chain_after(content, seed),
-        crc=crc32(packed),
-        log_bytes=log_bytes,
-    )
+    frame, packed = frame_of_part(content, last, log_bytes)
     return replace(frame, at=at + len(skippable(frame.entry()))), packed
 
 

@@ -124,7 +124,8 @@ class ArchivedBytes:
         if number not in self.damaged:
             self.damaged[number] = why
             logger.error("%s: the archive is damaged: %s: %s", self._path, self.place_of(number), why)
-        return stand_in(frame, number + 1)
+        told = b"(damaged frame %d of the archive: bytes %d to %d of the file)"
+        return stand_in(frame, told % (number + 1, frame.at, frame.at + frame.packed_bytes))
 
     def _whole(self, size: int, at: int) -> bytes:
         block = self._read(size, at)

@@ -5,7 +5,7 @@
 SQLite rows in the tests; each runs the suite in `tests/support/log_contract.py`. To add one, implement `Log`, run that
 suite against it, and let `log/open_log.py` choose it for appending and `log/open_reader.py` for reading, the only
 places that know all of them. No code outside of `log/` checks the kind of a log; for abilities of some kinds there are
-`finds_bytes` here and `file_reader` in `log/open_reader.py`.
+`finds_bytes` and `damaged_frames` here and `file_reader` in `log/open_reader.py`.
 
 Records
     A log is a sequence of records, oldest first. A record is either a message record or a control record; a control
@@ -79,6 +79,8 @@ class LogDescription:
     """Number of messages that the log lost since this object read it, without those of a purge."""
     restored_messages: int = 0
     """Number of lost messages that this object had in memory and wrote again."""
+    archived: bool = False
+    """Whether all of it is compressed (`archive`)."""
 
 
 class ReadableLog(Protocol):
@@ -185,6 +187,32 @@ class FindsBytes(Protocol):
 def finds_bytes(log: ReadableLog) -> TypeGuard[FindsBytes]:
     """Whether a log's storage can search lines."""
     return isinstance(log, FindsBytes)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameDamage:
+    """What is wrong with a frame of an archived log."""
+
+    detail: str
+    """Its place and its damage, for a person."""
+    line: int
+    """The number of its first line, from 1."""
+    offset: int
+    """Where it begins in the log."""
+
+
+@runtime_checkable
+class ChecksFrames(Protocol):
+    """The further method of a log whose archived lines are frames in a database."""
+
+    def damaged_frames(self) -> list[FrameDamage]:
+        """The damage of the frames that were read so far."""
+        ...
+
+
+def damaged_frames(log: ReadableLog) -> list[FrameDamage]:
+    """The damage of a log's frames in a database that were read so far; an archived file has its own account."""
+    return log.damaged_frames() if isinstance(log, ChecksFrames) else []
 
 
 class Snapshots(Protocol):

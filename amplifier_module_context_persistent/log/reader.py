@@ -242,7 +242,9 @@ class LogReader:
         """Describe the log as of the last check."""
         torn = self.torn
         torn_bytes = torn.torn_bytes if torn is not None else 0
-        return LogDescription(self.path, self.file.fd is not None, self.size, torn_bytes, self.lost_messages)
+        is_archived = self.file.archive is not None
+        exists = self.file.fd is not None
+        return LogDescription(self.path, exists, self.size, torn_bytes, self.lost_messages, archived=is_archived)
 
     def _keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
         """Write a snapshot if at least `least_bytes` are not covered by one; on another thread, unless `waits`.

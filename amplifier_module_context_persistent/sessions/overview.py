@@ -133,7 +133,7 @@ def look_at(
             **{field.name: getattr(glance, field.name) for field in fields(glance)},
             session=session,
             is_open=_is_open(session.path, held),
-            archived=isinstance(session.path, Path) and is_archived(session.path),
+            archived=_is_archived(session.path, glances),
             tokenizer=tokenizer,
             named=named_by(session.path, glance),
         )
@@ -165,6 +165,10 @@ def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str
     seen = [look_at(session, held, glances=glances) for session in sessions]
     glances.keep()
     return seen
+
+
+def _is_archived(path: Path | str, glances: Glances | None) -> bool:
+    return is_archived(path) if isinstance(path, Path) else (glances or Glances()).is_archived(path)
 
 
 def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:

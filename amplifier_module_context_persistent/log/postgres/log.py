@@ -283,7 +283,7 @@ class PostgresLog(PostgresReader):
             reason = "the log was purged before it was known whether this is stored"
             raise LogFailedError(errno.EIO, reason, self.shown)
         stop = first + len(sent.rows)
-        found = rows.read_lines(connection, self.location.schema, sent.after.log_id, first, stop)
+        found = self.stored.lines(connection, first, stop)
         return list(found) == [row.line for row in sent.rows]
 
     def _acknowledge(self, connection: psycopg.Connection[Any], sent: _SentRows) -> None:

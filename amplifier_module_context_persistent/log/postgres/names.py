@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
-from .open_marks import is_direct, mark_key
+from .open_marks import is_direct, may_go
 from .rows import TOUCHED_S
 from .server import ServerError, using
-from .steps import BY_ID, ID, PROJECT, TOUCHED
+from .steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 
 if TYPE_CHECKING:
     import psycopg
@@ -171,7 +171,8 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
     """The names of the logs of which a message holds a word of ASCII letters, or the bytes `unless`.
 
-    And of those with a line that is no message of which the columns say all. The server reads all lines there are, with
+    And of those with a line that is no message of which the columns say all, or with archived lines, which the server
+    cannot read. It reads all others there are, with
     as many processes as it gives to one question. With `ignores_case` the word is in small letters, and it takes twice
     as long.
 
@@ -189,6 +190,8 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
             )
             select name from found join {location.schema}.log using (log_id)
         """
+        if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+            statement += f" union select name from {location.schema}.log where archived > 0"
         return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
 
 
@@ -226,19 +229,34 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
     return {}
 
 
+def archived_among(storage: str, names: Sequence[str]) -> set[str]:
+    """Those of some logs of which all lines are archived; none where the server does not give it."""
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+        if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+            statement = f"select name from {location.schema}.log where name = any(%s::text[]) and archived >= head"
+            return {
+                name for (name,) in connection.execute(f"{statement} and head > 0".encode(), [list(names)]).fetchall()
+            }
+    return set()
+
+
 def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
     """Keep what is told of logs: name, size, what, and where the line begins that it names (-1 for none).
 
-    What the role may not write is looked at again.
+    What the role may not write is looked at again, and so is a log whose line is in no row since it is archived.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+        has_row = ""
+        if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+            has_row = f"""where log.archived = 0 or new.at < 0 or exists (
+                select from {location.schema}.record where record.log_id = log.log_id and record.at = new.at)"""
         statement = f"""
             insert into {location.schema}.glance (log_id, size, told, line)
             select log.log_id, log.size, new.told, (
                        select seq from {location.schema}.record
                         where record.log_id = log.log_id and record.at = new.at order by seq limit 1)
               from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
-              join {location.schema}.log on log.name = new.name and log.size = new.size
+              join {location.schema}.log on log.name = new.name and log.size = new.size {has_row}
                 on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
         """
         connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
@@ -262,12 +280,6 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
         return frozenset(key for (key,) in connection.execute(statement).fetchall())
 
 
-def _may_go(connection: psycopg.Connection[Any], location: Location) -> bool:
-    """Whether no session has a log open; none marks it as open then before the transaction ends."""
-    found = connection.execute(b"select pg_catalog.pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
-    return bool(found and found[0])
-
-
 def delete_stored_log(
     location: str, size_bytes: int, *, begin: Callable[[], None] = lambda: None, timeout_s: float = TIMEOUT_S
 ) -> None:
@@ -286,7 +298,7 @@ def delete_stored_log(
             raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", parsed.shown)
         if head.size != size_bytes:
             raise DeleteError("the log was written to since it was looked at; nothing was deleted; look again")
-        if parsed.prepares and is_direct(connection) and not _may_go(connection, parsed):
+        if parsed.prepares and is_direct(connection) and not may_go(connection, parsed):
             raise DeleteError("the session is open; close it first; nothing was deleted")
         begin()
         rows.delete(connection, parsed.schema, head.log_id)

@@ -37,6 +37,12 @@ def is_direct(connection: psycopg.Connection[Any]) -> bool:
     return found is not None and found[0] == connection.info.backend_pid
 
 
+def may_go(connection: psycopg.Connection[Any], location: Location) -> bool:
+    """Whether no session has a log open; none marks it as open then before the transaction ends."""
+    found = connection.execute(b"select pg_catalog.pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
+    return bool(found and found[0])
+
+
 @dataclass(slots=True)
 class OpenMarks:
     """The marks of one process in one server.

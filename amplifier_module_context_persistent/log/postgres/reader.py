@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
-from ..base import LogDescription
+from ..base import FrameDamage, LogDescription
 from ..database_location import Location
 from ..format_version import check_readable
 from ..index import Index
@@ -30,6 +30,7 @@ from .connection import waiting_longer
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
 from .server import FIRST_SHARE, Server, ServerError, give_back, take_server
+from .stored_lines import StoredLines
 
 if TYPE_CHECKING:
     import psycopg
@@ -69,6 +70,8 @@ class PostgresReader:
         self.lost_messages = 0
         """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
         self._taken: Server | None = None
+        self.stored = StoredLines(location.schema, self.shown)
+        """The lines by their numbers."""
         self._trusting = trusting
         self.restored_messages = 0
         """Of the lost messages, those that were written anew."""
@@ -82,7 +85,7 @@ class PostgresReader:
         self.head: Head | None = None
         """The log's row when last looked at; None before, and where there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
-        self.bytes = RowBytes(self.location, self._ask, lambda: self._known().log_id, self._on_read)
+        self.bytes = RowBytes(self.location, self._ask, self.stored, self._known, self._on_read)
         self._reading: Head | None = None
         """The row of the log that is being read, whose lines a purge may delete meanwhile."""
 
@@ -119,6 +122,7 @@ class PostgresReader:
             self.shown,
             self.head is not None,
             self.scanner.offset,
+            archived=self.head is not None and 0 < self.head.head <= self.head.archived,
             lost_messages=self.lost_messages,
             restored_messages=self.restored_messages,
         )
@@ -129,6 +133,7 @@ class PostgresReader:
         if server is not None:
             give_back(server)
         self._was_removed = False
+        self.stored.forget()
         self._forget()
 
     def _ask(self, function: Callable[[psycopg.Connection[Any]], T]) -> T:
@@ -192,6 +197,7 @@ class PostgresReader:
         if head is None:
             return
         self._timeline = connection.timeline  # type: ignore[attr-defined]  # of DeadlineConnection
+        self.stored.follow(head)
         if head == self.head:
             return  # the checksum at its end stands for all before it
         known, purged = self.index, read_before is not None and read_before.log_id != head.log_id
@@ -214,13 +220,12 @@ class PostgresReader:
 
     def _read_to(self, connection: psycopg.Connection[Any], head: Head) -> None:
         """Take in the rows after what is known, block by block; if it fails, what was taken in stays known."""
-        schema = self.location.schema
         while self._trusting and head.head - self._lines_known > _FEW_ROWS:
             stop = min(head.head, self._lines_known + _MOST_ROWS)
-            if not self._take_columns(connection, head.log_id, self._lines_known, stop):
+            if not self._take_columns(connection, self._lines_known, stop):
                 break
         while self._lines_known < head.head:
-            self._take(self.bytes.block(connection, schema, head.log_id, self._lines_known, head.head))
+            self._take(self.bytes.block(connection, self._lines_known, head.head))
 
     def _take(self, lines: Sequence[bytes]) -> None:
         """Scan lines, without LF, that stand in the log after what is known."""
@@ -229,11 +234,11 @@ class PostgresReader:
             scan_line(self.scanner, line)
         self.bytes.keep(dict(enumerate(lines, self._lines_known - len(lines))))
 
-    def _take_columns(self, connection: psycopg.Connection[Any], log_id: int, start: int, stop: int) -> bool:
+    def _take_columns(self, connection: psycopg.Connection[Any], start: int, stop: int) -> bool:
         """Take in rows by their columns; False, and nothing done, if these do not fit together."""
-        columns = rows.read_columns(connection, self.location.schema, log_id, start, stop)
+        columns = self.stored.columns(connection, start, stop)
         wanted = lines_to_read(columns)
-        lines = rows.read_chosen(connection, self.location.schema, log_id, [start + place for place in wanted])
+        lines = self.stored.chosen(connection, [start + place for place in wanted])
         if len(columns) < stop - start or len(lines) < len(wanted):
             return False
         self._take_rows(columns, {place: lines[start + place] for place in wanted})
@@ -277,6 +282,10 @@ class PostgresReader:
         """Parse records afresh, in the given order; what is no longer what was read is an error."""
         return parsed(self.index, self.lines(ordinals), self.shown)
 
+    def damaged_frames(self) -> list[FrameDamage]:
+        """The damage of archived lines that were read so far."""
+        return self.stored.damage()
+
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Let the server find the records, of some, whose lines may hold bytes."""
         return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
@@ -301,5 +310,5 @@ class PostgresReader:
             return True
         last = self._lines_known - 1
         crc = self.head.crc if self.head is not None else self.scanner.seed
-        found = rows.read_columns(connection, self.location.schema, head.log_id, last, last + 1)
+        found = self.stored.columns(connection, last, last + 1)
         return head.head > last and [row.crc for row in found] == [crc]

@@ -12,6 +12,7 @@ from ...errors import LogUnreadableError
 from ..database_location import Location
 from ..index import Index
 from . import rows
+from .stored_lines import StoredLines
 
 if TYPE_CHECKING:
     import psycopg
@@ -29,7 +30,8 @@ class RowBytes:
     Args:
         location: the server and the schema.
         ask: calls a function with a connection, and tries again where that breaks.
-        find_log_id: the log's id, as it is known.
+        stored: the lines by their numbers.
+        check: raises if there is no log.
         on_read: is told how many bytes were read in a row.
     """
 
@@ -37,19 +39,20 @@ class RowBytes:
         self,
         location: Location,
         ask: Ask,
-        find_log_id: Callable[[], int],
+        stored: StoredLines,
+        check: Callable[[], object],
         on_read: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._location, self._ask, self._find_log_id, self._on_read = location, ask, find_log_id, on_read
+        self._location, self._ask, self._stored, self._check, self._on_read = location, ask, stored, check, on_read
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
         self.starts: array[int] = array("Q")
         """Where each line begins: the offset that it has in a file."""
 
-    def _query(self, statement: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call one of `rows` for this log."""
-        log_id = self._find_log_id()
-        return self._ask(lambda connection: statement(connection, self._location.schema, log_id, *arguments, **options))
+    def _query(self, read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call a method that takes a connection."""
+        self._check()
+        return self._ask(lambda connection: read(connection, *arguments, **options))
 
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Give records' lines, without LF, in the order asked for; wherever they lie, many are one question."""
@@ -64,7 +67,7 @@ class RowBytes:
             numbers = [bisect_right(starts, offsets[ordinal]) - 1 for ordinal in group]
             lines = {number: self._kept[number] for number in numbers if number in self._kept}
             if wanted := sorted(set(numbers) - lines.keys()):
-                fetched = self._query(rows.read_chosen, wanted)
+                fetched = self._query(self._stored.chosen, wanted)
                 if len(fetched) < len(wanted):
                     raise self._missing(next(number for number in wanted if number not in fetched))
                 self.keep(fetched)
@@ -79,7 +82,7 @@ class RowBytes:
         """The records, of some, in whose rows bytes stand, or may stand otherwise written."""
         numbers = {ordinal: bisect_right(self.starts, index.columns.offsets[ordinal]) - 1 for ordinal in ordinals}
         rows_asked = sorted(set(numbers.values()))
-        found = self._query(rows.find_bytes, rows_asked, needle, ignores_case=ignores_case)
+        found = self._query(self._stored.find, rows_asked, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
     def all_kept(self, count: int) -> list[bytes]:
@@ -103,15 +106,13 @@ class RowBytes:
             number += len(block)
             yield from (line + b"\n" for line in block)
 
-    def block(
-        self, connection: psycopg.Connection[Any], schema: str, log_id: int, start: int, stop: int
-    ) -> list[bytes]:
+    def block(self, connection: psycopg.Connection[Any], start: int, stop: int) -> list[bytes]:
         """Some lines from number `start` on, at least one.
 
         Raises:
             LogUnreadableError: a line is missing.
         """
-        lines = rows.read_block(connection, schema, log_id, start, stop)
+        lines = self._stored.block(connection, start, stop)
         if not lines:
             raise self._missing(start)
         self._on_read(sum(map(len, lines)) + len(lines))
@@ -124,4 +125,4 @@ class RowBytes:
     def lacks_newline(self) -> bool:
         """Whether the last line had no LF in the file that it was copied from."""
         last = len(self.starts) - 1
-        return any(row.flags & rows.NO_NEWLINE for row in self._query(rows.read_columns, last, last + 1))
+        return any(row.flags & rows.NO_NEWLINE for row in self._query(self._stored.columns, last, last + 1))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..record_line import MARK
+from .steps import ARCHIVE
 
 if TYPE_CHECKING:
     import psycopg
@@ -95,12 +96,14 @@ class Head:
     size: int
     crc: int
     generation: int
+    archived: int = 0
+    """How many lines, from the first one on, are in frames."""
 
     def after(self, new: Sequence[Row]) -> Head:
         """The row as it is once rows are appended."""
         last = new[-1]
         end = last.at + last.columns.length
-        return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation)
+        return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived)
 
 
 def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
@@ -128,11 +131,21 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
     """Read a log's row; with `lock`, hold it until the transaction ends."""
-    statement = (
-        f"select log_id, head, size, crc, generation from {schema}.log where name = %s{' for update' if lock else ''}"
-    )
+    archived = "archived" if connection.has(ARCHIVE) else "0"  # type: ignore[attr-defined]  # of DeadlineConnection
+    statement = f"""
+        select log_id, head, size, crc, generation, {archived} from {schema}.log
+         where name = %s{" for update" if lock else ""}
+    """
     row = connection.execute(statement.encode(), [name]).fetchone()
     return Head(*row) if row else None
+
+
+def read_archived(connection: Connection, schema: str, log_id: int) -> int | None:
+    """Read how many lines of a log are in frames; None if there is no such log, or the tables have no frames."""
+    if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+        return None
+    row = connection.execute(f"select archived from {schema}.log where log_id = %s".encode(), [log_id]).fetchone()
+    return row[0] if row else None
 
 
 def create(connection: Connection, schema: str, name: str, *, like: int | None = None) -> int | None:

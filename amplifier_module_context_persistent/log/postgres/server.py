@@ -364,6 +364,16 @@ class Server:
                 )
 
 
+def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[str]:
+    """The steps (`steps.STEPS`) that are done in the tables.
+
+    Raises:
+        psycopg.Error: the server refused the question.
+    """
+    row = connection.execute(f"select {is_done_query(schema)}".encode()).fetchone()
+    return names_done(row[0]) if row else frozenset()
+
+
 def timeline_of(connection: psycopg.Connection[Any]) -> str:
     """The cluster and the timeline of a server, which is another one after a failover; empty on a replica.
 

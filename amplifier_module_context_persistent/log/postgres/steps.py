@@ -40,6 +40,7 @@ _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 TOUCHED = "touched"
 PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
 """What stands before the last `/` of a log's name, as `log_by_project` holds it; the name if it has none."""
+ARCHIVE = "archive"
 BY_ID = "by_id"
 ID = "pg_catalog.regexp_replace(name, '^.*/', '') collate \"C\""
 """The last part of a log's name, the session's id, as `log_by_id` holds it."""
@@ -159,6 +160,31 @@ STEPS: tuple[Step, ...] = (
         """exists (select from pg_catalog.pg_index
                     where indexrelid = pg_catalog.to_regclass('{s}.log_by_id') and indisvalid)""",
         (f"create index if not exists log_by_id on {{s}}.log (({ID}))",),
+    ),
+    Step(
+        ARCHIVE,
+        "the table frame, with the lines of archived logs",
+        """pg_catalog.to_regclass('{s}.frame') is not null and exists (select from pg_catalog.pg_attribute
+            where attrelid = pg_catalog.to_regclass('{s}.log') and attname = 'archived')""",
+        (
+            "alter table {s}.log add column if not exists archived bigint not null default 0",
+            """create table if not exists {s}.frame (
+    log_id bigint not null references {s}.log on delete cascade,
+    seq bigint not null,
+    described text not null,
+    row_columns bytea not null,
+    packed bytea not null,
+    primary key (log_id, seq)
+)""",
+            "alter table {s}.frame alter column row_columns set storage external,"
+            " alter column packed set storage external",  # both are compressed already
+            "comment on column {s}.log.archived is 'How many lines, from the first one on, are in frame.'",
+            "comment on table {s}.frame is 'Lines of archived logs: zstd frames with about 1 MB of lines each.'",
+        ),
+        {
+            READ: "grant select on {s}.frame to {role}",
+            PURGE: "grant insert, delete on {s}.frame to {role}; grant update (archived) on {s}.log to {role}",
+        },
     ),
 )
 """In the order in which they are done. The first two made version 2 of version 1.

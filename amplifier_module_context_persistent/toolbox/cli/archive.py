@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...catalogue.index_snapshots import CatalogueSnapshots
-from ...errors import ArchiveError, ContextPersistentError
-from ...log.archive_estimate import ArchiveEstimate, estimate
-from ...log.archive_log import LEAST_LOG_BYTES, Archived, archive_log, bring_back
+from ...errors import ContextPersistentError
+from ...log.archive_estimate import ArchiveEstimate
+from ...log.archive_log import LEAST_LOG_BYTES, OPEN, Archived
 from ...log.database_location import stored_name
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_held, is_open
-from ...sessions.overview import look_at
+from ...sessions.overview import held_logs, look_at
+from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.seal_log import LOG_ENDING, seal_log
 from .erasing import check_can_ask, check_says_which, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -36,18 +36,14 @@ from .session_argument import (
     last_path,
     no_catalogue_option,
     path_of,
-    storage,
     storage_option,
     with_their_sub_agents,
 )
 from .session_rows import scaled
-from .terminal import UnusableError, ask, counted, escaped, one_line, reason_beside, say
+from .terminal import ask, counted, escaped, one_line, reason_beside, say
 
 if TYPE_CHECKING:
     from pyrage import Recipient
-
-_OPEN = "the session is open; close it first"
-_IN_DATABASE = "a session in a database is not archived: the server compresses its rows; only files are archived"
 
 
 @dataclass(slots=True)
@@ -111,8 +107,6 @@ def archive(
     if bool(keys) != bool(output) or (keys and undo):
         raise click.UsageError("--encrypt-to and -o DIR belong together, without --undo: they make sealed copies")
     check_can_ask(as_json=as_json, yes=yes or bool(keys), dry_run=dry_run)
-    if storage() is not None and not keys:
-        raise UnusableError(_IN_DATABASE)
     if sessions or last:
         check_no_filter(wanted, everywhere=everywhere)
         if (sessions and last) or everything or older is not None:
@@ -175,30 +169,35 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
     for session in sessions:
         path = str(session.path)
         try:
-            if stored_name(path) is not None:
-                raise ArchiveError(_IN_DATABASE)
-            size = estimate(path)
+            size = estimate_session(path)
         except (OSError, ContextPersistentError) as error:
             unknown = ArchiveEstimate(0, 0, is_archived=False, is_exact=False)
             found.append(_Candidate(session, unknown, reason_beside(error, path)))
             continue
-        if size.is_archived != undo or (not is_named and not undo and size.file_bytes < LEAST_LOG_BYTES):
+        is_wanted = size.is_archived or size.is_partly_archived if undo else not size.is_archived
+        if not is_wanted or (not is_named and not undo and size.file_bytes < LEAST_LOG_BYTES):
             continue
-        found.append(_Candidate(session, size, _OPEN if not undo and is_open(path) else ""))
+        found.append(_Candidate(session, size, OPEN if not undo and _is_open(session) else ""))
     return found
 
 
+def _is_open(session: SessionFile) -> bool:
+    """Whether a session is seen to be open; archiving makes sure of it."""
+    path = str(session.path)
+    return path in held_logs([session]) if stored_name(path) is not None else bool(is_open(path))
+
+
 def _do(one: _Candidate, *, undo: bool) -> None:
-    path, snapshots = str(one.session.path), CatalogueSnapshots()
+    path = str(one.session.path)
     try:
         if undo:
-            one.done = bring_back(path, snapshots=snapshots)
+            one.done = bring_back_session(path)
             return
-        if is_held(path):
-            one.refused = _OPEN
+        if stored_name(path) is None and is_held(path):
+            one.refused = OPEN
         else:
             with progress(path, title="archiving", passes=2) as watched:
-                one.done = archive_log(path, watched=watched, snapshots=snapshots)
+                one.done = archive_session(path, files=watched)
     except (OSError, ContextPersistentError) as error:
         one.refused = reason_beside(error, path)
     if one.refused:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import LogError
-from ...log.base import ReadableLog
+from ...log.base import ReadableLog, damaged_frames
 from ...log.filesystem import FileSystem
 from ...log.index import ASSISTANT, TOOL
 from ...log.lock import LogLock
@@ -133,7 +133,10 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
         if file is not None:
             _add_file(report, file)
         else:
-            report.damage += _columns(reader, path, files)
+            lost = damaged_frames(reader)
+            report.damage += [Finding("archive_frame", one.detail, one.line, one.offset) for one in lost]
+            if not lost:
+                report.damage += _columns(reader, path, files)
         return report
     finally:
         reader.close()
@@ -186,6 +189,8 @@ def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterat
         found, index = by_columns.index, reader.index
         if by_columns.describe() != reader.describe():
             return  # somebody wrote to it between the two
+        for one in damaged_frames(by_columns):
+            yield Finding("columns", one.detail, one.line, one.offset)
         if len(found) != len(index) or found.live != index.live:
             yield Finding("columns", "the columns give another history than the lines")
             return

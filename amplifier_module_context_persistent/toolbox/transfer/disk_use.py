@@ -7,13 +7,14 @@ is not known here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from ...log.archive_estimate import estimate
+from ...errors import ArchiveError
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import TOOL, Index
@@ -26,6 +27,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import files_left
+from .archive_session import estimate_session
 from .host_copies import backups, hosts_files
 from .host_files import HOSTS_NAMES
 
@@ -115,11 +117,12 @@ def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUs
         _count_lines(use, reader.index, reader.whole_lines())
         use.unpacked = reader.describe().size_bytes
         use.kinds["other"] += use.unpacked - use.log_bytes
-    if stored_name(path) is None:
-        archive = estimate(path)
+    with contextlib.suppress(ArchiveError):  # a database whose tables cannot hold archived logs
+        archive = estimate_session(path)
         use.archive_frees = archive.frees
-        if archive.is_archived:
+        if archive.is_archived or archive.is_partly_archived:
             use.scale(archive.file_bytes)
+    if stored_name(path) is None:
         use.saved = _size_of({*saved_tails(path), *files_left(path, HOSTS_NAMES), *map(str, backups(path))})
         use.host = _size_of(map(str, hosts_files(path)))
     return use

@@ -21,10 +21,8 @@ from pathlib import Path
 
 from ...catalogue.catalogue_file import remove_catalogue
 from ...errors import ArchiveError, LogError, LogFailedError
-from ...log.archive_log import archive_log
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
-from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem
 from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME
@@ -35,6 +33,7 @@ from ..maintenance.purge_kept import ordinals_gone
 from ..maintenance.purge_log import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
+from .archive_session import archive_session, is_archived_session
 from .erasures import MESSAGES, TEXT, Erasure, TextRule, erasure_of, lift, names_in, note_erasure
 from .host_copies import backups, host_copies, named_in, told_matches
 from .host_files import HOSTS_NAMES, TRANSCRIPT_NAME, changed_since, is_hosts_log, own_files, update_host_files
@@ -233,7 +232,7 @@ def _purge_noted(
         note_erasure(erasure)
         noted.append(erasure)
 
-    was_archived = stored_name(planned.path) is None and is_archived(planned.path)
+    was_archived = is_archived_session(planned.path)
     try:
         done = purge_log(planned.path, what, now=now, known=planned.known, note=note, files=files)
     except LogFailedError:
@@ -243,7 +242,7 @@ def _purge_noted(
         raise
     if was_archived:
         with contextlib.suppress(ArchiveError, LogError, OSError):  # then it stays as the purge wrote it
-            archive_log(planned.path)
+            archive_session(planned.path)
     return done
 
 

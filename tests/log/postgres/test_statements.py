@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.log.postgres import (
     steps,
 )
 from amplifier_module_context_persistent.log.postgres.append_row import statement_for
+from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log, bring_back_stored_log
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
@@ -92,6 +93,13 @@ def do_everything(storage: str) -> None:
         ranked.frequencies([kept], [5])
         ranked.messages([kept], 5, [(kept.log_id, 0)])
         ranked.messages([kept], 5)
+    archive_stored_log(location)
+    with closing(PostgresLog(location)) as log:
+        append(log, 5)
+        list(log.read(range(len(log.index))))
+        log.find_bytes(range(len(log.index)), b"a", ignores_case=False)
+    names.archived_among(storage, ["p/s"])
+    bring_back_stored_log(location)
     purge_log(location, Purge(cleared=True), now=lambda: STAMP)
     with closing(PostgresLog(location)) as log:
         log.follow()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +18,7 @@ from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from fixtures.generate import generate_session
+from tests.support.all_answers import answers
 from tests.support.archives import content_of_log, small_frames
 from tests.support.commands import refused, run, shows
 from tests.support.counted_sessions import CountedReads
@@ -58,50 +57,6 @@ async def recorded(name: str, seed: int = 5) -> Path:
 
 
 # -- the same answers --------------------------------------------------------------------------------------------------
-
-OF_ONE = (
-    ("show",),
-    ("show", "--outline"),
-    ("show", "--turn", "-1"),
-    ("show", "--errors"),
-    ("tail", "-n", "5"),
-    ("stats",),
-    ("views",),
-    ("files",),
-    ("export", "--format", "jsonl"),
-    ("export",),
-    ("verify", "--json"),
-    ("search", "--hidden", "the"),
-    ("search", "-w", "error"),
-    ("search", "--best", "what failed?"),
-    ("compact", "--dry-run"),
-    ("report", "--json"),
-)
-OF_ALL = (
-    ("list", "--json"),
-    ("list", "--grep", "error", "--json"),
-    ("search", "the", "--all", "-l"),
-    ("search", "--best", "where is the error?", "--all"),
-    ("stats", "--all", "--json"),
-    ("sql", "SELECT tool, count(*) FROM calls GROUP BY tool", "--all"),
-    ("files", "--all"),
-    ("show", "--errors", "--all"),
-    ("verify", "--all", "--json"),
-)
-_CHANGES = re.compile(r'"archived": \w+|"state": "\w+"|"modified_s": [\d.]+|"path": "[^"]*report[^"]*"')
-
-
-def answers(*sessions: str) -> dict[str, Any]:
-    """What commands say, each of one session and some of all."""
-    asked = [(first, name, *rest) for name in sessions for first, *rest in OF_ONE] + [*OF_ALL]
-    told = {}
-    for command in asked:
-        more = ("-o", "report.html", "--force") if command[0] == "report" else ()
-        done = run(*command, *more, code=None)
-        told[" ".join(command)] = (done.exit_code, _CHANGES.sub("", done.stdout), done.stderr)
-        if more and Path("report.html").exists():
-            told["page " + command[1]] = re.sub(r"<time.*?</time>", "", Path("report.html").read_text("utf-8"))
-    return told
 
 
 async def test_every_command_says_the_same_of_an_archived_session() -> None:
@@ -229,8 +184,6 @@ def test_something_has_to_say_which_sessions() -> None:
     shows(refused("archive", "one", "--all", "--yes"), "give it without SESSION")
     shows(run("archive", "one", code=2).stderr, "nothing was done")
     shows(refused("archive", "one", "--json"), "--yes or --dry-run")
-    shows(refused("archive", "--everything", "--yes", "--storage", "postgresql://nowhere/x"), "in a database")
-    shows(run("archive", "postgresql://nowhere/x#p/s", "--yes", code=2).stdout, "in a database")
 
 
 async def test_an_open_session_stays() -> None:

@@ -1,0 +1,292 @@
+"""Archive a log in a database: its rows become frames in one transaction, and frames become rows again.
+
+Rules:
+- All is one transaction, so a client that is killed leaves the log as it was. What was written is read back and
+  compared before anything goes.
+- Nobody is kept waiting: the log's row is held only for the last step. If somebody appended, or a session has the log
+  open as far as that is known, nothing is changed.
+- A session that goes on appends rows behind the frames, and nothing is brought back. What it added is archived the
+  next time.
+- The row with the text that `list` shows stays, so that no list has to unpack a frame.
+- Only a role that may purge can archive, since rows are deleted.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...errors import AppendError, ArchiveError, LogUnreadableError
+from ..archive_estimate import ArchiveEstimate
+from ..archive_format import FRAME_BYTES, LEAST_FRAME_BYTES, MOST_FRAME_BYTES, compressed, decompressed, frame_of_part
+from ..archive_log import OPEN, Archived
+from ..database_location import Location, parse_location
+from . import frames, rows
+from .open_marks import is_direct, may_go
+from .pulse import Pulse
+from .rows import Columns, Head, Row
+from .server import Server, ServerError, using
+from .steps import ARCHIVE
+from .stored_lines import StoredLines
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+Part = tuple[list[bytes], list[Columns]]
+"""Lines of a frame, and their columns."""
+
+_MOST_IDLE_S, _PULSE_S = 15.0, 3.0
+_DELETED_AT_ONCE = 50_000
+_SAMPLES = 4
+_NO_RIGHTS = "42501"  # SQLSTATE
+_MEANWHILE = "the log was written to, purged or archived meanwhile; nothing was changed; try again"
+
+
+def archive_stored_log(
+    location: str, *, on_read: Callable[[int], None] = lambda _: None, timeout_s: float = 10.0
+) -> Archived:
+    """Archive a log in a database.
+
+    Args:
+        location: `postgresql://…#NAME`.
+        on_read: is told how many bytes were read, block by block.
+        timeout_s: how long each answer of the server may take.
+
+    Raises:
+        ArchiveError: this log cannot be archived now; says why.
+        LogUnreadableError: there is no such log, or it cannot be read.
+        AppendError: the server refused or went away; look before trying again.
+    """
+    with _Change(location, timeout_s) as change:
+        connection, schema, head = change.connection, change.schema, change.head
+        if head.head <= head.archived:
+            raise ArchiveError("the log is archived already" if head.head else "the log is empty")
+        before = _estimated(connection, schema, head, samples=0).file_bytes
+        frames.delete_frames(connection, schema, head.log_id, head.archived)
+        made = frames.read_frames(connection, schema, head.log_id, head.archived)
+        for lines, columns in _parts(_blocks(connection, schema, head, on_read)):
+            content = b"\n".join(lines) + b"\n"
+            frame, packed = frame_of_part(content, made[-1] if made else None, head.size)
+            if frame.size > MOST_FRAME_BYTES:
+                raise ArchiveError(f"line {frame.line + 1:,} is too long for a frame")
+            frames.insert_frame(connection, schema, head.log_id, frame, packed, columns)
+            stored = frames.read_packed(connection, schema, head.log_id, frame.line) or b""
+            facts = frames.read_packed_columns(connection, schema, head.log_id, frame.line, frame.line + 1)
+            if decompressed(frame, stored) != content or _unpacked(facts[frame.line], frame.lines) != columns:
+                raise ArchiveError("the server does not give back what it was sent; nothing was changed")
+            made.append(frame)
+        if frames.read_frames(connection, schema, head.log_id, head.head) != made:
+            raise ArchiveError("the server does not give back what it was sent; nothing was changed")
+        change.hold()
+        _delete_rows(connection, schema, head)
+        change.finish(archived=head.head)
+        after = sum(frame.packed_bytes for frame in made)
+    return Archived(before, after)
+
+
+def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived:
+    """Bring the archived lines of a log back: rows as they were; arguments and errors as of `archive_stored_log`."""
+    with _Change(location, timeout_s) as change:
+        connection, schema, head = change.connection, change.schema, change.head
+        if not head.archived:
+            raise ArchiveError("the log is not archived")
+        before = _estimated(connection, schema, head, samples=0).file_bytes
+        lines_of = StoredLines(schema, change.location.shown)
+        lines_of.follow(head)
+        connection.execute(
+            f"delete from {schema}.record where log_id = %s and seq < %s".encode(), [head.log_id, head.archived]
+        )
+        for number, frame in enumerate(lines_of.described(connection)):
+            lines = lines_of.content_of(connection, number)
+            columns = lines_of.columns(connection, frame.line, frame.line + frame.lines)
+            if lines_of.damaged or not len(lines) == len(columns) == frame.lines:
+                where = lines_of.place_of(number)
+                raise ArchiveError(
+                    f"the archive is damaged: {where}: {lines_of.damaged.get(number, 'its columns are not its lines')};"
+                    " put a backup in its place, or go on with a fork of what can be read"
+                )
+            rows.insert(connection, schema, head.log_id, frame.line, _rows_of(frame.offset, lines, columns))
+            stored = rows.read_lines(connection, schema, head.log_id, frame.line, frame.line + frame.lines)
+            if list(stored) != lines:
+                raise ArchiveError("the server does not give back what it was sent; nothing was changed")
+        change.hold()
+        frames.delete_frames(connection, schema, head.log_id)
+        change.finish(archived=0)
+    return Archived(before, head.size)
+
+
+def estimate_stored(location: str, *, timeout_s: float = 10.0) -> ArchiveEstimate:
+    """Estimate the size of a log when archived, from a sample of its lines.
+
+    The present size is that of its lines and its frames; what the server makes of them is not known.
+
+    Raises:
+        ArchiveError: the tables have no room for archived logs.
+        LogUnreadableError: there is no such log, or the server cannot be asked.
+    """
+    parsed = parse_location(location)
+
+    def ask(connection: Connection) -> ArchiveEstimate:
+        return _estimated(connection, parsed.schema, _head(connection, parsed), samples=_SAMPLES)
+
+    try:
+        with using(parsed) as server:
+            return server.ask(ask, timeout_s)
+    except ServerError as error:
+        reason = f"the log cannot be read from the server: {error}"
+        raise LogUnreadableError(errno.EIO, reason, parsed.shown) from error
+
+
+class _Change:
+    """The transaction in which a log is archived or brought back; a `with` statement that is left early undoes it."""
+
+    def __init__(self, location: str, timeout_s: float) -> None:
+        self.location, self._timeout_s = parse_location(location), timeout_s
+        self.schema = self.location.schema
+        self._open = self._transaction()
+
+    def __enter__(self) -> _Change:
+        self._open.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        limit_s = self._timeout_s
+        try:
+            with (
+                using(self.location) as self._server,
+                self._server.connected(time.monotonic() + limit_s, answer_s=limit_s) as self.connection,
+            ):
+                self.head = _head(self.connection, self.location)
+                rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)
+                with Pulse(self.connection, min(_PULSE_S, limit_s / 2)):
+                    yield
+        except ServerError as error:
+            advice = "; look whether it is archived before trying again"
+            if error.sqlstate == _NO_RIGHTS:
+                advice = "; archiving needs the rights of a purge (storage init --grant-purge)"
+            raise AppendError(errno.EIO, f"the server refused: {error}{advice}", self.location.shown) from error
+
+    def hold(self) -> None:
+        """Let nobody append to the log until the transaction ends.
+
+        Raises:
+            ArchiveError: it is not what it was, or a session has it open.
+        """
+        rows.limit_waits(self.connection, limit_s=self._timeout_s)
+        if rows.read_head(self.connection, self.schema, self.location.name, lock=True) != self.head:
+            raise ArchiveError(_MEANWHILE)
+        knows = self.location.prepares and is_direct(self.connection)
+        if knows and not may_go(self.connection, self.location):
+            raise ArchiveError(OPEN)
+
+    def finish(self, *, archived: int) -> None:
+        """Say how many lines are in frames now, and end the transaction; whatever becomes of its answer."""
+        statement = f"update {self.schema}.log set archived = %s where log_id = %s"
+        self.connection.execute(statement.encode(), [archived, self.head.log_id])
+        try:
+            with self._server.telling(self.connection):
+                self.connection.execute(b"commit")
+        except ServerError as error:
+            if error.is_refusal or not _is_done(self._server, self.schema, self.head.log_id, archived, self._timeout_s):
+                raise
+
+
+def _is_done(server: Server, schema: str, log_id: int, archived: int, limit_s: float) -> bool:
+    return server.ask(lambda connection: rows.read_archived(connection, schema, log_id), limit_s) == archived
+
+
+def _head(connection: Connection, location: Location) -> Head:
+    if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+        raise ArchiveError("the tables cannot hold archived logs yet; their owner runs storage init --migrate")
+    head = rows.read_head(connection, location.schema, location.name)
+    if head is None:
+        raise LogUnreadableError(errno.ENOENT, "there is no such log; look again", location.shown)
+    return head
+
+
+def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[int], None]) -> Iterator[Part]:
+    """The lines that are rows, block by block, with their columns."""
+    start = head.archived
+    while start < head.head:
+        lines = rows.read_block(connection, schema, head.log_id, start, head.head)
+        columns = rows.read_columns(connection, schema, head.log_id, start, start + len(lines))
+        if not lines or len(columns) != len(lines):
+            raise ArchiveError(_MEANWHILE)
+        on_read(sum(row.length for row in columns))
+        yield lines, columns
+        start += len(lines)
+
+
+def _parts(blocks: Iterator[Part]) -> Iterator[Part]:
+    """Cut blocks into the parts of frames: whole lines, about `FRAME_BYTES` together."""
+    lines, columns, size = list[bytes](), list[Columns](), 0
+    for block in blocks:
+        for line, row in zip(*block, strict=True):
+            if size + row.length > FRAME_BYTES and size >= LEAST_FRAME_BYTES:
+                yield lines, columns
+                lines, columns, size = [], [], 0
+            lines.append(line)
+            columns.append(row)
+            size += row.length
+    if lines:
+        yield lines, columns
+
+
+def _rows_of(offset: int, lines: list[bytes], columns: list[Columns]) -> list[Row]:
+    """The rows of a frame, whose first line has an offset."""
+    found = list[Row]()
+    for line, row in zip(lines, columns, strict=True):
+        found.append(Row(offset, row, line))
+        offset += row.length
+    return found
+
+
+def _unpacked(packed: bytes, count: int) -> list[Columns]:
+    try:
+        return frames.unpack_columns(packed, count)
+    except ValueError:
+        return []
+
+
+def _delete_rows(connection: Connection, schema: str, head: Head) -> None:
+    """Delete the rows whose lines are in frames now, but for the one that `list` shows."""
+    statement = f"""
+        delete from {schema}.record where log_id = %(log_id)s and seq >= %(start)s and seq < %(stop)s
+           and seq is distinct from (select line from {schema}.glance where glance.log_id = %(log_id)s)
+    """
+    for start in range(head.archived, head.head, _DELETED_AT_ONCE):
+        stop = min(head.head, start + _DELETED_AT_ONCE)
+        connection.execute(statement.encode(), {"log_id": head.log_id, "start": start, "stop": stop})
+
+
+def _estimated(connection: Connection, schema: str, head: Head, *, samples: int) -> ArchiveEstimate:
+    made = frames.read_frames(connection, schema, head.log_id, head.archived)
+    packed = frames.frames_bytes(connection, schema, head.log_id)
+    plain = head.size - (made[-1].end if made else 0)
+    sampled = sample = 0
+    step = max(1, (head.head - head.archived) // max(1, samples))
+    for start in range(head.archived, head.head, step) if samples else ():
+        lines = rows.read_block(connection, schema, head.log_id, start, head.head)
+        columns = rows.read_columns(connection, schema, head.log_id, start, start + len(lines))
+        for part, facts in list(_parts(iter([(lines, columns)])))[:1]:
+            content = b"\n".join(part) + b"\n"
+            sampled += len(content)
+            sample += len(compressed(content)) + len(frames.pack_columns(facts))
+    estimated = packed + (sample * plain // sampled if sampled else plain)
+    is_archived = 0 < head.head <= head.archived
+    return ArchiveEstimate(
+        packed + plain,
+        estimated,
+        is_archived=is_archived,
+        is_exact=is_archived,
+        is_partly_archived=0 < head.archived < head.head,
+    )

@@ -1,0 +1,234 @@
+"""The lines of a log in PostgreSQL by their numbers: the first ones may be in frames, the others are rows of `record`.
+
+Rules:
+- How many lines are in frames is read with the log's row. If a line is not where it should be, the row is read again:
+  somebody archived the log or brought it back. No lock is needed, since each of both is one transaction.
+- A damaged frame costs its own lines: in their place is an unreadable line that says so, and empty lines, as in an
+  archived file. The damage is logged once, with its place.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...errors import DependencyError, LogUnreadableError
+from ..archive_format import FRAME_BYTES, Frame, decompressed, stand_in
+from ..base import FrameDamage
+from ..record_line import MARK
+from . import frames, rows
+from .rows import Columns, Head
+from .server import read_steps
+from .steps import ARCHIVE
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_MOST_KEPT_BYTES = 8 * FRAME_BYTES
+
+
+class StoredLines:
+    """The lines of a log; `follow` says of which one.
+
+    Args:
+        schema: the tables' schema.
+        shown: the log's location, for errors.
+    """
+
+    def __init__(self, schema: str, shown: str) -> None:
+        self._schema, self._shown = schema, shown
+        self._of = (0, 0)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of what was read."""
+        self.damaged: dict[int, str] = {}
+        """The damage of frames whose lines were read, by their numbers."""
+        self.without_columns: set[int] = set()
+        """The numbers of frames whose columns are damaged; their lines are read instead."""
+        self._frames: list[Frame] = []
+        self._kept: OrderedDict[int, list[bytes]] = OrderedDict()
+        self._was_replaced = False
+        """Whether a frame was gone that had been there."""
+
+    def follow(self, head: Head) -> None:
+        """Take the log that a row names, and which of its lines are in frames."""
+        if self._of != (head.log_id, head.archived):
+            self._of = head.log_id, head.archived
+            self.forget()
+
+    @property
+    def archived(self) -> int:
+        """How many lines, from the first one on, are in frames."""
+        return self._of[1]
+
+    def block(self, connection: Connection, start: int, stop: int) -> list[bytes]:
+        """Read lines from number `start` on: a part of them, at least one; none if the first one is missing."""
+
+        def read() -> list[bytes]:
+            if start >= self.archived:
+                return rows.read_block(connection, self._schema, self._of[0], start, stop)
+            number = self._number_of(connection, start)
+            if number < 0:
+                return []
+            first = self._frames[number].line
+            return self._lines_of(connection, number)[start - first : stop - first]
+
+        return self._read(connection, read, bool)
+
+    def lines(self, connection: Connection, start: int, stop: int) -> Iterator[bytes]:
+        """Give the lines from number `start` up to `stop`; fewer where one is missing."""
+        while start < stop and (block := self.block(connection, start, stop)):
+            yield from block
+            start += len(block)
+
+    def chosen(self, connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
+        """Read the lines with some numbers; one that is missing is not in the answer."""
+
+        def read() -> dict[int, bytes]:
+            found = dict(self._from_frames(connection, numbers))
+            if stored := [number for number in numbers if number >= self.archived]:
+                found |= rows.read_chosen(connection, self._schema, self._of[0], stored)
+            return found
+
+        return self._read(connection, read, lambda found: len(found) == len(set(numbers)))
+
+    def find(self, connection: Connection, numbers: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
+        """Find the lines, of some, that hold bytes, as `rows.find_bytes` does."""
+
+        def holds(line: bytes) -> bool:
+            return needle in (line.lower() if ignores_case else line) or (not needle.isascii() and MARK in line)
+
+        def read() -> set[int]:
+            found = {number for number, line in self._from_frames(connection, numbers) if holds(line)}
+            if stored := [number for number in numbers if number >= self.archived]:
+                of = self._schema, self._of[0]
+                found |= rows.find_bytes(connection, *of, stored, needle, ignores_case=ignores_case)
+            return found
+
+        found = read()
+        return read() if self._is_moved(connection) else found  # a row that is gone was not searched
+
+    def columns(self, connection: Connection, start: int, stop: int) -> list[Columns]:
+        """Read the columns of some rows from number `start` on; of fewer where one is missing or damaged."""
+
+        def read() -> list[Columns]:
+            found = self._columns_in_frames(connection, start, min(stop, self.archived))
+            begin = start + len(found)
+            if begin < stop and begin >= self.archived:
+                found += rows.read_columns(connection, self._schema, self._of[0], begin, stop)
+            return found
+
+        return self._read(connection, read, lambda found: len(found) == stop - start)
+
+    def content_of(self, connection: Connection, number: int) -> list[bytes]:
+        """All lines of a frame; `damaged` has the frame if it cannot be read."""
+        return self._lines_of(connection, number)
+
+    def described(self, connection: Connection) -> list[Frame]:
+        """The frames of the log, in their order."""
+        self._number_of(connection, 0)
+        return self._frames
+
+    def damage(self) -> list[FrameDamage]:
+        """What is wrong with the frames that were read."""
+        found = []
+        for number in sorted(self.damaged.keys() | self.without_columns):
+            frame, why = self._frames[number], self.damaged.get(number, "its columns were changed; its lines are read")
+            found.append(FrameDamage(f"{self.place_of(number)}: {why}", frame.line + 1, frame.offset))
+        return found
+
+    def place_of(self, number: int) -> str:
+        """Describe the place of a frame, for a person."""
+        frame = self._frames[number]
+        lines = f"lines {frame.line + 1:,} to {frame.line + frame.lines:,} of the log"
+        return f"frame {number + 1:,} of {len(self._frames):,}, with {lines}"
+
+    def _read(self, connection: Connection, read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
+        """Read, and read again if something is missing since the log was archived or brought back meanwhile."""
+        found = read()
+        return found if is_whole(found) or not self._is_moved(connection) else read()
+
+    def _is_moved(self, connection: Connection) -> bool:
+        """Whether other lines are in frames than were; it is known then which ones."""
+        was_replaced, self._was_replaced = self._was_replaced, False
+        if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
+            connection.steps = read_steps(connection, self._schema)  # type: ignore[attr-defined]  # likewise
+        archived = rows.read_archived(connection, self._schema, self._of[0])
+        if archived is None or (archived == self.archived and not was_replaced):
+            return False
+        self._of = self._of[0], archived
+        self.forget()
+        return True
+
+    def _number_of(self, connection: Connection, line: int) -> int:
+        """The number of the frame that holds a line; -1 if there are no frames."""
+        if not self._frames:
+            self._frames = frames.read_frames(connection, self._schema, *self._of)
+        return bisect_right(self._frames, line, key=lambda frame: frame.line) - 1
+
+    def _from_frames(self, connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Give the lines with some numbers that are in frames, with their numbers."""
+        archived = sorted({number for number in numbers if number < self.archived})
+        for number, wanted in groupby(archived, key=lambda line: self._number_of(connection, line)):
+            if number < 0:
+                return
+            first, lines = self._frames[number].line, self._lines_of(connection, number)
+            yield from ((line, lines[line - first]) for line in wanted if line - first < len(lines))
+
+    def _lines_of(self, connection: Connection, number: int) -> list[bytes]:
+        """The lines of a frame; none if the log was brought back since the frames were read."""
+        if (kept := self._kept.get(number)) is not None:
+            self._kept.move_to_end(number)
+            return kept
+        frame, packed = self._frames[number], b""
+        if not frame.is_lost:
+            read = frames.read_packed(connection, self._schema, self._of[0], frame.line)
+            if read is None:  # a description and its frame are one row
+                self._was_replaced = True
+                return []
+            packed = read
+        lines = self._unpacked(number, frame, packed)
+        self._kept[number] = lines
+        while sum(self._frames[one].size for one in self._kept) > _MOST_KEPT_BYTES and len(self._kept) > 1:
+            self._kept.popitem(last=False)
+        return lines
+
+    def _unpacked(self, number: int, frame: Frame, packed: bytes) -> list[bytes]:
+        try:
+            return decompressed(frame, packed).removesuffix(b"\n").split(b"\n")
+        except DependencyError as error:
+            raise LogUnreadableError(0, str(error), self._shown) from error
+        except ValueError as error:
+            why = str(error)
+        if number not in self.damaged:
+            self.damaged[number] = why
+            logger.error("%s: the archive is damaged: %s: %s", self._shown, self.place_of(number), why)
+        told = b"(damaged frame %d of the archived log)" % (number + 1)
+        return stand_in(frame, told).removesuffix(b"\n").split(b"\n")
+
+    def _columns_in_frames(self, connection: Connection, start: int, stop: int) -> list[Columns]:
+        """The columns of archived lines; of fewer if some are damaged."""
+        if start >= stop or (number := self._number_of(connection, start)) < 0:
+            return []
+        packed = frames.read_packed_columns(connection, self._schema, self._of[0], self._frames[number].line, stop)
+        found = list[Columns]()
+        for at, frame in enumerate(self._frames[number:], number):
+            if frame.line >= stop or frame.line not in packed:
+                break
+            try:
+                columns = frames.unpack_columns(packed[frame.line], frame.lines)
+            except ValueError:
+                self.without_columns.add(at)
+                break
+            found += columns[max(0, start - frame.line) : stop - frame.line]
+        return found

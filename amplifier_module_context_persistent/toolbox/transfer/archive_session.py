@@ -1,0 +1,66 @@
+"""Archive the log of a session and bring it back, in a file or in a database; estimate what archiving would free."""
+
+from __future__ import annotations
+
+from ...catalogue.index_snapshots import CatalogueSnapshots
+from ...log.archive_estimate import ArchiveEstimate, estimate
+from ...log.archive_log import Archived, archive_log, bring_back
+from ...log.database_location import split_location, stored_name
+from ...log.file_handle import is_archived
+from ...log.filesystem import FileSystem
+from ...sessions.find_session import SessionFile
+from ...sessions.overview import look_at_all
+
+
+def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
+    """Archive the log of a session.
+
+    Args:
+        path: the log's file, or its location in a database.
+        files: the system calls for reading, to be told how far it is.
+
+    Raises:
+        ArchiveError: this log cannot be archived now; says why.
+        LogError: the log cannot be read, or its lock cannot be had.
+        OSError: the archive cannot be written. In each case the log is unchanged.
+    """
+    if stored_name(path) is None:
+        return archive_log(path, watched=files, snapshots=CatalogueSnapshots())
+    from ...log.postgres.archive import archive_stored_log  # its driver is an extra
+
+    look_at_all([SessionFile(path, "", "", 0.0)])  # what a list shows of it is kept: no list has to unpack its lines
+    return archive_stored_log(path, on_read=files.note_read if files is not None else lambda _: None)
+
+
+def bring_back_session(path: str) -> Archived:
+    """Bring the log of a session back, byte for byte; errors as of `archive_session`."""
+    if stored_name(path) is None:
+        return bring_back(path, snapshots=CatalogueSnapshots())
+    from ...log.postgres.archive import bring_back_stored_log  # its driver is an extra
+
+    return bring_back_stored_log(path)
+
+
+def estimate_session(path: str) -> ArchiveEstimate:
+    """Estimate the size of a log when archived, from a sample of it.
+
+    Raises:
+        ArchiveError: the database cannot hold archived logs.
+        LogUnreadableError: the log cannot be read.
+        DependencyError: the library that compresses is not installed.
+    """
+    if stored_name(path) is None:
+        return estimate(path)
+    from ...log.postgres.archive import estimate_stored  # its driver is an extra
+
+    return estimate_stored(path)
+
+
+def is_archived_session(path: str) -> bool:
+    """Whether all of a log is archived; False for one in a database that cannot be asked."""
+    if stored_name(path) is None:
+        return is_archived(path)
+    from ...log.postgres.names import archived_among  # its driver is an extra
+
+    storage, name = split_location(path)
+    return name in archived_among(storage, [name])
