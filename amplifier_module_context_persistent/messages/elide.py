@@ -1,7 +1,7 @@
 """Elision: a long text shortened to its head and its tail, with the reference by which the rest can be recalled.
 
-What is put in depends on the message's id and the cut alone. Thinking, calls and images are not
-touched here. A message is a new object where it is cut; nothing is mutated.
+The inserted marker depends only on the message's id and the cut. Thinking, calls and images are not touched here. A
+message that is cut becomes a new object; nothing is mutated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .message import ORIGINAL, Message, text_places
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a message's text is shown: what stays of it, and what is put in."""
+    """The form in which a message's text is shown: the parts that stay, and the marker."""
 
     head_chars: int
     """Characters of its beginning that stay."""
@@ -30,9 +30,9 @@ class Cut:
     then: str = ""
     """A line that is put after the message's last text."""
     whole_words: bool = False
-    """Whether a word is never cut in two where no end of a line is near."""
+    """Whether a cut moves to the end of a word if no end of a line is near."""
     brief: bool = False
-    """Whether what is put in says no more than how the rest is had."""
+    """Whether the marker is brief: it only says how to read the rest."""
     whole_characters: bool = False
     """Whether no character that is made of several is cut in two, and text without spaces ends at its punctuation."""
     excerpt: bool = False
@@ -81,7 +81,7 @@ WHOLE = Cut((1 << 31) - 1, 0)
 """The cut that shortens nothing: for what is shortened without one."""
 
 LEAST_SHOWN_CHARS = 240
-"""A text that is cut shows so much of itself, or nothing; less only where less is configured."""
+"""The least part of a cut text that is shown, unless a smaller one is configured; else nothing of it is shown."""
 
 _BOUNDARY_CHARS = 200  # how far from the cut the end of a line is looked for
 _WORD_CHARS = 60  # and the end of a word
@@ -89,7 +89,7 @@ _SPACE, _SPACE_OR_END = re.compile(r"\s"), re.compile("\\s|(?<=[。！？；，�
 
 
 def cut_for(keep_chars: int) -> Cut:
-    """The cut that keeps `keep_chars` characters, as many of the end (where errors are) as of the beginning."""
+    """The cut that keeps `keep_chars` characters, half of them at the end, because errors are there."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
 
 
@@ -126,7 +126,7 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
 
 
 def _without_original(block: Any) -> Any:
-    """A text block without the block that it tells of, and without what refers to such a block."""
+    """A text block without the original block that it describes, and without references to such a block."""
     if not isinstance(block, dict) or not (ORIGINAL in block or "citations" in block):
         return block
     return {key: value for key, value in block.items() if key not in (ORIGINAL, "citations")}
@@ -149,7 +149,7 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:
-    """Shorten a text to head and tail, and the lines that stay; left alone where that would not make it shorter."""
+    """Shorten a text to its head, its tail and the lines that stay; unchanged if that would not make it shorter."""
     head, tail = cut.head_chars, cut.tail_chars
     reference = "" if cut.no_recall else reference
     if head + tail >= len(text):
@@ -176,7 +176,7 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
 
 
 def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
-    """From where to where a text is left out between its head and its tail: at ends of words, lines or characters."""
+    """The span left out between a text's head and tail; it starts and ends at ends of words, lines or characters."""
     start, end = cut.head_chars, len(text) - cut.tail_chars
     if boundary == "line" and cut.whole_words:
         start = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE)
@@ -189,7 +189,7 @@ def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
 
 
 def _character_start(text: str, index: int) -> int:
-    """An index, or where the character begins that it would cut in two: an emoji of several, accents, a flag, CR LF."""
+    """The index, or the beginning of the character that it would split: a composed emoji, accents, a flag, CR LF."""
     start = index
     while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):
         start -= 1

@@ -2,12 +2,12 @@
 
 Rules:
 - An excerpt never shows less than was asked for: a cut moves outward, to the end of the line or of the word. In prose
-  it moves to the end of a paragraph, or else of a line or of a sentence.
-- The first gap has the marker with the reference by which the rest is recalled; each later one has `⋮ 31 lines`.
-- A gap that is no longer than its mark is shown instead.
+  it moves to the end of a paragraph, else of a line or a sentence.
+- The first gap has the marker with the reference for `recall`; each later gap has a short mark such as `⋮ 31 lines`.
+- If a gap is no longer than its mark, its text is shown instead.
 - In prose, every piece of a fenced block has its own fences.
 
-A text's excerpt depends on the text and its arguments alone, so a plan gives the same bytes in every process.
+A text's excerpt depends only on the text and the arguments, so a plan gives the same bytes in every process.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def gap_mark(text: str, gap: Span) -> str:
 
 
 def _piece(text: str, span: Span, *, prose: bool) -> str:
-    """A span as it is shown: without line ends at its gaps, in prose with the fences of a block that it cuts."""
+    """The shown form of a span: without line ends at its gaps; in prose, a cut fenced block gets fences of its own."""
     start, end = span
     piece = text[start:end]
     if start > 0:
@@ -152,7 +152,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
-    """The place at which a head of about so many characters ends."""
+    """The end of a head of about this many characters."""
     if chars <= 0 or chars >= len(text):
         return max(0, min(chars, len(text)))
     last = min(len(text), chars + int(chars * _PROSE_SHARE))
@@ -166,7 +166,7 @@ def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
 
 
 def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
-    """The place at which a tail of about so many characters starts."""
+    """The start of a tail of about this many characters."""
     if chars <= 0 or chars >= len(text):
         return len(text) - max(0, min(chars, len(text)))
     index = len(text) - chars

@@ -1,12 +1,12 @@
 """The order in which a host sees a history: the messages of its own repairs at their places.
 
-A host repairs interrupted tool calls by a list that has missing results in the middle of the history. The log only
-grows, so such a message is appended, and names the message that it follows (`placed_after`). Hosts get the history in
-the order of those places; everything else reads it in the order of the log.
+A host repairs interrupted tool calls by inserting the missing results into the middle of its list. The log only grows,
+so such a message is appended, and names the message that it follows (`placed_after`). Hosts get the history in the
+order of those places; all other readers get it in the order of the log.
 
-If a model has answered without the message, it is `unseen`: no view shows it, since the request of that answer had
-something else in its place. A view that changes there would lose the provider's cache and the reasoning after it. A
-message that closes a turn in the middle is unseen too: only the host asks for it.
+If a model has answered without the message, the message is `unseen`: no view shows it, since the request of that
+answer did not contain it. A view that changed there would lose the provider's cache and the reasoning after it. A
+message that closes a turn in the middle is unseen too: only the host needs it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_placed(message: Message) -> bool:
 def host_order(messages: Sequence[Message]) -> list[int]:
     """Put the positions of messages into the order in which hosts see them.
 
-    A message whose place is not there (the message before it was removed) stays where it was appended. Several at one
+    If the message that it should follow was removed, a message stays at its place in the log. Several messages for one
     place keep their order.
     """
     if not any(map(is_placed, messages)):

@@ -1,7 +1,7 @@
-"""A message that comes in: its copy in plain JSON types, as a log takes it, or why it is refused, and where.
+"""Incoming messages: a copy in plain JSON types that the log can store, or an error that says what is wrong and where.
 
-What is in a log already is read, whatever it is; nothing here looks at that. A message in a provider's form is copied
-(`json_copy`) before it is read, and checked (`check_message`) after that.
+Messages that are in a log already are not checked here: they are read in any form. A message in a provider's form is
+copied first (`json_copy`), then translated, then checked (`check_message`).
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def check_message(plain: Message, *, is_stored: bool = False) -> None:
 
 
 def why_refused(message: Message) -> str:
-    """Why a new message could be part of no view; an empty text where it can.
+    """Why a new message could be part of no view; an empty text if it can.
 
-    Looked at is only what no host means: a person's or a system's message without content, a result that names no call,
-    calls that are no list or have no id. Content that is there and blank (null, too) is taken, and so is an id that is
-    an empty text: some providers give none. OpenAI's older `function` messages have none either.
+    Refused is only what no host can mean: a user's or a system's message without content, a result that names no call,
+    calls that are not a list or have no id. Blank content (null, too) is accepted, and so is an empty id: some
+    providers give none. OpenAI's older `function` messages have no id either.
     """
     role, listed = message.get("role"), message.get("tool_calls")
     if role in ("user", "system", "developer") and "content" not in message:
@@ -138,7 +138,7 @@ class _Copy:
     """Whether numbers that are not finite stay."""
 
     def of(self, value: Any, depth: int, key: str = "") -> Any:
-        """Copy a value that is so many levels deep, under a key of an object or none."""
+        """Copy a value at this depth of nesting; `key` is its key in an object, if it has one."""
         if type(value) in _PLAIN_TYPES:
             return value
         if isinstance(value, float):
@@ -235,7 +235,7 @@ def _is_of_client(value: Any) -> bool:
 
 
 def _without_parsed(dumped: Any, value: Any) -> Any:
-    """What was dumped of a client's model, without what the client parsed of its texts: a server refuses it."""
+    """The dump of a client's model without the fields that the client parsed from its texts: a server refuses them."""
     if isinstance(dumped, list) and isinstance(value, list):
         return [_without_parsed(item, own) for item, own in zip(dumped, value, strict=True)]
     if not isinstance(dumped, dict) or not _is_of_client(value):
@@ -247,7 +247,7 @@ def _without_parsed(dumped: Any, value: Any) -> Any:
 
 
 def _dump_options(module: str) -> dict[str, Any]:
-    """How a model of a provider's client is dumped so that it is as its server sent it."""
+    """The arguments that dump a model of a provider's client in the form that the server sent."""
     if module.partition(".")[0] in _CLIENTS:
         return {"mode": "json", "exclude_unset": True, "warnings": False}
     if module.startswith("google.genai"):

@@ -1,7 +1,7 @@
-"""A late result, told: the output of a call that came after the model had answered without it.
+"""Late results: the output of a call that arrived after the model had answered without it.
 
-Its call had a stand-in in requests, and keeps it until the next plan, so that the prefix holds. From the next turn on a
-message of its own tells the output, fenced, so that nobody takes it for a person's words.
+Requests had a stand-in for this output, and keep it until the next plan, so that the prefix stays the same. From the
+next turn on, a message of its own shows the output, fenced, so that nobody takes it for a person's words.
 """
 
 from __future__ import annotations

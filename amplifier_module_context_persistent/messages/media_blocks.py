@@ -1,7 +1,7 @@
-"""Images and documents in a message: where they are, how large, and how a view shows a message without some of them.
+"""Images and documents in a message: their places and sizes, and the message without some of them.
 
-A medium is a block of the content, or one in the output of a `tool_result` block. Media are numbered in their order, in
-the message's accepted form. Of a body only its first bytes are decoded, once, when the message is described.
+A medium is a block of the content, or a block in the output of a `tool_result` block. Media are numbered in order, in
+the message's accepted form. Only the first bytes of a body are decoded, once, when the message is described.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .message import ORIGINAL, Message
 
 IMAGE = "image"
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-"""What every provider takes."""
+"""The image types that every provider accepts."""
 _MOST_DEPTH = 8
 _MOST_EDGE = 1_000_000
 
@@ -41,20 +41,20 @@ class Medium:
 
     kind: str
     media_type: str
-    """What the block says, else what the image's first bytes say; empty where neither does."""
+    """The type from the block, else from the image's first bytes; empty if neither tells."""
     chars: int
-    """The length of its base64 text; 0 where it lies elsewhere."""
+    """The length of its base64 text; 0 if the body is stored elsewhere."""
     width: int = 0
     height: int = 0
     bytes: int = 0
     """About the length of the file itself."""
     tokens: int = 0
     pages: int = 0
-    """Of a PDF that is in the message; about so many."""
+    """The approximate number of pages of a PDF that is in the message."""
 
     @property
     def edge(self) -> int:
-        """The longer edge of an image in pixels; 0 where it is not known."""
+        """The longer edge of an image in pixels; 0 if it is not known."""
         return max(self.width, self.height)
 
     def line(self, reference: str, number: int, of: int) -> str:
@@ -125,7 +125,7 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
 
 @dataclass(frozen=True, slots=True)
 class MediaSource:
-    """Where the body of a medium is; a field is empty where the block does not have it."""
+    """The place of a medium's body; a field is empty if the block does not have it."""
 
     kind: str
     """`image`, `document`, `audio` or `video`."""
@@ -139,12 +139,12 @@ class MediaSource:
 
     @property
     def address(self) -> str:
-        """Its URL, which holds the data where there is any."""
+        """Its URL; a `data:` URL contains the body."""
         return f"data:{self.media_type};base64,{self.data}" if self.data else self.url
 
 
 def source_of(block: Mapping[str, Any]) -> MediaSource | None:
-    """Where the body of a medium is, in whatever form the block has; None for a block that is no medium."""
+    """The place of a medium's body, in every known form of block; None for a block that is not a medium."""
     if not _is_medium(block):
         return None
     source, medium = source_of_medium(block), _medium(dict(block), None)
@@ -169,7 +169,7 @@ def _base64_in(address: str) -> str:
 
 
 def with_true_types(message: Message) -> Message:
-    """The message with images of the type that their first bytes tell; the same object where they say so."""
+    """The message with each image's type corrected by its first bytes; the same object if all types are right."""
     content = _Walk(lambda block, _: _with_true_type(block)).blocks(message.get("content"))
     return message if content is message.get("content") else {**message, "content": content}
 
@@ -190,7 +190,7 @@ class _Walk:
         self._visit, self._number = visit, 0
 
     def blocks(self, value: Any, depth: int = 0) -> Any:
-        """Visit a list of blocks; the same object where nothing was replaced."""
+        """Visit a list of blocks; the same object if nothing was replaced."""
         if not isinstance(value, list) or depth > _MOST_DEPTH:
             return value
         visited = [self._block(block, depth) for block in value]

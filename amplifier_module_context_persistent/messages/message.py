@@ -39,7 +39,7 @@ UNNAMED = "unknown"
 
 
 def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The calls of a message in order: those of `tool_calls`, then those that are in `content` only."""
+    """The calls of a message in order: first `tool_calls`, then calls that are only in `content`."""
     return tuple(_call(call_id, call) for call_id, call in given_calls(message).items())
 
 
@@ -64,7 +64,7 @@ def result_id_of(message: Mapping[str, Any]) -> str | None:
 
 
 def texts_of(message: Message) -> list[str]:
-    """The texts of a message that can be shortened: its string content, or those of its blocks."""
+    """The texts of a message that can be shortened: its string content, or the texts of its blocks."""
     content = message.get("content")
     return [content] if isinstance(content, str) else [text for _, text in text_places(content)]
 
@@ -132,7 +132,7 @@ def _call(call_id: str, call: Mapping[str, Any]) -> Call:
 
 
 def call_id_of(call: Mapping[str, Any]) -> str | None:
-    """The id of one call, in any of its forms; None where it has none."""
+    """The id of a call in any form; None if it has none."""
     call_id = call.get("id") or call.get("tool_call_id")
     return str(call_id) if isinstance(call_id, str | int) and call_id else None
 
@@ -150,7 +150,7 @@ def given_name_of(call: Mapping[str, Any]) -> str:
 
 
 def given_arguments_of(call: Mapping[str, Any]) -> Any:
-    """The arguments of a call as they were given: mostly an object, sometimes the JSON text of one."""
+    """The unchanged arguments of a call: mostly an object, sometimes the JSON text of one."""
     function = call.get("function")
     return function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
 

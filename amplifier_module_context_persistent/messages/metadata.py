@@ -1,4 +1,4 @@
-"""What a message's metadata, role and first words say of it: who wrote it, when, and what it is to the engine."""
+"""Facts from a message's metadata, role and first words: its writer, its time, and its meaning to the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OFFLOAD_KEY = "offload"
 NO_RECALL_KEY = "offload_no_recall"
 """True beside `OFFLOAD_KEY` if the session that stored the result had no tool `recall`."""
 REDACTED_KEY = "redacted"
-"""In the metadata of a message: how many keys of which kinds were replaced before it was stored."""
+"""The metadata key for redactions before storing: the number of replaced keys by kind."""
 FORM_KEY = "form"
 """The form of a provider that a message came in, and what of it has no place in a message (`forms/canonical.py`)."""
 BOUND_KEY = "bound"
@@ -60,7 +60,7 @@ def redacted_kinds(message: Mapping[str, Any]) -> str:
 
 
 def line_before(message: Mapping[str, Any]) -> str:
-    """The line that the view before a message ended with; empty where it had none."""
+    """The line at the end of the view before a message; empty if there was none."""
     line = metadata_of(message).get(LINE_KEY)
     return line if isinstance(line, str) and line.strip() else ""
 
@@ -82,7 +82,7 @@ def first_line(message: Mapping[str, Any]) -> str:
 
 
 def bound_to(message: Mapping[str, Any]) -> str:
-    """The hash of what the request was sent that a message answers; empty where nobody knows."""
+    """The hash of the view that an answer's request had; empty if it is not known."""
     bound = metadata_of(message).get(BOUND_KEY)
     return bound if isinstance(bound, str) else ""
 
@@ -96,7 +96,7 @@ def without_bound(message: Message) -> Message:
 
 
 def recalled_from(message: Mapping[str, Any]) -> str:
-    """The id of the message that a page of `recall` was taken from; empty where it is none."""
+    """The id of the message that a page of `recall` shows; empty if the message is not such a page."""
     if message.get("role") != "tool" or message.get("name") not in (None, "", RECALL_TOOL):
         return ""
     found = _RECALLED.match(text_of(message))
@@ -104,7 +104,7 @@ def recalled_from(message: Mapping[str, Any]) -> str:
 
 
 def hook_of(metadata: Mapping[str, Any]) -> str:
-    """The name of the hook that a message comes from; empty where it comes from none."""
+    """The name of the hook that a message comes from; empty if it comes from none."""
     return str(metadata.get("hook_name") or "unknown") if metadata.get("source") == "hook" else ""
 
 
@@ -159,11 +159,10 @@ def is_answer(message: Mapping[str, Any]) -> bool:
 
 
 def for_model(message: Message) -> Message | None:
-    """What a model may see of a message; None where nothing, the same object where all.
+    """The part of a message that a model may see: None if nothing, the same object if all of it.
 
-    Hosts keep what a person typed and where a message was copied from under keys of their own (as
-    amplifier-module-context-simple and amplifier-bundle-context-managed of 2026-09 have them). They are no part of a
-    request.
+    Hosts keep a person's typed text and a copied message's origin under keys of their own (source:
+    amplifier-module-context-simple and amplifier-bundle-context-managed, 2026-09). Requests do not contain these keys.
     """
     metadata = message.get("metadata")
     if not isinstance(metadata, dict):
@@ -176,7 +175,7 @@ def for_model(message: Message) -> Message | None:
 
 
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message's metadata; empty where it has none."""
+    """A message's metadata; empty if it has none."""
     metadata = message.get("metadata")
     return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
 
@@ -188,7 +187,7 @@ def timestamp_of(message: Mapping[str, Any]) -> str:
 
 
 def instant_of(text: str) -> datetime | None:
-    """Read an ISO 8601 time, UTC where no zone is given; None where it is none."""
+    """Read an ISO 8601 time, UTC if it has no zone; None if the text is no such time."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
@@ -210,9 +209,9 @@ def given_id(message: Mapping[str, Any]) -> str | None:
 
 
 def comes_from_a_log(message: Any) -> bool:
-    """Whether a message comes from a log: it brings an id.
+    """Whether a message comes from a log: it has an id.
 
-    A number that is not finite, as older versions stored it, may stay in such a message.
+    Such a message may contain numbers that are not finite, because older versions stored them.
     """
     return (type(message) is dict or isinstance(message, Mapping)) and given_id(message) is not None
 

@@ -1,14 +1,14 @@
 """The shape of one message: its calls, and the form in which every provider accepts it.
 
 Rules:
-- `normalise` returns the very object it was given where nothing needs to change, a new one otherwise, and None for a
-  message that no provider accepts and that says nothing (blank). It never mutates.
-- Content that a request may not carry (blank text blocks, blocks that `amplifier_core.message_models.Message` does not
-  know) is left out or becomes text; what the block says in unknown keys stays. A block of another kind is never shown
-  as JSON: its words are, or one line about it (`carried`).
+- `normalise` returns the same object if nothing needs to change, else a new one. For a blank message, which no provider
+  accepts, it returns None. It never mutates.
+- Content that a request cannot carry (blank text blocks, blocks that `amplifier_core.message_models.Message` does not
+  know) is left out or becomes text; unknown keys of a block stay. A block of another kind is never shown as JSON: its
+  words are shown, or one line about it (`carried`).
 - Arguments are an object, or the JSON text of one in a call of OpenAI's shape. `tool_calls` and their copies in
   `content` name the same calls, and share no object.
-- What is in a log already is read, whatever it is; what comes in is looked at by `incoming`.
+- Messages of a log are accepted in any form; `incoming` checks new ones.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def normalise(message: Message, *, keeps_originals: bool = False) -> Message | N
 
     Args:
         message: the message; it is not altered.
-        keeps_originals: whether every block that Amplifier's requests cannot carry stays beside the text that tells of
-            it. Else those do of which the message says who made them.
+        keeps_originals: whether all blocks that Amplifier's requests cannot carry stay beside the text that describes
+            them. Else only the blocks stay of a message that names its provider.
     """
     role = message.get("role")
     if role not in _ROLES:
@@ -135,7 +135,7 @@ def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """How the blocks of one message are shown."""
+    """The shown form of one message's blocks."""
 
     role: str
     reference: str

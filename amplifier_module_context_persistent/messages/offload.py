@@ -47,7 +47,7 @@ def offload(
         message: a message that `may_offload`; it is not altered.
         count: counts a message.
         threshold_tokens: results of more tokens are marked.
-        preview_tokens: the most that is shown of it, where the marker alone is not longer.
+        preview_tokens: the largest size of the shown part, unless the marker alone is longer.
         offers_recall: whether the session has the tool `recall`, so that the marker can name it.
     """
     accepted = normalise(message)

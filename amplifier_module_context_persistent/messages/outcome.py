@@ -1,13 +1,13 @@
-"""How a call ended, told from its result: answered, failed, or rejected by a person or a hook.
+"""The outcome of a call, read from its result: answered, failed, or rejected by a person or a hook.
 
-Tools have no common form for that. What is looked at, in this order: a flag of the message or of a block, fields of a
-result that is a JSON object, and the fixed words with which tools, hosts and programs begin or end such results. Words
-in the middle of an output prove nothing: a log that is read may be full of errors, and the reading did not fail.
+Tools have no common form for failures. These are examined in order: a flag of the message or of a block; fields of a
+result that is a JSON object; and the fixed words at the beginning or end of a failed result of known tools, hosts and
+programs. Words in the middle prove nothing: a tool that reads a log full of errors did not fail.
 
-Exit code 1 is no error of a search that finds nothing, nor of a comparison that finds a difference: they answered. Only
-2 and more is one (POSIX: `grep`, `diff`, `cmp`, `test`, `command -v`; the manuals of the others). The code of a script
-is that of its last command, whatever that is wrapped in: `cd src && sudo timeout 10 grep x a.py` ends as `grep` does.
-A script is parsed roughly. Where the last command is not understood, code 1 is an error.
+Exit code 1 is not an error of a search that finds nothing, or of a comparison that finds a difference: both answered.
+Only 2 and above is an error (POSIX: `grep`, `diff`, `cmp`, `test`, `command -v`; the manuals of the others). A script's
+exit code comes from its last command, even if it is wrapped: `cd src && sudo timeout 10 grep x a.py` ends with the code
+of `grep`. Scripts are parsed roughly. If the last command is not understood, code 1 is an error.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CODE = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?(?: code| status)|return ?code|return_code|exit_code)['\"]?[:=]?\s*(\d+)\b",
     re.IGNORECASE,
 )
-_NO = ("1", "123")  # xargs ends with 123 where what it ran ended with 1
+_NO = ("1", "123")  # xargs ends with 123 if its command ended with 1
 _TELLS_ERROR = re.compile(
     r"^[^\n]{0,120}?(?:\berror:(?! \(none\))|\berror\[|: error\b|\*\*\* .*\berror\b|\bfatal:|\bFAILED\b"
     r"|command not found|no such file or directory|traceback \(most recent call last\)|\bpanicked at\b"
@@ -83,7 +83,7 @@ _ANSWERS_WITH_1: Mapping[str, frozenset[str]] = {
     "command": frozenset(("-v", "-V")),
     "git": frozenset(("grep", "diff", "check-ignore", "merge-base", "show-ref")),
 }
-"""By program, the words of which one must come first after it; any may where there are none."""
+"""Allowed first words after a program's name, by program; any word is allowed if there are none."""
 _WORDS_OF = re.compile(r"[\w-]+|\[\[?")
 
 _WRAPPERS: Mapping[str, str] = {
@@ -98,7 +98,7 @@ _WRAPPERS: Mapping[str, str] = {
     "timeout": "sk",
     "xargs": "nPILdsEa",
 }
-"""By program that runs what its arguments say, the letters of its options whose value is the next word."""
+"""Options whose value is the next word, as letters, by program; these programs run the command in their arguments."""
 _OF_GIT = "Cc"
 _FIND_RUNS = ("-exec", "-execdir")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -140,7 +140,7 @@ def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
 
 
 def asking_calls(message: Message) -> frozenset[str]:
-    """The ids of a message's calls of which exit code 1 is an answer."""
+    """The ids of a message's calls for which exit code 1 is an answer."""
     commands = ((call_id, command_of(call_arguments_of(call))) for call_id, call in given_calls(message).items())
     return frozenset(call_id for call_id, command in commands if answers_with_1(command))
 
@@ -162,7 +162,7 @@ def _is_flagged(result: Mapping[str, Any]) -> bool:
 
 
 def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
-    """The JSON object that a result is, or that its text is; None where it is none."""
+    """The JSON object of a result, or of its text; None if it is not an object."""
     content: Any = result.get("content")
     if not isinstance(content, dict) and text.startswith("{") and text.endswith("}"):
         try:
@@ -199,7 +199,7 @@ def _exit_code(given: Mapping[str, Any] | None, text: str) -> str:
 
 
 def _last_command(script: str) -> list[str]:
-    """The words of the command whose exit code is a script's; empty where that is not known."""
+    """The words of the command that gives a script its exit code; empty if it is not known."""
     last: list[str] = []
     words: list[str] = []
     at = 0
@@ -245,7 +245,7 @@ def _is_asking(words: Sequence[str]) -> bool:
 
 
 def _after_options(words: Sequence[str], valued: str) -> Sequence[str]:
-    """What comes after the options of a program; those of the letters `valued` have the next word as their value."""
+    """The words after a program's options. An option with a letter of `valued` has the next word as its value."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
         at += 2 if len(words[at]) == 2 and words[at][1] in valued else 1

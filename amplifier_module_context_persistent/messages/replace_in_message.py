@@ -42,7 +42,7 @@ def redact_message(message: Message, replace: Replace) -> Message:
 
 
 def holds_in_names(message: Message, replace: Replace) -> bool:
-    """Whether a match is in an id, a name or a key, which `redact_message` leaves as they are."""
+    """Whether a match is in an id, a name or a key: `redact_message` does not change these."""
     return any(replace(name) != name for name in _names_in(message, NAMES, are_keys_kept=True))
 
 

@@ -1,4 +1,4 @@
-"""Terms: the paths, names and ids of a text that somebody may need again, and where in it they are. Pure.
+"""Terms: the paths, names and ids of a text that somebody may need again, and their places in it. Pure.
 
 A term is a path (a word with a slash), a name with a dot (of a file, or as in `os.environ`), a compound name
 (snake_case, CamelCase or kebab-case; the first two also as a part of a path or of a name with a dot), or an id:
@@ -23,7 +23,7 @@ from .message import Message, call_arguments_of, given_calls, strings_in, texts_
 LEAST_CHARS = 6
 _MOST_CHARS = 200
 _WORD = re.compile(r"[A-Za-z0-9_~@/.](?<![\w./~@][\w~@/.])[\w./~@+-]{4,}\w", re.ASCII)
-"""A word begins where no other one goes on, so a row of dots is looked through once and not from each of its dots."""
+"""A word starts only after the end of another, so that a row of dots is searched once and not from each dot."""
 _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
@@ -60,7 +60,7 @@ def _is_name(part: str) -> bool:
 
 
 def spans(text: str) -> Spans:
-    """Where each term of a text ends first, and where it begins last."""
+    """The first end and the last beginning of each term in a text."""
     found: Spans = {}
     for match in _WORD.finditer(text):
         if terms := terms_of_word(match[0]):
@@ -96,15 +96,15 @@ class Terms:
 
     names: tuple[str, ...] = ()
     needs: tuple[int, ...] = ()
-    """By term, how many characters of each text a cut must keep to show it; 0 in arguments, which cannot be cut."""
+    """The number of characters that a cut must keep to show a term, by term; 0 for arguments, which cannot be cut."""
     used: frozenset[str] = frozenset()
-    """Those in short arguments of calls: what somebody has needed."""
+    """Terms in short arguments of calls: somebody has needed them."""
     text_chars: tuple[int, ...] = ()
     """The lengths of the texts that can be cut."""
     checksum: int = 0
     """Of the text of a short message; 0 of a longer one. Two equal answers to one call say the same."""
     places: Mapping[str, Place] = field(default_factory=dict)
-    """By term that a cut can take away, the line that has it first, or the piece of a long one."""
+    """The first line with a term (or a piece of a long line), by term, for terms that a cut can remove."""
 
     def shown(
         self, cut: Cut | None, among: set[str] | frozenset[str] | None = None, *, is_exact: bool = False
@@ -147,7 +147,7 @@ class ArgumentTerms(NamedTuple):
     names: frozenset[str] = frozenset()
     """All of them."""
     used: frozenset[str] = frozenset()
-    """Those in arguments of at most `MOST_USED_CHARS`."""
+    """Terms in arguments of at most `MOST_USED_CHARS`."""
 
 
 NO_ARGUMENTS = ArgumentTerms()

@@ -28,9 +28,9 @@ from .uncarried_blocks import kind_of_item
 
 
 def well_formed(text: str) -> str:
-    """A text that UTF-8 can carry; the same object where it can.
+    """A text that UTF-8 can carry; the same object if it already can.
 
-    Two halves of a surrogate pair that stand side by side become their character, half a pair alone becomes U+FFFD.
+    Two adjacent halves of a surrogate pair become their character; a single half becomes U+FFFD.
     """
     if text.isascii():
         return text
@@ -119,7 +119,7 @@ def arguments_text(arguments: str) -> str:
     """A call's arguments as text, one on each line; a value of several lines starts below its name.
 
     Args:
-        arguments: a JSON object; what is none is given as it is.
+        arguments: a JSON object; any other value is returned as text, unchanged.
     """
     try:
         given = parsed(arguments)
@@ -156,7 +156,7 @@ def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
 
 
 def block_text(block: Mapping[str, Any]) -> str:
-    """A block as text: its text, or what it is where it has none."""
+    """A block as text: its text, or a description if it has none."""
     if isinstance(block.get("text"), str):
         return str(block["text"])
     return "[image]" if block.get("type") == "image" else to_json(dict(block))

@@ -1,8 +1,8 @@
-"""What kind of tool a call calls: one that reads files, changes them, runs commands, or keeps the list of what to do.
+"""Kinds of tools: a tool reads files, changes files, runs commands, or keeps the list of tasks.
 
-A tool is recognised by its name, in whatever way it is written (`Read`, `read_file`, `mcp__files__read_file`), and the
-file by the name of the argument. The tables are of the tools of Amplifier, Claude Code, Codex, Gemini CLI, OpenHands,
-pi and the editors that have an agent; `tool_kinds` in the configuration adds to them and goes before them.
+A tool is recognised by its name in any spelling (`Read`, `read_file`, `mcp__files__read_file`), and the file by the
+name of the argument. The tables cover the tools of Amplifier, Claude Code, Codex, Gemini CLI, OpenHands, pi and the
+editors with an agent. The key `tool_kinds` of the configuration adds to the tables and overrides them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _PATCH_KEYS = ("patch", "diff", "input", "patch_text")
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """What one call does: the kind of its tool, the tool's name as it was given, and the files that it names."""
+    """The action of one call: the kind of its tool, the tool's name in its own spelling, and the named files."""
 
     kind: str
     name: str
@@ -80,7 +80,7 @@ class ToolKinds:
         self._more = {_plain(name): tuple(said.split(":", 1)) for name, said in (more or {}).items()}
 
     def uses_of(self, message: Message) -> tuple[ToolUse, ...]:
-        """What each call of a message does, in the order of `calls_of`; the message in its accepted form."""
+        """The actions of a message's calls, in the order of `calls_of`; the message is in its accepted form."""
         calls = given_calls(message).values()
         return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls)
 
@@ -108,20 +108,20 @@ def file_name(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedLines:
-    """The lines of a file that a call replaces, by what is known of it; `unknown` where nothing is."""
+    """The lines of a file that a call replaces: the whole file, known lines, or `unknown`."""
 
     gone: frozenset[str] = frozenset()
     new: frozenset[str] | None = None
-    """Where the whole file is written: all of its lines."""
+    """All lines of the file, if the whole file is written."""
     unknown: bool = False
     put: frozenset[str] = frozenset()
     """The lines that are put in."""
     around: frozenset[str] = frozenset()
-    """Those beside them that stay."""
+    """Lines beside the replaced ones that stay."""
 
 
 def replaced_by(arguments: Mapping[str, Any]) -> ReplacedLines:
-    """What lines (without the blanks around them) a call that changes a file takes out of it and puts in."""
+    """The lines (without surrounding blanks) that a call removes from a file, and the lines that it adds."""
     pairs = [_pair(arguments)]
     for key in _EDIT_LISTS:
         if isinstance(listed := arguments.get(key), list):
@@ -149,7 +149,7 @@ def lines_of(text: str) -> set[str]:
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:
-    """What a call tells a shell to run; empty where it does not say."""
+    """The command line that a call gives to a shell; empty if there is none."""
     given = next((arguments[key] for key in COMMAND_KEYS if key in arguments), "")
     if isinstance(given, list):
         given = " ".join(map(str, given))

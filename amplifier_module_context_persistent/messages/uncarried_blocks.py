@@ -1,7 +1,7 @@
-"""Blocks that Amplifier's requests cannot carry: one line that tells of them, with the block itself beside it.
+"""Blocks that Amplifier's requests cannot carry: each becomes one line of text, with the block itself beside it.
 
-A view shows such a block as a text block: every host's provider module can send that. Under `original` the text block
-has the block as it was stored, and a writer of requests (`forms/`) puts it back if its provider takes it.
+A view shows such a block as a text block: every host's provider module can send that. The text block has the stored
+block under `original`, and a writer of requests (`forms/`) puts it back if its provider accepts it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _found_text(block: Mapping[str, Any]) -> str:
-    """What a search of a tool found, with its place, or the blocks of a document; empty for another block."""
+    """The hit of a tool's search with its place, or the blocks of a document; empty for other blocks."""
     source = block.get("source")
     if block.get("type") == "document" and isinstance(source, Mapping) and source.get("type") == "content":
         return words_of(source)

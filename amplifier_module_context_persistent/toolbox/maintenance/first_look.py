@@ -1,8 +1,8 @@
-"""The plan of a redaction in one reading: each line is looked at as it is scanned.
+"""The plan of a redaction in one reading: each line is searched while it is scanned.
 
-A purge decides what goes once a log was scanned, and reads the log a second time for that. A redaction of a sound log
-without resets needs no second reading: every message stays, and each line alone says what changes in it. The look ends
-at the first damage and at the first reset; such a log is read twice.
+Other purges scan the log first and read it a second time to decide what to remove. A redaction of a sound log without
+resets needs no second reading: every message stays, and each line can be redacted by itself. At the first damage or
+reset this search stops, and the log is read twice.
 """
 
 from __future__ import annotations

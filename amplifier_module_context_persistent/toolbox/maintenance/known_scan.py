@@ -1,10 +1,10 @@
-"""What a plan found out about a log, for the purge that follows: it need not scan the log a second time.
+"""The scan that a plan made, passed on to the purge, which need not scan the log a second time.
 
-It contains the scan, and which messages have nothing to redact: the purge carries these over without parsing them.
+It also names the messages without anything to redact: the purge copies these without parsing them.
 
-The purge believes it only if the path still names the same file, and if the last bytes that the plan read are still
-there. They contain a checksum of everything before them. While it writes, the purge reads every line again, and ends
-if one differs from what the plan read.
+The purge uses it only if the path still names the same file, and if the last bytes that the plan read are still there.
+They contain a checksum of everything before them. While it writes, the purge reads every line again, and fails if a
+line has changed since the plan.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .purge_options import Purge
 
 
 class KnownScan:
-    """The scan of a log's file, kept in memory; the next reader of the file goes on where it ends (`Snapshots`).
+    """The scan of a log's file, kept in memory; the next reader of the file continues from its end (`Snapshots`).
 
     Args:
-        reader: a reader of the file; it is not used any more after this.
-        purge: the purge that was planned.
-        unaltered: the ids of messages that the purge leaves as they are, by ordinal.
+        reader: a reader of the file, which must not be used after this.
+        purge: the planned purge.
+        unaltered: the ids of messages that the purge does not change, by ordinal.
     """
 
     def __init__(self, reader: LogReader, purge: Purge, unaltered: Mapping[int, str]) -> None:
@@ -47,11 +47,11 @@ class KnownScan:
         return scanner
 
     def unaltered_in(self, index: Index, purge: Purge) -> Mapping[int, str]:
-        """The ids of messages that a purge leaves as they are, by ordinal; none if it is not as it was planned.
+        """The ids of messages that a purge does not change, by ordinal; empty if the purge is not the planned one.
 
         Args:
             index: the index of the purge's reader.
-            purge: what goes.
+            purge: the purge.
         """
         return self._unaltered if index is self._index and purge is self._purge else {}
 

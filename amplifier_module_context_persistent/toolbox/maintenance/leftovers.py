@@ -1,11 +1,12 @@
-"""The files that killed operations of this package leave beside a log, and which nothing needs any more.
+"""Leftovers: files beside a log from killed operations of this package, which nothing needs any more.
 
-They are the files that end in `.part` (written beside their place, and never given their name) and those of purges
-that did not end. Whoever writes one has it locked, so one that nobody has locked was left. A log may be missing beside
-them: then the making of a session was interrupted before its log got a name.
+These are `.part` files, which never got their final name, and files of interrupted purges. The writer of such a file
+holds a lock on it, so an unlocked one is a leftover. If there is no log beside it, the making of a session was
+interrupted before the log got its name.
 
-Other programs name files alike: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part` is ours only if
-its name has our mark and, of a log, if it begins with a header whose checksum verifies. All others are named, and stay.
+Other programs use similar names: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part` is ours only
+if its name has our mark and, for a log, if it begins with a header whose checksum verifies. Other files are reported,
+and stay.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _MOST_HEADER_BYTES = 8 << 20
 
 
 def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
-    """The files that killed operations left beside a log, of this user, that nobody writes any more.
+    """This user's leftovers beside a log.
 
     Args:
         log: the log's file, which may be missing.
-        others: the names of the host's files, of which parts may be left too.
+        others: the names of the host's files, which may have leftovers too.
 
     Raises:
         OSError: the directory cannot be read.

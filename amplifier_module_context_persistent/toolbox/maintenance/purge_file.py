@@ -23,7 +23,7 @@ from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
 from .purge_kept import SCANNER
 from .purge_options import Purge
 
-"""What a purge writes before it takes the log's place has the log's name, this, and a number of its own."""
+"""The file that a purge writes is named by the log's name, this, and a number of its own."""
 
 _BLOCK_BYTES = 1 << 20
 
@@ -93,7 +93,7 @@ class PurgeFile:
         return self._check.index
 
     def holding(self) -> LogLock:
-        """Let nobody append to the log while a block lasts; what others appended is taken in."""
+        """Let nobody append to the log inside the `with` block; records that others appended before are read first."""
         return LogLock(self._reader, timeout_s=self._timeout_s)
 
     def take_place(self) -> None:
@@ -104,7 +104,7 @@ class PurgeFile:
             LogFailedError: the log was purged, and what comes after that was refused.
         """
         reader, path = self._reader, self._reader.path
-        is_plain = reader.file.archive is None  # the end of an archived log is torn only where a frame is damaged
+        is_plain = reader.file.archive is None  # the end of an archived log is torn only if a frame is damaged
         if (torn := reader.torn) and is_plain and not self._takes_tails:
             save_torn_tail(self._files, reader.file.descriptor, path, torn)
         try:

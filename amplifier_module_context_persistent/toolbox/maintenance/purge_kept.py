@@ -1,11 +1,13 @@
-"""What a purge writes: one pass over a log's lines that gives on the records that stay.
+"""The output of a purge: one pass over a log's lines that yields the records that stay.
 
-The pass scans the log once more as it goes, so it knows at each record what is live. Resets are not carried over: the
-new messages of a reset are written as messages, and where a reset took effect a new one is written, which keeps what
-is live by then and stays. A message that was never live (its reset was interrupted) stays so.
+The pass scans the log again, so it knows at each record which messages are live. Resets are not copied: the new
+messages of a reset are written as messages, and at the place of the reset's effect a new reset is written, which keeps
+the live messages that stay. A message that was never live, because its reset was interrupted, is not live afterwards
+either.
 
-The pass can go on with what was appended meanwhile: what goes was fixed when it began, and nothing of the rest goes.
-The lines are chained anew (`ChainedLines`), and checked before they take the log's place (`check_written`).
+The pass can continue with records that were appended meanwhile: the list of what to remove was fixed at the beginning,
+and no later record is removed. The lines are chained anew (`ChainedLines`), and checked before they replace the log
+(`check_written`).
 """
 
 from __future__ import annotations
@@ -124,7 +126,7 @@ class Rewrite:
         self._asked = ("", "")
         """Whom the new file names for the next answer."""
         self._answer_altered = False
-        """Whether the answer at hand was redacted: reasoning that comes later in it is bound to what stood there."""
+        """Whether the current answer was redacted: its later reasoning is bound to the text before the redaction."""
         self.unaltered: dict[int, str] = {}
         """The ids of messages that this pass found nothing to redact in, by ordinal."""
         self._known_unaltered = unaltered
@@ -140,10 +142,10 @@ class Rewrite:
         return [hashes[ordinal] for ordinal in self._live]
 
     def run(self) -> None:
-        """Give on what stays of the log as it was when the pass began.
+        """Yield the records that stay, up to the end of the log at the beginning of the pass.
 
         Raises:
-            PurgeError: the damage in this log is such that it cannot be done.
+            PurgeError: the log is too damaged for this purge.
         """
         if self._purge.everything:
             self._keep_headers()
@@ -174,7 +176,7 @@ class Rewrite:
         self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
-        """Give on what was appended since; all of it stays, redacted likewise."""
+        """Yield the records that were appended since. All of them stay; they are redacted too."""
         for line in lines:
             self._take(line)
 
@@ -208,7 +210,7 @@ class Rewrite:
         else:
             self.take_pieces(line, first, damaged=damaged)
         left_out = scanner.builder.left_out[copies:]
-        if left_out:  # whoever reads what is written leaves them out likewise
+        if left_out:  # readers of the new log leave them out too
             self._live = [ordinal for ordinal in self._live if ordinal not in left_out]
         if index.generation != generation + len(left_out):
             self._take_reset(index)
@@ -291,7 +293,7 @@ class Rewrite:
             self._lines.put_raw(body + b"}")
 
     def _put_asked(self, ordinal: int) -> None:
-        """Say who gave an answer where its receipt went: what is bound to a model is shown to that one alone."""
+        """Keep the model's name when a receipt is purged; its reasoning may be shown to that model only."""
         provider, model = self._reader.index.model_of(ordinal) if ordinal < self._total else ("", "")
         if provider and (provider, model) != self._asked:
             self._put(encode_control("asked", provider=provider, model=model))
@@ -326,7 +328,7 @@ class Rewrite:
     def _take_control(self, offset: int, line: bytes, value: Message, *, damaged: bool) -> None:
         name = name_of(value["_record"])
         kind = kind_of(name)
-        if kind.frames or kind.bundles:  # a reset is written anew where it takes effect
+        if kind.frames or kind.bundles:  # a reset is written anew at the place of its effect
             self.counts.controls_removed += self._purge.cleared and kind.frames
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
@@ -357,9 +359,9 @@ class Rewrite:
             self._put(body)
 
     def _is_void(self, name: str, value: Message) -> bool:
-        """Whether a control record touches what goes, or is out of force where the resets that voided it go."""
+        """Whether a control record refers to a removed message, or was voided by a reset that is removed."""
         kind, counts = kind_of(name), self.counts
-        if kind.depends_on_history:  # it stands for all that its view could be made of
+        if kind.depends_on_history:  # the plan covers everything that its view was made from
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
         if holds_item(value) and (self._gone_ids or counts.messages_redacted):
             return True  # nobody can say what of the messages is in it
@@ -441,10 +443,10 @@ def _are_same_lines(found: Index, known: Index) -> bool:
 
 
 def check_written(index: Index, expected: list[int]) -> None:
-    """What was written must hold what stays, live in the same order, and verify.
+    """Check the new log: it verifies, and has all messages that stay, the live ones in the same order.
 
     Raises:
-        PurgeError: it does not.
+        PurgeError: the check failed.
     """
     wrong = [found for found in index.damage if found.kind not in _TOLERATED]
     if wrong or [index.columns.id_hashes[ordinal] for ordinal in index.live] != expected:

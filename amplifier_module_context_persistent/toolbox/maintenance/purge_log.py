@@ -1,15 +1,16 @@
-"""Purging: the one way to remove history from a log for good. A new file takes the log's place, chained anew.
+"""Purging: the only way to erase history from a log. A new file with a new chain of checksums replaces the log.
 
 Rules:
-- What goes is fixed by what the log holds when the purge begins. What stays is written to a new file beside the log
-  (mode 0600), synced and read back, while others go on appending. Only then the log is locked: what was appended
-  meanwhile is added, and the new file is synced and renamed over the log. A crash leaves the old log or the new one.
-- The new file is locked too until all that is done, so nobody appends to a file whose name could still be lost.
-- Another purge that comes first ends this one.
-- The project's catalogue goes with it, before and after the log is replaced: a search may write it in between.
-- What stays keeps its order and its bytes, but for its checksum and what belongs to resets. Bytes that cannot be read
-  stay where everything but `everything` is purged. Saved torn tails go when that is asked for.
-- The `purge` record that is left holds counts, and nothing of what was removed: not even the pattern.
+- The messages to remove are chosen from the log at the beginning of the purge. The rest is written to a new file beside
+  the log (mode 0600), synced and read back, while others continue to append. Only then the log is locked, the records
+  that were appended meanwhile are added, and the new file is synced and renamed over the log. A crash leaves the old
+  log or the new one.
+- The new file is locked too until the end, so nobody appends to a file whose name could still be lost.
+- If another purge finishes first, this one fails.
+- The project's catalogue is deleted before and after the log is replaced: a search may write it in between.
+- Remaining records keep their order and bytes, except for checksums and the records of resets. Unreadable bytes stay,
+  unless `everything` is purged. Saved torn tails are removed if that is asked for.
+- The `purge` record in the new log has counts, and no trace of the removed content: not even the pattern.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """What a purge would remove from a log."""
+    """Count the records that a purge would remove from a log."""
 
     counts: PurgeCounts
     known: KnownScan | None
@@ -84,7 +85,7 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
 
 
 def _open_to_plan(path: str, purge: Purge, files: FileSystem | None) -> StoredLog:
-    """Make the reader of a plan; that of a file looks at each line as it scans it, if something is redacted."""
+    """Make the reader for a plan; for a redaction of a file, it searches each line while it scans."""
     if stored_name(path) is not None:
         return cast("StoredLog", open_reader(path, files=files, trusting=False))
     if purge.redact is None:
@@ -107,21 +108,21 @@ def purge_log(
     files: FileSystem | None = None,
     lock_timeout_s: float = 10.0,
 ) -> PurgeCounts:
-    """Remove history for good; what was removed. Where nothing goes, nothing is written.
+    """Erase history; returns what was removed. If there is nothing to remove, nothing is written.
 
     Args:
         path: the log's file, or its location in a database.
-        purge: what goes.
+        purge: what to remove.
         now: gives ISO 8601 timestamps.
         known: the scan of the log's file that the plan made.
-        note: is given the log once it was read, before anything changes; an error that it raises ends the purge.
-        files: the system calls, for tests to replace, and to be told how far the reading of a log is.
-        lock_timeout_s: how long to wait for another process that holds the lock.
+        note: is called with the log after it was read, before anything changes; if it raises, the purge ends.
+        files: the system calls; tests replace them, and they report the progress of reading.
+        lock_timeout_s: the longest wait for another process that holds the lock.
 
     Raises:
-        PurgeError: this log cannot be purged so, or another purge came first; nothing was changed.
-        AppendError: the system or the server refused; the log is what it was.
-        LogFailedError: the log was purged, and the system refused what makes that durable or removes the saved tails;
+        PurgeError: this log cannot be purged in this way, or another purge came first; nothing was changed.
+        AppendError: the system or the server refused; the log is unchanged.
+        LogFailedError: the log was purged, but the system refused to make that durable or to remove the saved tails;
             or a server did not say whether it was purged.
         LockTimeoutError: another process holds the lock.
         LogUnreadableError: there is no log, or it cannot be read.
@@ -156,7 +157,7 @@ def _rewrite(
     time: str,
     known: KnownScan | None = None,
 ) -> None:
-    """Write what stays of a log anew, and put it in the log's place; nothing where nothing goes."""
+    """Write the remaining records to a new log, and replace the old one; do nothing if there is nothing to remove."""
     index = log.index
     unaltered = known.unaltered_in(index, purge) if known is not None else {}
     with new, new.refusing():

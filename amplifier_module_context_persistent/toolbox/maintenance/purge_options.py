@@ -1,4 +1,4 @@
-"""What a purge is to remove, and what it removed."""
+"""The request of a purge, and its result."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...messages.replace_in_message import Replace
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What is to go: at most one of the first five, `torn` beside it or alone."""
+    """The content to remove: at most one of the first five fields; `torn` with it or alone."""
 
     before: str | None = None
-    """What stands before the message with this id."""
+    """All messages before the message with this id."""
     cleared: bool = False
-    """What is not live."""
+    """All messages that are not live."""
     everything: bool = False
     redact: Replace | None = None
-    """What it replaces in the strings of messages."""
+    """The replacement in the strings of messages."""
     took: Callable[[int], bool] | None = None
     """Whether another purge took a message, by the hash of its id."""
     torn: bool = False
@@ -33,7 +33,7 @@ class Purge:
 
     @property
     def mode(self) -> str:
-        """What the `purge` record calls it."""
+        """Its name in the `purge` record."""
         if self.redact is not None:
             return "redact"
         if self.took is not None:
@@ -43,7 +43,7 @@ class Purge:
 
 @dataclass(slots=True)
 class PurgeCounts:
-    """What a purge removes or would remove."""
+    """The counts of what a purge removes or would remove."""
 
     messages_removed: int = 0
     messages_redacted: int = 0

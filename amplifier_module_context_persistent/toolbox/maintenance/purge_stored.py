@@ -26,7 +26,7 @@ _BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it
 
 
 def open_rows(location: str, timeout_s: float, files: FileSystem | None = None) -> PostgresReader:
-    """What reads a log that is to be purged; `files` is told how far it is."""
+    """The reader of a log that is to be purged; it reports its progress to `files`."""
     return PostgresReader(
         parse_location(location),
         timeout_s=timeout_s,
@@ -64,7 +64,7 @@ class PurgeRows:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Say it where another purge came first and deleted the rows that this one reads."""
+        """Raise a telling error if another purge came first and deleted the rows that this one reads."""
         try:
             yield
         except LogUnreadableError as error:
@@ -79,7 +79,7 @@ class PurgeRows:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Let nobody append to the log until the transaction ends; what others appended is taken in."""
+        """Let nobody append to the log until the transaction ends; records appended before are read first."""
         self._new.hurry()
         self._reader.take_in(self._new.connection, lock=True)
         yield

@@ -1,7 +1,7 @@
-r"""Redacting in bytes that are no record: damaged lines and torn tails.
+r"""Redaction in bytes that are not a record: damaged lines and torn tails.
 
-They are searched as they are and as a person reads them, because a text may be written with escapes in them
-(`\u0073ecret`), which no parser undoes.
+The raw bytes are searched, and the text with its escapes decoded, because no parser decodes an escape such as
+`\u0073ecret` in a damaged line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def redact_bytes(content: bytes, replace: Replace) -> bytes | None:
 
 
 def holds_match(content: bytes, replace: Replace) -> bool:
-    """Whether bytes that are no record hold a match, as they are or with escapes undone."""
+    """Whether the bytes contain a match, raw or with their escapes decoded."""
     return redact_bytes(content, replace) != content
 
 
@@ -32,5 +32,5 @@ def _decoded(content: bytes) -> str:
 
 
 def _readings(text: str) -> set[str]:
-    """What a text reads as, with terminal escapes left out and with spaces in their place."""
+    """The readings of a text: without its terminal escapes, and with spaces in their place."""
     return {read(text, joined=joined).text for joined in (True, False)} - {text}

@@ -40,7 +40,7 @@ def without_title(header: Message) -> Message:
 
 
 def _with_names(before: Any, after: Any, places: frozenset[int]) -> Any:
-    """A redacted list with the items that are names as they were."""
+    """A redacted list in which names are unchanged."""
     if not isinstance(before, list):
         return after
     return [old if place in places else new for place, (old, new) in enumerate(zip(before, after, strict=True))]

@@ -1,6 +1,6 @@
-"""What is to be said about a log: its records, its damage, its tail, and what to do about each finding.
+"""Verification of a log: its records, its damage, its tail, and what to do about each finding.
 
-Reads only. A report holds counts, places and kinds, and nothing of what a message says.
+Reads only. A report has counts, places and kinds, and no content of a message.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; `line` and `offset` where it has a place in the log."""
+    """One finding, with `line` and `offset` if it has a place in the log."""
 
     kind: str
     detail: str
@@ -70,18 +70,18 @@ class Finding:
 
 @dataclass(slots=True)
 class Report:
-    """What a log holds, and what is wrong with it."""
+    """The contents of a log, and the faults in it."""
 
     path: str
     size_bytes: int = 0
     messages: dict[str, int] = field(default_factory=dict)
-    """By role."""
+    """The number of messages by role."""
     live: int = 0
     controls: dict[str, int] = field(default_factory=dict)
-    """By kind; kinds that are no plain names count as `unknown`."""
+    """The number of records by kind; a kind that is not a plain name counts as `unknown`."""
     damage: list[Finding] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
-    """What is worth knowing and is no damage."""
+    """Facts worth knowing that are not damage."""
 
     @property
     def is_sound(self) -> bool:
@@ -90,7 +90,7 @@ class Report:
 
     @property
     def chain_breaks(self) -> int:
-        """How many lines do not continue the chain of checksums."""
+        """The number of lines that do not continue the chain of checksums."""
         return sum(found.kind in _CHAIN_KINDS for found in self.damage)
 
     def to_json(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _add_file(report: Report, reader: LogReader) -> None:
 
 
 def _of_archive(reader: LogReader) -> Iterator[Finding]:
-    """What is wrong with an archived log's file; all of its frames were read."""
+    """The faults in an archived log's file, all of whose frames were read."""
     archive = reader.file.archive
     if archive is None:
         return
@@ -226,7 +226,7 @@ def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
 
 
 def _beside(reader: LogReader) -> Iterator[Finding]:
-    """What lies beside the log, and who may read it."""
+    """The files beside the log, and who may read it."""
     for name in saved_tails(reader.path):
         with contextlib.suppress(OSError):
             size = os.stat(name, follow_symlinks=False).st_size

@@ -28,7 +28,7 @@ NOTE_SUFFIX = ".written"
 """The note has the log's name and this."""
 
 MAKING, PURGING, DELETING, REWINDING, SYNCING = "make", "purge", "delete", "rewind", "sync"
-"""What may have been begun."""
+"""The operations that may have been begun."""
 
 _VERSION = 1
 _MOST_BYTES = 1 << 20
@@ -40,7 +40,7 @@ Content = tuple[int, str]
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """What a note says.
+    """The contents of a note.
 
     Args:
         log: the session's log.
@@ -50,9 +50,9 @@ class WrittenFiles:
     log: str
     files: FileSystem | None = None
     contents: dict[str, list[Content]] = field(default_factory=dict)
-    """By the names of files that we wrote, the contents that are ours."""
+    """The contents that we wrote, by the names of the files."""
     begun: str = ""
-    """What was begun and has not finished: `MAKING`, `PURGING`, `DELETING`, `REWINDING`, `SYNCING`; or nothing."""
+    """The unfinished operation: `MAKING`, `PURGING`, `DELETING`, `REWINDING`, `SYNCING`; or an empty text."""
     time: str = ""
     """When, in ISO 8601."""
 

@@ -1,4 +1,4 @@
-"""What another policy would have done: play a session under other policies, budgets and prices.
+"""Replay: play a session under other policies, budgets and prices, and compare the results.
 
     from amplifier_module_context_persistent.toolbox.replay import open_transcript, replay, compare
 

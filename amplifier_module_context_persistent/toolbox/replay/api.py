@@ -60,11 +60,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request, and what the model saw of the `place` messages before it.
+    """A request, and how the model saw the `place` messages before it.
 
-    `marks` is None if the view could not be made. `hash` is that of the receipt, if there is one, and `proved` says
-    whether the rebuilt view has it (None for a view made under a policy). `lacks` names what the log lacks for the
-    view; if it lacks nothing and the view is not proved, the log was altered.
+    `marks` is None if the view could not be made. `hash` is the receipt's hash, if there is a receipt. `proved` says
+    whether the rebuilt view has this hash (None for a view made under a policy). `lacks` names the records that the
+    view needs and the log does not have; if it is empty and the view is not proved, the log was altered.
     """
 
     number: int
@@ -80,7 +80,7 @@ class Seen:
     proved: bool | None = None
     lacks: Sequence[str] = ()
     unbound: int = 0
-    """How many answers it shows without their reasoning, as what stood before it had changed."""
+    """The number of answers shown without their reasoning, because something before it had changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progre
 def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda: None) -> Iterator[T]:
     """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread.
 
-    `stop` makes a step end soon, where one takes long: it is called when this thread is interrupted meanwhile.
+    `stop` makes a long step end soon: it is called if this thread is interrupted during the step.
     """
     with ThreadPoolExecutor(1, "replay") as thread:
         runner = thread.submit(asyncio.Runner).result()
@@ -301,9 +301,9 @@ def _result(future: Future[T]) -> T:
 
 
 def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:
-    """Add what a request lost against the one before it, if there is one and both could be made.
+    """Add the losses of a request against the request before it, if there is one and both views could be made.
 
-    The size before a compaction is what its plan says, as in all statistics; else that of the view before.
+    The size before a compaction comes from its plan, as in all statistics; else from the view before.
     """
     earlier = before.marks if before is not None else Marks(0)
     if seen.marks is None or earlier is None:
@@ -347,10 +347,10 @@ def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen]
 
 
 class Pace:
-    """How long to wait before each step, so that a session is played as it happened.
+    """The wait before each step, in seconds, so that a session is played in its own rhythm.
 
     Args:
-        speed: how many times faster.
+        speed: a factor; 2 plays twice as fast.
         max_pause_s: no pause is longer; None for no limit.
     """
 

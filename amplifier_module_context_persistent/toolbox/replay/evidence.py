@@ -1,4 +1,4 @@
-"""Far evidence: what the next action needs from further back, and how much of it a view still shows.
+"""Far evidence: the names that an action needs from further back, and the share that a view still shows.
 
 **Identifiers** of a text, as this measure understands them:
 
@@ -11,13 +11,13 @@
 
 **Far evidence** of an action (the tool calls of an assistant message) are the identifiers in its arguments that stand
 somewhere in the messages before it, the last time more than `FAR_MESSAGES` back, and in no more than `COMMON_SHARE` of
-them: what stands everywhere survives whatever is dropped. That they *stand* means that the exact text is contained in
-what a message says: text, thinking, arguments, results.
+them: a name that is everywhere survives any cut. A name is *in* a message if its exact text is contained in the
+message's text, thinking, arguments or results.
 
-**Original text** of a view is what its messages say without what was inserted: a message that says it comes from
-compaction, or that the history does not know, is inserted as a whole; of a shortened text, the beginning and the end
-that it shares with its original stay, and whole lines of the original in between; the rest (a marker, a stand-in) is
-inserted. So nothing here knows what a marker looks like.
+**Original text** of a view is the text of its messages without insertions. A message that says it comes from
+compaction, or that the history does not have, is an insertion as a whole. In a shortened text, the beginning and the
+end in common with its original are original, and so are whole lines of the original in between; the rest (a marker, a
+stand-in) is an insertion. So this measure does not depend on the form of markers.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def identifiers(text: str) -> set[str]:
 
 
 def parts_of(message: Message) -> list[str]:
-    """What a message says, as a list of texts: content, thinking and results, then the arguments of its calls."""
+    """The texts of a message: content, thinking and results, then the arguments of its calls."""
     content = message.get("content")
     parts = [content] if isinstance(content, str) else []
     for block in content if isinstance(content, list) else ():
@@ -75,7 +75,7 @@ def parts_of(message: Message) -> list[str]:
 
 
 def action_text(message: Message) -> str:
-    """The arguments of a message's tool calls as text; empty where it calls nothing."""
+    """The arguments of a message's tool calls as text; empty if it calls nothing."""
     return "\n".join(_arguments_of(message))
 
 
@@ -88,11 +88,11 @@ Progress = Callable[[int], None]
 
 
 def far_evidence(messages: Iterable[Message], progress: Progress | None = None) -> dict[int, list[str]]:
-    """By the position of an assistant message with calls, the far identifiers that its arguments use.
+    """The far identifiers in the arguments of each assistant message with calls, by its position.
 
     Args:
-        messages: the session; it is gone through twice, one message at a time.
-        progress: is told how many messages were looked at.
+        messages: the session; it is read twice, one message at a time.
+        progress: is called with the number of messages read.
     """
     stands = _TermPlaces({term for message in messages for term in _used_in(message)})
     evidence: dict[int, list[str]] = {}
@@ -111,10 +111,10 @@ def _used_in(message: Message) -> set[str]:
 
 
 class _TermPlaces:
-    """In how many texts terms stand, and in which one last.
+    """The number of texts that contain each term, and the last such text.
 
     Args:
-        terms: what is looked for.
+        terms: the terms to look for.
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
@@ -123,7 +123,7 @@ class _TermPlaces:
         self._last: dict[str, int] = {}
 
     def is_far(self, term: str, position: int) -> bool:
-        """Whether a term stands in texts before a position, not in too many, and only far from it."""
+        """Whether a term is in texts before a position, not in too many, and only far from it."""
         before = self._counts.get(term, 0)
         return bool(before) and position - self._last[term] > FAR_MESSAGES and before <= COMMON_SHARE * position
 
@@ -168,9 +168,9 @@ def with_id(name: str, position: int, message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class MessageParts:
-    """What a message of a view says: all of it, what of that is original, and the pieces that were inserted.
+    """The text of a view's message: all of it, its original part, and the inserted pieces.
 
-    Each line of what is original is a part of a line of the text. Where all is original, both are the same object.
+    Each line of the original part is a part of a line of the text. If all is original, both are the same object.
     """
 
     text: str
@@ -216,7 +216,7 @@ def _shared(part: str, source: str) -> int:
 
 
 def shared_beginning(a: str, b: str) -> int:
-    """How many characters two texts have in common at their beginning."""
+    """The number of characters that two texts have in common at their beginning."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
@@ -228,7 +228,7 @@ def shared_beginning(a: str, b: str) -> int:
 
 
 _WORD = re.compile(r"\w+")
-_MOST_WORDS = 50_000  # of so many it is known which terms they may be part of
+_MOST_WORDS = 50_000  # texts of this length are cached with the terms that may contain them
 _START_CHARS = 4
 
 

@@ -1,11 +1,11 @@
-"""What playing a session through a policy comes to: requests, breaks, the bill, what is still known of far back.
+"""The measures of a session played through a policy: requests, breaks, the bill, and the far evidence that is left.
 
 - *breaks*: views that are not their predecessor plus appended messages;
 - *cached*: tokens in the longest common prefix of whole messages with the request before;
-- *billed equivalents*: uncached tokens x 1.25 + cached ones x 0.1, those of requests for summaries too, and the
-  answers to these x 5;
-- *far evidence*: as `evidence` defines it; *recoverable* is what of it is in the view's original text or on the
-  first page of a recall.
+- *billed equivalents*: uncached tokens x 1.25 + cached tokens x 0.1, requests for summaries included, and the answers
+  to these x 5;
+- *far evidence*: as `evidence` defines it; *recoverable* is the part of it that is in the view's original text or on
+  the first page of a recall.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Prices:
 
     @classmethod
     def of(cls, *, base: float | None, cached: float | None = None, write: float | None = None) -> Prices | None:
-        """Fill in what is not given from the plain input price; None where nothing is given.
+        """Derive missing prices from the plain input price; None if no price is given.
 
         Raises:
-            ValueError: there is no plain price from which to fill in.
+            ValueError: other prices are given, and the plain input price is missing.
         """
         if base is None and cached is None and write is None:
             return None
@@ -44,9 +44,9 @@ class Prices:
         )
 
     def cost(self, measures: Measures) -> float:
-        """What a policy's requests cost, summaries and their answers too.
+        """The cost of a policy's requests, and of summaries with their answers.
 
-        What the model answers otherwise costs the same under every policy and is left out.
+        Other answers of the model cost the same under every policy and are left out.
         """
         return measures.bill(self.write, self.cached, ANSWER_PRICE / UNCACHED_PRICE * self.write) / _MILLION
 
@@ -66,7 +66,7 @@ class Played:
     broke: bool = False
     """Whether the view is not the one before it with what was appended."""
     unbound: int = 0
-    """How many answers it shows without their reasoning, as what stood before it had changed."""
+    """The number of answers shown without their reasoning, because something before it had changed."""
 
 
 UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE = 1.25, 0.1, 5.0
@@ -74,7 +74,7 @@ UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE = 1.25, 0.1, 5.0
 
 @dataclass(slots=True)
 class Measures:
-    """What one policy came to on one session with one budget; a field a column, and the sums they are made of."""
+    """The result of one policy on one session with one budget: a field for each column, and the sums behind them."""
 
     session: str
     budget_tokens: int
@@ -84,7 +84,7 @@ class Measures:
     refused: int = 0
     breaks: int = 0
     unbound: int = 0
-    """Requests whose views leave out reasoning, as what stood before it had changed."""
+    """Requests whose views leave out reasoning, because something before it had changed."""
     band: float = 0.0
     """Between the watermarks, as a share of the budget."""
     request_tokens: list[int] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Measures:
     inserted_tokens: int = 0
     summaries: int = 0
     summary_tokens: int = 0
-    """What the requests for summaries come to."""
+    """The sum of the requests for summaries."""
     summary_cached_tokens: int = 0
     answer_tokens: int = 0
     evidence: int = 0
@@ -115,7 +115,7 @@ class Measures:
 
     @property
     def sent_tokens(self) -> int:
-        """What all requests come to."""
+        """The sum of all requests."""
         return sum(self.request_tokens)
 
     @property
@@ -129,24 +129,24 @@ class Measures:
         return self.bill(UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE)
 
     def bill(self, uncached: float, cached: float, answer: float) -> float:
-        """What it comes to by these prices of a token; of answers only those that are summaries count."""
+        """The cost at these prices of a token; the only answers that count are summaries."""
         read = self.cached_tokens + self.summary_cached_tokens
         written = self.sent_tokens + self.summary_tokens - read
         return written * uncached + read * cached + self.answer_tokens * answer
 
     @property
     def far(self) -> float:
-        """The share of far evidence in original text; 1 where there is none to be had."""
+        """The share of far evidence in original text; 1 if there is no far evidence."""
         return self.evidence_original / self.evidence if self.evidence else 1.0
 
     @property
     def far_gain(self) -> float:
-        """What inserted text adds to it."""
+        """The share that inserted text adds."""
         return (self.evidence_shown - self.evidence_original) / self.evidence if self.evidence else 0.0
 
     @property
     def recoverable(self) -> float:
-        """The share of far evidence in original text or a recall away; 1 where there is none to be had."""
+        """The share of far evidence in original text or on a recall's first page; 1 if there is no far evidence."""
         return self.evidence_recoverable / self.evidence if self.evidence else 1.0
 
     @property

@@ -35,8 +35,8 @@ _Known = tuple[int, int, MessageParts]
 """A message of a view: its tokens, the inserted ones of them, and what it says."""
 
 OnView = Callable[[int, Sequence[Message], Sequence[MessageParts], int], None]
-"""Is given how many messages came before a request, its view, what the view's messages say, and how many of the first
-are those of the view before."""
+"""Called for each request with: the number of messages before it, its view, the texts of the view's messages, and the
+number of leading messages in common with the view before."""
 
 
 LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
@@ -67,7 +67,7 @@ class Player:
     def __init__(self, session: PlayedSession, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
         self.session, self._counter = session, counter
         self.positions: dict[str, int] = {}
-        """By a message's id, the position of the first message that has it."""
+        """The position of the first message with an id, by id."""
         for position, message in enumerate(session.messages):
             self.positions.setdefault(message["metadata"]["message_id"], position)
         self.on_view: OnView = lambda *_: None
@@ -95,7 +95,7 @@ class Player:
         options: Mapping[str, Any],
         on_request: Callable[[Played], None] | None = None,
     ) -> Measures:
-        """Play the session through a policy; `on_request` is told each request as it is played, without its view."""
+        """Play the session through a policy; `on_request` is called with each played request, without its view."""
         measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
         config = Config.load(options)
         measures.band = config.compact_threshold - config.target_usage
@@ -169,7 +169,7 @@ class Player:
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
-        """What is known of the messages of a view from a position on; those that stood in the view before are known."""
+        """The texts of a view's messages from a position on; texts of the view before are reused."""
         if start == len(self._before.view):
             return [self._look_at(message) for message in view[start:]]
         known = dict(zip(self._before.lines, self._before.known, strict=True))
@@ -228,11 +228,11 @@ class Player:
 
 
 def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
-    """How many leading messages two views have in common."""
+    """The number of leading messages that two views have in common."""
     if list(after[: len(before)]) == list(before):
         return len(before)
     for position, (left, right) in enumerate(zip(before, after, strict=False)):
-        # what equals nothing, not even itself, is compared as it is written
+        # NaN equals nothing, not even itself: messages with it are compared as JSON
         if left != right and (isinstance(left, bytes) or canonical(left) != canonical(right)):
             return position
     return min(len(before), len(after))

@@ -1,19 +1,19 @@
-"""The policies that a session can be played through; each is given its messages one by one and asked for views.
+"""The policies that a session can be played through: each gets the messages one by one and is asked for views.
 
 - `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
   manager, over a temporary log;
-- `summarize`, `native`: likewise, with a stand-in for the provider, whose requests are billed too. It answers with
-  excerpts: what the assistant said, the first line of each message, the newest that fit. A model's summary would say
-  more; so the tokens of request and answer can be measured, the quality of the answer cannot;
-- `none`: a baseline, the whole history, whatever its size; the reference for what the others bill;
-- `stateless`: the ladder of the package, computed anew from the whole history on every request that has reached the
-  upper watermark, as engines do that keep no plan;
-- `sliding`: the newest whole tool groups that fit, and the first and the last human message. The window moves at the
-  upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
+- `summarize`, `native`: the same with a stand-in for the provider, whose requests are billed too. The stand-in answers
+  with excerpts: the assistant's words and the first line of each message, the newest that fit. A model's summary would
+  say more. So the tokens of request and answer can be measured, and the quality of the answer cannot;
+- `none`: a baseline: the whole history at any size; the other policies' bills are compared with its bill;
+- `stateless`: a baseline: the compaction of the package, computed anew from the whole history on every request above
+  the upper watermark, as in engines without plans;
+- `sliding`: a baseline: the newest whole tool groups that fit, and the first and the last human message. The window
+  moves at the upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
 
-Watermarks are those of the configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
-`NAME:OPTION=VALUE,OPTION=VALUE`: a name is one of `POLICIES`, or `default`; an option is any of the configuration that
-says how views are made.
+The watermarks come from the configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
+`NAME:OPTION=VALUE,OPTION=VALUE`. A name is one of `POLICIES`, or `default`. An option is any key of the configuration
+that changes views.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ class Policy(Protocol):
         """Take in a message, which has its `metadata.message_id`."""
 
     async def view(self) -> list[Message] | None:
-        """Make the view of a request; None where the policy says that nothing fits."""
+        """Make the view of a request; None if the policy says that nothing fits."""
 
     def asked(self) -> list[SummaryExchange]:
-        """What this policy asked a provider for itself since the last call."""
+        """The policy's own requests to a provider since the last call."""
 
     async def recalls(self, term: str, inserted: str) -> bool:
         """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
@@ -140,11 +140,11 @@ class ManagerPolicy:
             view = await self._manager.get_messages_for_request(provider=self._provider)
         except ContextLengthError:
             return None
-        await asyncio.sleep(0)  # what the stand-in compacts beside the conversation is there at the next request
+        await asyncio.sleep(0)  # a compaction that the stand-in makes meanwhile is there at the next request
         return view
 
     def asked(self) -> list[SummaryExchange]:
-        """The requests that the stand-in got."""
+        """The requests to the stand-in."""
         return self._provider.take() if self._provider is not None else []
 
     async def recalls(self, term: str, inserted: str) -> bool:
@@ -301,7 +301,7 @@ def _tokens(group: Group) -> int:
 
 _STAND_INS = {SUMMARIZE: Excerpts, NATIVE: ExcerptItems}
 BASELINES: dict[str, Open] = {"none": WholeHistory, "stateless": StatelessLadder, "sliding": SlidingWindow}
-"""What the strategies are compared with, by name; no session can be configured to use them."""
+"""Baselines for the strategies, by name; no session can be configured to use them."""
 
 POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
 """All policies by name."""
@@ -321,7 +321,7 @@ class PolicyChoice:
 
 
 NAMES = ("none", "default", *STRATEGIES, "stateless", "sliding")
-"""What `policy_of` knows."""
+"""The names that `policy_of` accepts."""
 
 _NOT_PLAYED = {
     "archive_after_days",

@@ -21,7 +21,7 @@ _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()
 
 FindIn = Callable[[bytes], Iterable[bytes]]
-"""Gives those of the bytes that are watched that a line, in small letters, holds."""
+"""Finds the watched byte strings in a line of lower-case letters."""
 
 
 class TemporaryLog(MemoryLog):
@@ -36,7 +36,7 @@ class TemporaryLog(MemoryLog):
         self._file = tempfile.TemporaryFile("a+b", prefix="context-")  # noqa: SIM115 - `close` closes it
         self._written = True
         self._holders: dict[bytes, array[int]] = {}
-        """By the bytes that are watched, the messages whose lines hold them, in order."""
+        """The messages whose lines contain a watched byte string, in order, by the byte string."""
         self._find_in: FindIn = lambda _line: ()
         self._searched = 0
         """So many messages were looked through for the bytes that are watched."""
@@ -76,7 +76,7 @@ class TemporaryLog(MemoryLog):
             yield from (line + b"\n" for line in lines)
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Find the messages, of some, whose lines hold bytes; all of them for bytes that escapes may stand for."""
+        """Find the messages whose lines contain the bytes; all of them if JSON may write the bytes as escapes."""
         if not needle.isascii():
             return set(ordinals)
         if not ignores_case or needle not in self._holders:

@@ -1,7 +1,7 @@
-"""What a view shows of a history, message by message: kept as it was, elided, dropped, or covered by a summary.
+"""Visibility: for each message of a history, whether a view keeps, elides or drops it, or covers it by a summary.
 
-It is told from the view's messages alone, by their ids and by what they say; so it holds for every policy, and for a
-view that was made again from its receipt. `pieces` puts a view beside its history for people to read.
+Only the view's messages are compared, by their ids and texts. So this works for every policy, and for a view that was
+rebuilt from its receipt. `pieces` puts a view beside its history for people to read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Marks:
 
     total: int
     shown: Mapping[int, str] = field(default_factory=dict)
-    """By position, those that the view holds: kept or elided."""
+    """The messages in the view, by position: kept or elided."""
     summaries: Sequence[tuple[int, int]] = ()
     """Spans (start, stop) in which a summary replaces what the view does not show."""
     inserted: int = 0
@@ -68,7 +68,7 @@ class Marks:
         return runs
 
     def counts(self) -> dict[str, int]:
-        """How many messages have each mark."""
+        """The number of messages with each mark."""
         counts = dict.fromkeys(MARKS, 0)
         for run in self.runs():
             counts[run.mark] += run.stop - run.start
@@ -77,7 +77,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What a view lost against the one before it: messages newly elided, dropped or summarised."""
+    """The losses of a view against the view before it: messages newly elided, dropped or summarised."""
 
     elided: int
     dropped: int
@@ -85,7 +85,7 @@ class Compacted:
     tokens_before: int
     tokens_after: int
     lacking: int = 0
-    """How many of the dropped ones have a path, a name or an id that the view does not show."""
+    """The number of dropped messages with a path, a name or an id that the view does not show."""
 
 
 def lost(
@@ -97,15 +97,15 @@ def lost(
     tokens_before: int = 0,
     tokens_after: int = 0,
 ) -> Compacted | None:
-    """Tell what one view lost against another; None where it lost nothing.
+    """The losses of a view against an earlier one; None if it lost nothing.
 
     Args:
-        before: the marks of the other one.
-        after: its own.
-        view: its messages.
-        marker: gave the marks.
-        tokens_before: what the other one came to.
-        tokens_after: what it comes to itself.
+        before: the marks of the earlier view.
+        after: the marks of the view.
+        view: the view's messages.
+        marker: made the marks.
+        tokens_before: the size of the earlier view.
+        tokens_after: the size of the view.
     """
     elided = sum(mark == ELIDED and before.shown.get(position) == KEPT for position, mark in after.shown.items())
     gone = [position for position in before.shown if position not in after.shown and position < after.total]
@@ -177,12 +177,12 @@ def _summaries(view: Sequence[Message], positions: Sequence[int | None], total: 
 
 
 INSERTED = "inserted"
-"""The mark of a message that the history does not hold: a head text, a notice, a summary, a stand-in for a result."""
+"""The mark of a message that is not in the history: a head text, a notice, a summary, a stand-in for a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message of a view. Its number is that in the history as it was then, from 1; 0 if the history lacks it."""
+    """A message of a view. `number` is its number in the history of that time, from 1; 0 if the history lacks it."""
 
     placed: LiveMessage
     mark: str
@@ -204,10 +204,10 @@ class UnseenRun:
 
 
 class PastPositions:
-    """Where messages stood in a history as it was, by their ids; those of views that overlap are looked up once.
+    """The positions of messages in an earlier history, by their ids; overlapping views share the lookup.
 
     Args:
-        live: the history, as ordinals of the index.
+        live: the earlier history, as ordinals of the index.
         index: knows the messages' ids.
     """
 
@@ -225,11 +225,11 @@ class PastPositions:
         self._known = known | {message_id: self.at(ordinals.get(message_id)) for message_id in new}
 
     def of(self, message_id: str) -> int | None:
-        """The position of a message, from 0; None where the history did not hold it."""
+        """The position of a message, from 0; None if the history did not contain it."""
         return self._known[message_id] if message_id in self._known else self.at(self._index.find(message_id))
 
     def count_to(self, message_id: str) -> int:
-        """How many messages the history held up to a message; none where it did not hold it."""
+        """The number of messages in the history up to this message; 0 if the history did not contain it."""
         position = self.of(message_id)
         return 0 if position is None else position + 1
 
@@ -246,13 +246,13 @@ class PastPositions:
 
 
 def marker_of(transcript: Transcript, noted: PlacedReceipt, index: Index) -> tuple[Marker, PastPositions]:
-    """A marker for the history that a request stood in, and where its messages stood."""
+    """A marker for the history at the time of a request, and the positions of its messages."""
     live, positions = noted.live, PastPositions(noted.live, index)
     return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
 
 
 def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | UnseenRun]:
-    """Say of each message of a request's view where it is from, and between them what is left out.
+    """Name the origin of each message of a request's view, and the messages left out between them.
 
     Args:
         transcript: the session.
@@ -290,14 +290,14 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
 
 
 def shortening(shown: ShownMessage) -> str:
-    """What a view shows of a message, if that is not all of it."""
+    """The part of a message that a view shows, if it does not show all."""
     if shown.mark == ELIDED and shown.shown_chars < shown.original_chars:
         return f"ELIDED: {shown.shown_chars:,} of {shown.original_chars:,} characters"
     return shown.mark.upper() if shown.mark in (INSERTED, ELIDED) else ""
 
 
 def _gaps(marks: Marks, start: int, stop: int) -> Iterator[UnseenRun]:
-    """What is left out between two positions; a few messages between them may be shown elsewhere in the view."""
+    """The messages left out between two positions; a few messages between them may be shown elsewhere in the view."""
     if start >= stop:
         return
     few = range(start, stop) if stop - start < len(marks.shown) else marks.shown
