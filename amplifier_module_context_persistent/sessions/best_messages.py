@@ -68,7 +68,7 @@ class BestMessage:
 
     @property
     def score(self) -> float:
-        """What it is ranked by."""
+        """The score of its rank."""
         return round(self.ranked.score, 4)
 
     def lines(self, most: int = SNIPPET_LINES) -> list[FoundLine]:
@@ -211,7 +211,7 @@ def _position(log: ReadableLog, offset: int) -> int | None:
 
 
 def _looked_up(placed: LiveMessage, shown: Callable[[Message], Message]) -> LiveMessage:
-    """A message as it is shown, with all that is looked up in its log, so that the log may be closed."""
+    """The shown form of a message, complete, so that its log may be closed."""
     tools, ending, open_calls = placed.tools, placed.ending, placed.open_calls
     return LiveMessage(placed.number, shown(placed.message), lambda: tools, lambda: ending, lambda: open_calls)
 

@@ -38,7 +38,7 @@ class MadeCall:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended, as its result says."""
+    """The outcome of a call, from its result."""
 
     call: MadeCall | None
     """None if no message near it makes the call."""

@@ -1,8 +1,8 @@
-"""What a session cost: the tokens that providers reported, times the prices of their models.
+"""The cost of a session: the tokens that providers reported, times the prices of their models.
 
-Every request in the log counts, also those that a clear or a rewind has hidden: they were paid for. An imported
-message's own usage counts too. A request whose model has no price, or whose input nobody reported, is counted and
-named, never guessed. An output that nobody reported is counted here: then the cost is an estimate, and says so.
+Every request in the log counts, also requests that a clear or a rewind has hidden: they were paid for. The usage of an
+imported message counts too. A request whose model has no price, or whose input nobody reported, is counted and named,
+never guessed. If nobody reported the output, its tokens are counted here: then the cost is marked as an estimate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_toke
 
 @dataclass(slots=True)
 class Bill:
-    """Requests and what they come to."""
+    """Requests and the sum of their tokens and costs."""
 
     requests: int = 0
     uncached_tokens: int = 0
@@ -36,7 +36,7 @@ class Bill:
     unpriced_requests: int = 0
     """Requests whose model has no price; they are not in `cost`."""
     unreported_requests: int = 0
-    """Requests of which nobody says what they read; they are not in `cost` either."""
+    """Requests whose input nobody reported; `cost` does not include them."""
     estimated_outputs: int = 0
     """Requests whose output was counted here, because nobody reported it."""
     estimated_cost: float = 0.0
@@ -75,7 +75,7 @@ class Bill:
 
 @dataclass(slots=True)
 class Cost:
-    """What a session cost, in all and by model."""
+    """The cost of a session: total and by model."""
 
     total: Bill = field(default_factory=Bill)
     models: dict[str, Bill] = field(default_factory=dict)
@@ -155,14 +155,14 @@ def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:
 
 @dataclass(frozen=True, slots=True)
 class RequestBill:
-    """The tokens of one request: read, of these from a prompt cache, and written; -1 where nobody says."""
+    """The tokens of one request: read, the part read from a prompt cache, and written; -1 if nobody says."""
 
     input_tokens: int = -1
     cached_tokens: int = -1
     output_tokens: int = -1
     model: str = ""
     cost: float = -1.0
-    """In US dollars; -1 where the model has no price."""
+    """In US dollars; -1 if the model has no price."""
     is_estimated: bool = False
     """Whether the output was counted here, because nobody reported it."""
 
@@ -171,10 +171,10 @@ NOTHING = RequestBill()
 
 
 class Bills:
-    """Tells what was billed for an answer.
+    """Finds the billed request of an answer.
 
-    What a message says of its own request holds; else what the log's usage records say, added up where one message
-    answered several requests.
+    A message's own usage counts first; else the log's usage records, added up if one message answered several
+    requests.
 
     Args:
         log: the session's log.
@@ -196,7 +196,7 @@ class Bills:
                 self._by_id[request.answer_id] = billed if known is None else _added(known, billed)
 
     def of(self, message: Message) -> RequestBill:
-        """What was billed for a message; `NOTHING` if nobody says."""
+        """The billed request of a message; `NOTHING` if nobody reported it."""
         own = usage_of_message(message)
         if own is not None:
             output_tokens = self._count(message) if own.output is None else own.output

@@ -23,7 +23,7 @@ from ..log.torn_tail import saved_tails
 from .raw_records import follow_log
 
 PURGING_SUFFIX = ".purging"
-"""What a purge adds to the name of a log, for the file that it writes."""
+"""The suffix that a purge adds to a log's name for the file that it writes."""
 _CHANGED = "the log was written to, purged or replaced since it was looked at; nothing was deleted; look again"
 
 

@@ -43,7 +43,7 @@ _VERBS = {"Update": "changed", "Add": "created", "Delete": "deleted"}
 
 @dataclass(frozen=True, slots=True)
 class FileCall:
-    """What one call did to a file: which message it is in (from 1), its turn, and when."""
+    """The use of a file by one call: the number of its message (from 1), its turn, and its time."""
 
     path: str
     action: str
@@ -56,15 +56,15 @@ class FileCall:
 
 @dataclass(slots=True)
 class FileUse:
-    """What a session and its sub-agents did to a file.
+    """The uses of a file by a session and its sub-agents.
 
     Attributes:
         path: relative to the project's directory, if the file is in it.
-        session: the session, or the one that started the sub-agents.
+        session: the session; for sub-agents, the session that started them.
         project: its project.
-        counts: how often it was read, changed, created and deleted, by `ACTIONS`.
-        turns: by the id of the session or the sub-agent, the turns in which it was touched.
-        last_time: when it was touched last, as the message says; empty if it does not.
+        counts: the number of times that the file was read, changed, created and deleted, by `ACTIONS`.
+        turns: the turns that touched the file, by the id of the session or the sub-agent.
+        last_time: the time of the last use, from its message; empty if the message has no time.
     """
 
     path: str
@@ -89,7 +89,7 @@ class FileUse:
 
 
 def file_calls(transcript: Transcript) -> Iterator[FileCall]:
-    """What the calls of one session did to files, in the order of their results.
+    """The uses of files by the calls of one session, in the order of their results.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -161,7 +161,7 @@ def _plain(path: str) -> str:
 
 
 def _action(name: str, arguments: Mapping[str, Any]) -> str:
-    """What a tool that changes files does, by its name or the command that it is given."""
+    """The action of a tool that changes files, by its name or its command."""
     said = f"{name} {arguments.get('command', '')} {arguments.get('operation', '')} {arguments.get('action', '')}"
     if _DELETES.search(said):
         return "deleted"
@@ -169,12 +169,12 @@ def _action(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[FileUse], dict[str, str]]:
-    """What sessions did to files, those touched last first; and by their paths why some logs cannot be read.
+    """The uses of files by sessions, the last touched files first; and the errors of unreadable logs by path.
 
-    A call that several of them have (a fork begins with a copy of its origin's history) counts in the origin.
+    A call that several sessions share (a fork begins with a copy of its origin's history) counts in the origin.
 
     Args:
-        sessions: which ones; those of sub-agents among them count with the session that started them.
+        sessions: the sessions; sub-agents' sessions count with the session that started them.
         path: only this file, by its name, the end of its path, or its path from here.
     """
     roots, unreadable = _roots(sessions), dict[str, str]()
@@ -235,7 +235,7 @@ def _slug(directory: str) -> str:
 
 
 def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
-    """By session, the id of the one whose sub-agent it is; its own if it is of none."""
+    """The id of each sub-agent's parent session, by session; its own id if it is not a sub-agent."""
     known: dict[str, set[str]] = {}
     roots = {}
     for one in sorted(sessions, key=lambda session: (len(session.id), session.id)):
@@ -248,6 +248,6 @@ def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
 
 
 def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
-    """A session and those of its sub-agents among others of its project."""
+    """A session and its sub-agents' sessions, from the sessions of its project."""
     below = [one for one in others if one.project == session.project and one.id != session.id]
     return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]

@@ -37,17 +37,17 @@ class FilterError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """Which sessions are meant.
+    """The conditions that a session must fulfil, all of them. Case is ignored.
 
     Attributes:
-        project: a project's name or the end of it, a directory, or `.` for this one; None for all that are looked at.
-        since_s, until_s: with a message between them, in seconds since 1970.
-        model: a request was answered by a model with this in its name, in any case.
-        tools: each of these tools was called, in any case.
-        name: this is in the session's name in any case, or its id begins so.
-        tags: a person marked it with each of these, in any case.
+        project: a project's name or the end of it, a directory, or `.` for this one; None for all projects.
+        since_s, until_s: it has a message between these times, in seconds since 1970.
+        model: a request was answered by a model with this text in its name.
+        tools: each of these tools was called.
+        name: the session's name contains this text, or its id begins with it.
+        tags: a person gave it each of these tags.
         failed: a call failed.
-        most: only so many, those with the newest messages.
+        most: the largest number of sessions; those with the newest messages stay.
     """
 
     project: str | None = None

@@ -1,10 +1,14 @@
-"""Finding sessions by name, where the host's command line keeps them, or in a database.
+"""Finding sessions by name, in the directories of the host's command line, or in a database.
 
-A name is the path of a log or of a session's directory, or a whole location in a database; else a session's id, else
-the beginning of one id and no other, but for those of its sub-sessions and branches; else the name that a person or a
-host gave a session, in any case, else the beginning of one such name and no other. With `storage` (a location without a
-log's name) ids are looked up in that database, where a log's whole name is a name, too. This project's sessions are
-looked at first, then those of all projects.
+A name is one of these, tried in this order:
+- the path of a log or of a session's directory, or a whole location in a database;
+- a session's id;
+- the beginning of exactly one id; its sub-sessions and branches do not count;
+- the name that a person or a host gave a session, in any case;
+- the beginning of exactly one such name.
+
+With `storage` (a location without a log's name) ids are looked up in that database, and the whole name of a log is
+accepted too. This project's sessions are tried first, then the sessions of all projects.
 """
 
 from __future__ import annotations
@@ -58,12 +62,12 @@ _HOSTS = (
     ("workspaces:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "state/workspaces"),
     ("unified:", "AMPLIFIER_WEB_HOME", ".amplifier-unified", "projects"),
 )
-"""Other hosts: what the names of their projects begin with here, the variable or else the directory in the home where
-each keeps its files, and where its projects are in there."""
+"""Other hosts, by the prefix that their projects' names have here: the environment variable or else the directory in
+the home for the host's files, and the directory of its projects inside."""
 
 
 def projects_dirs() -> dict[Path, str]:
-    """Where hosts keep their projects, and what the projects' names begin with; that of the command line first."""
+    """The directories of the hosts' projects, and the prefix of the projects' names; Amplifier's command line first."""
     found = {Path.home() / ".amplifier" / "projects": ""}
     for prefix, variable, usual, place in _HOSTS:
         if root := os.environ.get(variable) or (usual and str(Path.home() / usual)):
@@ -113,10 +117,10 @@ def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[Sessi
 
 
 def project_sessions(working_dir: str | Path = ".", *, storage: str | None = None) -> list[SessionFile]:
-    """The sessions of the project of a directory, the one that was written last first.
+    """The sessions of the project of a directory, the last written one first.
 
-    Those are the sessions that began there, and those of other checkouts of the same repository, or of this one before
-    it was moved: their headers name the same remote.
+    These are the sessions that began there, and the sessions of other checkouts of the same repository, or of this
+    checkout before it was moved: their headers name the same remote.
 
     Raises:
         LogUnreadableError: the database of `storage` cannot be asked.
@@ -178,9 +182,9 @@ def files_in(directory: str | Path) -> list[SessionFile]:
 
 
 def files_of_projects_in(directory: str | Path) -> list[SessionFile]:
-    """The logs in a directory as `files_in`, and those of its projects: `sessions/ID` and `PROJECT/sessions/ID`.
+    """The logs in a directory (`files_in`), and the logs of its projects: `sessions/ID` and `PROJECT/sessions/ID`.
 
-    The id of one of a project is its path below the directory.
+    The id of a project's session is its path below the directory.
 
     Raises:
         OSError: the directory cannot be read.
@@ -261,7 +265,7 @@ def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -
 
 
 def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str:
-    """Say where sessions are, if this project has none."""
+    """Say which projects have sessions, if this project has none."""
     above = sessions_above(working_dir) if storage is None else None
     if above is None:
         return "`context-persistent list --all` shows those of others"
@@ -310,7 +314,7 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
 
 
 Scopes = Sequence[Callable[[], list[SessionFile]]]
-"""Where sessions are looked for, one place after the other."""
+"""The places that are searched for sessions, in order."""
 
 
 def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
@@ -360,10 +364,10 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
 
 
 def root_of(session_id: str, roots: Container[str]) -> str | None:
-    """The session whose sub-agent another one is, by their ids; None if it is of no other.
+    """The parent session of a sub-agent's session, by their ids; None if it has no parent.
 
-    The id of a sub-agent's session is that of its parent, `-` or `_`, and something with a `_`: the host takes every id
-    with a `_` for a sub-session's. A fork or a branch, whose id may look so, is a session of its own.
+    The id of a sub-agent's session consists of its parent's id, `-` or `_`, and a text with a `_`: the host takes every
+    id with a `_` for a sub-session. A fork or a branch is a session of its own, even if its id has this form.
     """
     ends = (at for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
     return next((session_id[:at] for at in ends if session_id[:at] in roots), None)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def follow_session(session: str | Path, *, after: str | None = None) -> AsyncGenerator[Message | SessionChange, None]:
-    """Follow a session: give each new message as it comes, and tell what happens to the history.
+    """Follow a session: yield each new message, and each change of the history.
 
         async for new in follow_session("5f2c"):
             if isinstance(new, SessionChange):
@@ -38,16 +38,16 @@ def follow_session(session: str | Path, *, after: str | None = None) -> AsyncGen
                 print(new["role"], new["content"])
 
     It ends only with an error, or when its consumer ends it: by `break`, `aclose()` or a cancellation of the task.
-    Files are looked at every .1 s, databases every second; all sessions that an event loop follows share one look.
+    Files are checked every 0.1 s, databases every second, once for all sessions that an event loop follows.
 
     Args:
         session: the session's id, its name, the beginning of one, or the path of its log; or a location in a database
             (`postgresql://…#PROJECT/ID`).
-        after: the id of a message (`metadata.message_id`): what came after it is given first. An empty text gives the
-            whole history first. Without it, only what comes from now on is given.
+        after: the id of a message (`metadata.message_id`): messages after it are yielded first. With an empty text the
+            whole history is yielded first. Without it, only new messages are yielded.
 
     Yields:
-        A message, as a dictionary of its own in the form in which `get_messages` gives it; or a `SessionChange`.
+        A message, as a dictionary of its own in the form of `get_messages`; or a `SessionChange`.
 
     Raises:
         SessionNameError: no session has that name, or more than one.

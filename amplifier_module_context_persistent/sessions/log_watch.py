@@ -21,10 +21,10 @@ from ..log.database_location import split_location, stored_name
 T = TypeVar("T")
 
 FILES_S, DATABASES_S = 0.1, 1.0
-"""How often files and databases are looked at."""
+"""The intervals at which files and databases are checked."""
 
 Stamp: TypeAlias = tuple[int | str, ...]
-"""What differs once a log changed; empty if the log is not there or cannot be looked at."""
+"""A value that differs after each change of a log; empty if the log is not there or cannot be accessed."""
 
 
 def on_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:

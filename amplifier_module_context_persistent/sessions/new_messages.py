@@ -1,7 +1,7 @@
-"""What is new in a growing session since the last look: messages, and changes of its history. Reads only.
+"""New messages of a growing session, and changes of its history, since the last call. Reads only.
 
-- No message is given twice, whatever becomes of the log: a purge, a rewind, a reset, another file in its place.
-- A message that the history lost before anybody looked, as a rewind at once makes it, is not given.
+- No message is returned twice, also after a purge, a rewind, a reset, or another file in the log's place.
+- A message that was removed from the history before the call, for instance by a rewind, is not returned.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _BY_REASON: dict[str, ChangeKind] = {"clear": "cleared", "rewind": "rewound", "r
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """Something that happened to a session's history.
+    """A change of a session's history.
 
-    `kind` says what: `cleared`, `rewound`, `repaired` (a host mended an interrupted turn) and `replaced` change which
-    messages are live; `purged` also removed messages or texts for good. After these a screen reads the history anew.
-    `compacted` changes no message: from here on, requests show less of the history.
+    Its `kind`: `cleared`, `rewound`, `repaired` (a host mended an interrupted turn) and `replaced` change which
+    messages are live; `purged` also erased messages or texts. After these a screen reads the history anew. `compacted`
+    changes no message: from here on, requests show less of the history.
     """
 
     kind: ChangeKind
     live_messages: int
-    """How many messages are live when this is told."""
+    """The number of live messages after the change."""
     time: str = ""
     """When it happened, in ISO 8601; empty if the log does not say."""
     tokens_before: int = 0
     """Of a compaction: what views came to before it."""
     tokens_after: int = 0
-    """Of a compaction: what views come to after it."""
+    """The size of views after a compaction."""
 
 
 class SessionFollower:
@@ -63,9 +63,9 @@ class SessionFollower:
         self._seen = 0
         """Message records that were given, or will never be."""
         self._offset = self._log.scanner.offset
-        """Up to where control records were read."""
+        """The offset up to which control records were read."""
         self._begun: dict[str, int] = {}
-        """By the ids of resets that have begun, where."""
+        """The offsets of resets that have begun, by their ids."""
         self._is_late = False
         """Whether the next look tells of changes that the index holds already."""
         if after is None:
@@ -128,7 +128,7 @@ class SessionFollower:
         self._seen = max(self._seen, _seen_in(index))
 
     def _new_changes(self, index: Index) -> list[tuple[int, SessionChange]]:
-        """What new control records tell, and the offset of each; that of a reset is where it begins."""
+        """The changes in new control records, each with its offset; a reset has the offset of its beginning."""
         is_changed, live = index.generation != self._generation, len(index.live)
         found: list[tuple[int, SessionChange]] = []
         for line in self._log.whole_lines(self._offset):
@@ -164,7 +164,7 @@ class SessionFollower:
 
 
 def _seen_in(index: Index) -> int:
-    """How many message records have been live or come before one; the messages of an unfinished reset are to come."""
+    """The number of message records up to the last that has been live; an unfinished reset's messages do not count."""
     return max(index.live, default=-1) + 1
 
 

@@ -1,7 +1,7 @@
-"""What `list` says of a session: how much there is, in which state it is, how it began. Reads only.
+"""The overview of a session for `list`: its size, its state and its first words. Reads only.
 
-What the catalogue keeps of the log as it is needs no reading. Else it takes one scan of the log, and a few messages;
-what it holds in memory is the index.
+If the catalogue knows the log in its current state, nothing is read. Else the log is scanned once, and a few messages
+are read; only the index is held in memory.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Overview(Glance):
 
     session: SessionFile
     is_open: bool | None = None
-    """Whether a process holds the log open for writing; None where the system does not tell."""
+    """Whether a process holds the log open for writing; None if the system does not tell."""
     tokenizer: str = ""
     """The counter of `tokens`."""
     error: str = ""
     archived: bool = False
     """Whether the log is compressed (`archive`)."""
     named: SessionName = field(default_factory=SessionName)
-    """What it is called, and its tags."""
+    """Its name and its tags."""
 
     @property
     def date(self) -> str:
@@ -114,14 +114,14 @@ def look_at(
     files: FileSystem | None = None,
     counter: TokenCounter | None = None,
 ) -> Overview:
-    """Look at a session's log; where its catalogue says all, nothing else is read.
+    """Make a session's overview; if its catalogue knows everything, nothing else is read.
 
     Args:
-        session: which one.
-        held: what `held_logs` found; None to ask nobody but the marks.
-        glances: what the catalogues keep; what is new is put into it. By default nothing is kept.
-        files: the system calls, to be told how far reading is.
-        counter: counts tokens; by default the estimate. Of another one nothing is kept.
+        session: the session.
+        held: the result of `held_logs`; None to check only the marks of open logs.
+        glances: the overviews that catalogues keep; new ones are added. By default nothing is kept.
+        files: the system calls, which report the progress of reading.
+        counter: counts tokens; by default the estimate. Figures of other counters are not kept.
     """
     try:
         glance, tokenizer = None, counter.name if counter is not None else ESTIMATE
@@ -179,9 +179,9 @@ def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool 
 
 
 def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
-    """The logs of sessions that are seen to be open: files by their identities, logs in databases by their locations.
+    """The logs that are open: files by their identities, logs in databases by their locations.
 
-    The storages of which it is known are among them, too.
+    The storages whose open logs are known are included, too.
     """
     files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
     held: set[Identity | str] = {*(files or ())}

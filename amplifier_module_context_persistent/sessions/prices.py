@@ -1,8 +1,8 @@
 """The prices of models: our own dated rows, then those of the package `genai-prices`, which knows many more models.
 
 They are list prices in US dollars, for the usual service: without discounts, batch prices, faster tiers or surcharges
-for regions. They go out of date, so each has an origin: the table it stands in, and the day on which it was looked up.
-A person's own table takes the place of both, model by model. Nothing here asks the network.
+for regions. They go out of date, so each has an origin: its table, and the day on which it was looked up. A person's
+own table replaces both, model by model. Nothing here asks the network.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class PricesError(ContextPersistentError, ValueError):
 class Price:
     """Prices of a million tokens: plain input, output, input read from the prompt cache, input written to it.
 
-    `write_1h` is that of input written for an hour (at OpenAI for twelve). A request that reads more than `above`
-    tokens costs the other prices times `above_input`, and its answer times `above_output`.
+    `write_1h` is the price of input written for an hour (at OpenAI for twelve). If a request reads more than `above`
+    tokens, all its input costs `above_input` times its price, and its output `above_output` times.
     """
 
     input: float
@@ -50,7 +50,7 @@ class Price:
     def cost(
         self, uncached: int, cached: int, written: int, written_1h: int, output: int, *, read: int | None = None
     ) -> float:
-        """What one request cost, or several that read up to `read` each; `written` includes `written_1h`."""
+        """The cost of a request, or of several that read up to `read` tokens each; `written` includes `written_1h`."""
         read = uncached + cached + written if read is None else read
         times_input, times_output = (self.above_input, self.above_output) if read > self.above else (1.0, 1.0)
         put_in = uncached * self.input + cached * self.cached
@@ -60,7 +60,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class PriceOrigin:
-    """Where a price is from."""
+    """The source of a price."""
 
     table: str
     """The table's name, with its version if it is a package's."""
@@ -74,7 +74,7 @@ class PriceOrigin:
 _LIST = PriceOrigin("list prices in US dollars", PRICES_AS_OF)
 _OWN = PriceOrigin("prices as given", "")
 _LONG = (2.0, 1.5)
-"""By how much input and output cost more above a step, at OpenAI and Google alike."""
+"""The factors for input and output above a price step, the same at OpenAI and Google."""
 
 
 def _anthropic(base: float, output: float, read: float = 0.1) -> Price:
@@ -207,12 +207,12 @@ class PriceList:
         return found[0] if found else None
 
     def described(self) -> str:
-        """Where the prices are from that were asked for so far, and of which day."""
+        """The sources and days of the prices that were asked for so far."""
         used = dict.fromkeys(str(found[1]) for found in self._found.values() if found)
         return "; ".join(used) or str(_OWN if self.has_own else _LIST)
 
     def origins(self) -> dict[str, dict[str, str]]:
-        """By model that was asked for and has a price: its `table`, and the `day` (empty for a person's own)."""
+        """The `table` and the `day` of each price that was asked for, by model; a person's own table has no day."""
         return {model: asdict(found[1]) for model, found in sorted(self._found.items()) if found}
 
     def _look_up(self, model: str) -> tuple[Price, PriceOrigin] | None:
@@ -241,7 +241,7 @@ def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
         except LookupError:
             continue
         if undated_name(name) != undated_name(found.model.id) and not _names_exactly(found.model.match, name):
-            continue  # the package goes by how names begin
+            continue  # the package matches the beginnings of names
         price = _price_of_package(found.model_price)
         origin = PriceOrigin(f"genai-prices {version('genai-prices')}", f"{noon:%Y-%m-%d}")
         return (price, origin) if price is not None else None
@@ -278,7 +278,7 @@ def _usual(price: Any) -> float:
 
 
 def _times(price: Any) -> float:
-    """By how much a price is higher above its only step."""
+    """The factor of a price above its only step."""
     if isinstance(price, Decimal) or not price.base:
         return 1.0
     return float(price.tiers[0].price / price.base)
@@ -296,4 +296,4 @@ def _price(model: str, given: Any) -> Price:
 
 
 _MOST = 1e15
-"""What neither a price nor a number of tokens exceeds; NaN and infinity are excluded with it."""
+"""The upper limit of a price and of a number of tokens; it also excludes NaN and infinity."""

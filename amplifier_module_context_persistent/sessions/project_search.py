@@ -1,16 +1,16 @@
-"""Searching the sessions of projects with their catalogues: what need not be read, and keeping the catalogues up.
+"""Searching the sessions of projects with their catalogues: which logs need not be read, and updates of the catalogues.
 
-The catalogue only rules out. A session that it does not know as it is now is searched from its log; what it offers is
-matched against the log's lines like anything else. Rules:
+The catalogue only rules out places. If it does not know a session in its current state, the whole log is searched; and
+every place that it offers is matched against the log's lines. Rules:
 
-- A catalogue in which something was altered rules nothing out for that session, and is made anew after the search.
-- A session is ruled out unread only if its file has the stamp that was noted, and all of it is covered.
-- A file that grew is believed as far as it was covered if the bytes there are the same and the whole chain holds: they
-  stand for all before them. Damaged logs, and logs without a chain that changed, are searched whole.
-- What a search found to be missing is added after it, a block in each transaction, and only if the log is still the
-  file that was read: so nothing that a purge removed is written back. Of a project at most `RUN_BYTES` are added after
-  one search, and adding takes no longer than the search did, or `FILL_S`. The end of a log that is still written to is
-  added once it is a block.
+- A catalogue with altered data rules nothing out for that session, and is made anew after the search.
+- A session is ruled out unread only if its file has the noted stamp, and all of it is covered.
+- If a file grew, its covered part is trusted if the last covered bytes are the same and the whole chain holds: their
+  checksum covers everything before. Damaged logs, and changed logs without a chain, are searched whole.
+- Missing blocks are added after a search, one in each transaction, and only if the log is still the file that was read:
+  so nothing that a purge removed is written back. After one search at most `RUN_BYTES` of a project are added, and that
+  takes no longer than the search, or `FILL_S`. The end of a log that is still written to is added once it fills a
+  block.
 - Projects with less than `LEAST_BYTES` of logs are not added: reading them takes no longer.
 """
 
@@ -41,7 +41,7 @@ RUN_BYTES = 1 << 25
 FILL_S = 1.0
 """So many seconds of processor time may always be spent on adding."""
 SETTLED_S = 600
-"""A log that was not written to for so long is taken in to its end."""
+"""A log without writes for this time is added to its end."""
 _BATCH = 64
 
 
@@ -70,7 +70,7 @@ class ProjectSearch:
         """Ask the catalogue where messages may match; sessions whose words were altered count as unknown.
 
         Raises:
-            CatalogueError: it cannot be used, or was cut; then what was found is void.
+            CatalogueError: the catalogue cannot be used, or was cut; earlier results are then void.
         """
         with self._catalogue.reading() as connection:
             self._covered = covered_by_path(connection, WORDS)
@@ -83,7 +83,7 @@ class ProjectSearch:
             del self._covered[name]
 
     def rules_out(self, session: SessionFile) -> bool:
-        """Whether a session's log, as it is now, holds nothing that matches; it need not be opened."""
+        """Whether a session's log, in its current state, has no match, so that it need not be opened."""
         name = name_of(session.path)
         known = self._covered.get(name)
         if known is None or self._found is None or name in self._found:
@@ -173,7 +173,7 @@ class ProjectSearch:
 
 
 def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Block | None, int]]:
-    """The messages of a log from an offset on as blocks, each with the offset where it ends.
+    """The messages of a log from an offset on, in blocks, each with its end offset.
 
     Raises:
         LogUnreadableError: the log cannot be read.

@@ -1,13 +1,13 @@
-"""The functions of this room for programs: which sessions there are, what answers a question, what sessions cost.
+"""The functions of this room for programs: list sessions, search them, sum up their costs and their files.
 
-They take the filters of the commands, by the same names and with the same meaning (`filters.py`):
+They take the filters of the commands, with the same names and meanings (`filters.py`):
 
-- `project`: a project's name or the end of it, a directory, or `"."` for that of the working directory; None means all.
-- `since`, `until`: a `datetime`, a `timedelta` (so long ago), or a text such as `"3d"` or `"2026-01-31"`.
+- `project`: a project's name or the end of it, a directory, or `"."` for the working directory's; None means all.
+- `since`, `until`: a `datetime`, a `timedelta` before now, or a text such as `"3d"` or `"2026-01-31"`.
 - `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
-- `tag`: a tag that a person put on it, or several that all were.
-- `tool`: a tool that was called, or several that all were. `failed`: a call failed.
-- `n`: only so many sessions, the newest.
+- `tag`: a person's tag, or several tags, all of which the session has.
+- `tool`: a tool that was called, or several, all of which were called. `failed`: a call failed.
+- `n`: the largest number of sessions; the newest stay.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Filters(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """What sessions cost.
+    """The cost of sessions.
 
     Attributes:
-        total: of all of them: requests, tokens, US dollars (`total.bill.cost`), calls.
-        parts: the same by what was asked for, in its order.
-        unreadable: by the paths of logs that cannot be read, why not.
+        total: the sum: requests, tokens, US dollars (`total.bill.cost`), calls.
+        parts: the same for each day, project, … as asked, in order.
+        unreadable: the errors of logs that cannot be read, by path.
     """
 
     total: Total
@@ -102,19 +102,19 @@ def search(
 
 
 def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Filters]) -> CostReport:
-    """What the sessions that the filters mean cost, in all and by one thing.
+    """The cost of the filtered sessions: total, and by one criterion.
 
-    With `since` and `until`, only what happened between them counts.
+    With `since` and `until`, only requests and calls between these times count.
 
     Args:
         by: one of `day`, `week` (by its Monday), `month`, `project`, `session`, `model` and `tool`.
-        storage: a PostgreSQL database to look in instead of the disk.
-        filters: which ones.
+        storage: a PostgreSQL database to use instead of the disk.
+        filters: the filters.
 
     Raises:
         FilterError: a filter cannot be understood.
         CatalogueError: Python has no SQLite.
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be read.
     """
     if by not in BY:
         raise FilterError(f"by: {by!r:.40} is none of {', '.join(BY)}")
@@ -127,16 +127,16 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
 
 
 def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filters]) -> list[FileUse]:
-    """What the sessions that the filters mean did to files, those touched last first.
+    """The uses of files by the filtered sessions, the last touched files first.
 
     Args:
         path: only this file: its name, the end of its path, or its path from here.
-        storage: a PostgreSQL database to look in instead of the disk.
-        filters: which ones.
+        storage: a PostgreSQL database to use instead of the disk.
+        filters: the filters.
 
     Raises:
         FilterError: a filter cannot be understood.
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be read.
     """
     return files_of(_chosen(storage, filters), path)[0]
 

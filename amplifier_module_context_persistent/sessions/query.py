@@ -1,13 +1,13 @@
-"""SQL over what many sessions come to: the tables that may be asked, and how a query is kept within bounds.
+"""SQL over the figures of many sessions: the tables, and the limits of a query.
 
 Rules:
-- A query is about views, which have a version in their names. Columns may be added to a view; for any other change
-  there is a new version, and the older one stays. Without a version, a name means the newest one. The tables below the
-  views can be read too, but no version holds them.
-- It runs on a database in memory, in which is only what was gathered. It can read that and no file; it can write,
+- A query reads SQL views, which have a version in their names. Columns may be added to a view; any other change makes a
+  new version, and the older one stays. A name without a version means the newest one. The tables behind the views can
+  be read too, but may change in any version.
+- A query runs on a database in memory that contains only the collected figures. It can read no file, and can write,
   attach and load nothing.
-- It ends: after so many rows, so many bytes of answers, so much memory and so much time. What one function of SQLite
-  does is not interrupted; whoever needs to be sure of the time ends the process.
+- A query has limits of rows, bytes of answers, memory and time. A single function call of SQLite cannot be interrupted;
+  a program that must be sure of the time ends the process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OPERATIONS = 1_000
 _MOST_MEMORY_BYTES = 1 << 30
 _MOST_ANSWER_BYTES = 64 << 20
 _FORBIDDEN = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
-"""Functions that reach beyond the database, where SQLite was built with them."""
+"""Functions that reach beyond the database, in some builds of SQLite."""
 _READING = frozenset({20, 21, 33})
 """`SQLITE_READ`, `SQLITE_SELECT`, `SQLITE_RECURSIVE` (https://sqlite.org/c3ref/c_alter_table.html)."""
 
@@ -102,7 +102,7 @@ SELECT name AS session, project, number,
 FROM main.plans JOIN main.logs USING (session)""",
     }
 )
-"""By name and version, what each is."""
+"""The SQL of each view, by name and version."""
 NEWEST = MappingProxyType({name.rpartition("_v")[0]: name for name in VIEWS})
 
 
@@ -217,7 +217,7 @@ def _bound(connection: sqlite3.Connection) -> None:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Names of columns, of which none comes twice."""
+    """Names of columns, each only once."""
     made: list[str] = []
     for name in names:
         number, one = 1, name

@@ -45,13 +45,13 @@ _PAUSES_S = (0.02, 0.05, 0.1)
 
 @dataclass(slots=True)
 class _Log:
-    """A session's log, and its segments: those of the catalogue, and those that follow in memory."""
+    """A session's log and its segments: first the catalogue's, then newer ones in memory."""
 
     session: SessionFile
     known: KnownWords | None
     stored: RankedWords | None = None
     on_server: RankedLog | None = None
-    """What its database has of it."""
+    """Its entry in the catalogue's database."""
     made: list[Segment] = field(default_factory=list)
     is_partial: bool = False
     """Whether not all of it is indexed."""
@@ -63,7 +63,7 @@ class _Log:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is indexed where it is kept; its file need not be opened."""
+        """Whether the stored index covers all of it, so that its file need not be opened."""
         if self.on_server is not None:
             return self.on_server.end_offset == self.on_server.size
         return self.known is not None and self.known.covered.is_whole_of(self.path)
@@ -74,9 +74,9 @@ class RankedMessage:
     """A message that was found.
 
     Attributes:
-        session: whose log it is in.
-        offset: where its record begins in the log.
-        ranked: its score, and why.
+        session: the session of its log.
+        offset: the offset of its record in the log.
+        ranked: its score, and the reasons.
     """
 
     session: SessionFile
@@ -345,7 +345,7 @@ class _ManyLogs:
         return place
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
-        """How many messages have each term."""
+        """The number of messages with each term."""
         counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
         for server in self._on_servers:
             counts = [count + more for count, more in zip(counts, server.frequencies(keys), strict=True)]

@@ -79,7 +79,7 @@ def pieces_of(offset: int, line: bytes) -> Iterator[Piece]:
 
 
 def control_body(line: bytes, value: Message) -> bytes:
-    """A control record's body as it was written; one that was written without a checksum is encoded anew."""
+    """The stored body of a control record; a record without a checksum is encoded anew."""
     return line[:-CRC_TAIL_BYTES] if has_crc(line) else encode_object({"_record": value["_record"], **value})
 
 

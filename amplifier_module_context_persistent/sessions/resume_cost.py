@@ -1,6 +1,6 @@
-"""What the next request of a session costs now: its last one's input again, from the prompt cache or anew.
+"""The cost of a session's next request: the input of the last request again, from the prompt cache or in full.
 
-How long a provider keeps what it cached is in `view/cache_life.py`. The answer, and what is said next, come on top.
+`view/cache_life.py` knows how long providers keep a cache. The next message and its answer cost extra.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _HOUR_S = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class ResumeCost:
-    """What the input of a next request costs.
+    """The cost of the next request's input.
 
     Attributes:
         cost: in US dollars, by list prices.
-        tokens: of the input of the last request.
-        is_cold: whether the provider's cache has expired, or held nothing.
+        tokens: the input tokens of the last request.
+        is_cold: whether the provider's cache has expired, or was empty.
     """
 
     cost: float
@@ -38,12 +38,12 @@ class ResumeCost:
 
 
 def resume_cost(prices: PriceList, last: LastRequest, now_s: float | None = None) -> ResumeCost | None:
-    """What resuming costs; None if the model has no price, or nobody tells of a request and its time.
+    """The cost of resuming; None if the model has no price, or no request with a time is known.
 
     Args:
         prices: prices of models.
         last: the session's last request.
-        now_s: what time it is, in seconds since 1970; by default now.
+        now_s: the current time, in seconds since 1970; by default the clock's.
     """
     asked = instant_of(last.time)
     if not last.tokens or asked is None or (price := prices.of(last.model)) is None:

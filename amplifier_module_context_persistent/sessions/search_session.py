@@ -38,7 +38,7 @@ _CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
 _WRITTEN_ANEW = re.compile(rb"[0-9e]+", re.IGNORECASE)  # a number in an argument may be written in another way
 ESCAPED = rb"\\u00"
-"""How a letter within arguments that are JSON in a text begins where it is escaped."""
+"""The beginning of an escaped letter within arguments that are JSON in a text."""
 _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # within arguments that are JSON in a text
 
 MOST_SPANS = 1_000
@@ -49,7 +49,7 @@ MESSAGE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class FoundLine:
-    """A line of a message's text, its number from 1, and where in it the matches are; none in a line of context."""
+    """A line of a message's text, its number from 1, and the matches in it; a line of context has none."""
 
     number: int
     text: str
@@ -58,7 +58,7 @@ class FoundLine:
 
 @dataclass(frozen=True, slots=True)
 class HiddenText:
-    """A text, what it belongs to, and where that begins: its line, from 1, and its byte, from 0."""
+    """A text, its kind, and its beginning: its line, from 1, and its byte, from 0."""
 
     what: str
     """Such as `hidden user message`, `plan record`, `unreadable bytes`."""
@@ -91,16 +91,16 @@ def search(
     among: Sequence[int] | None = None,
     hidden: bool = False,
 ) -> Iterator[MessageMatch]:
-    """Search the live messages in their order, and give each that matches or was not searched to its end.
+    """Search the live messages in order, and yield each that matches or was not searched to its end.
 
     Args:
         transcript: the session.
-        pattern: what to look for.
+        pattern: the pattern.
         role: only messages of this role.
-        tools: only calls and results of these tools, whatever the case of their names; nothing else of a message.
-        context: so many lines before and after one that matches.
+        tools: only calls and results of these tools, in any case; no other part of a message.
+        context: the number of lines before and after a matching one.
         among: the positions of the messages that may match, from 0; by default all.
-        hidden: then search what else the log holds; of that, with a role, the messages of it.
+        hidden: then search the rest of the log too; with a role, only its messages of this role.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
@@ -209,11 +209,11 @@ def _text(content: bytes) -> str:
 
 
 def searched_text(message: Message, tools: Collection[str] = ()) -> str:
-    """What is searched of a message: its text, its thinking, and its calls with their arguments as text.
+    """The searched texts of a message: its text, its thinking, and its calls with their arguments as text.
 
     Args:
         message: the message.
-        tools: only its calls of these tools, in small letters; a result is searched whole.
+        tools: only calls of these tools, in lower case; a result is searched whole.
     """
     content = message.get("content")
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
@@ -230,7 +230,7 @@ def searched_text(message: Message, tools: Collection[str] = ()) -> str:
 
 
 def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[FoundLine]:
-    """Give the lines of a text in which there are matches, and so many lines around each, in order and once."""
+    """Yield the lines of a text with matches, and the lines of context around each, in order and once."""
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     marked: dict[int, list[tuple[int, int]]] = {}

@@ -1,4 +1,4 @@
-"""Where two sessions part, and what each did since: a fork and its origin, or any two that begin alike."""
+"""The difference of two sessions with a common beginning, such as a fork and its origin: what each did since."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What a session did after the messages that both have.
+    """A session's part after the messages that both have.
 
     Attributes:
-        messages: how many messages came after them.
-        turns: its turns after them, by their numbers; the first one may have begun before.
-        first_lines: what the person wrote in these turns, a line each.
-        calls: calls of tools.
-        files: by path, what was done to it: read, changed, created, deleted.
-        cost: of the requests of these turns, in US dollars, as far as their models have prices; None if none has one.
-        is_estimated: whether an output of them was counted here, because nobody reported it.
+        messages: the number of messages in this part.
+        turns: the numbers of its turns; the first one may have begun before.
+        first_lines: the first line that the person wrote in each turn.
+        calls: the number of calls of tools.
+        files: for each path the actions: read, changed, created, deleted.
+        cost: the cost of its requests in US dollars, without models that have no price; None if none has one.
+        is_estimated: whether an output was counted here, because nobody reported it.
     """
 
     messages: int

@@ -1,8 +1,8 @@
-"""What a session is called: by a person, in its log; or by a host, in `metadata.json` beside the log. Reads only.
+"""The name of a session: a person's, in its log; or a host's, in `metadata.json` beside the log. Reads only.
 
-`rename` and `tag` write a record into the log, which says more than the host's file. The host's command line's
-`/rename`, foundation's `SessionMetadataStore.set_name` and the hook that names sessions write that file. Nobody vouches
-for it: it may be damaged, hold anything but an object, be a link or a FIFO. Then it names nothing.
+`rename` and `tag` write a record into the log, which wins over the host's file. The host's file is written by its
+command line's `/rename`, by foundation's `SessionMetadataStore.set_name` and by the hook that names sessions. The file
+is not trusted: if it is damaged, not an object, a link or a FIFO, the session has no name from it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session's name and what describes it, empty where nobody gave one; and the tags that a person put on it."""
+    """A session's name and description, empty if nobody gave one; and a person's tags."""
 
     name: str = ""
     description: str = ""
@@ -43,12 +43,12 @@ class SessionName:
 
     @property
     def key(self) -> str:
-        """The name as it is compared: in any case, however its characters are composed."""
+        """The name in the form for comparison: case folded, characters composed."""
         return key_of(self.name)
 
 
 def key_of(name: str) -> str:
-    """A name, or the beginning of one, as it is compared."""
+    """A name, or the beginning of one, in the form for comparison."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold()).strip()
 
 
@@ -71,7 +71,7 @@ class SessionNames:
         self._glances.expect(log for log in logs if isinstance(log, str) and stored_name(log) is not None)
 
     def of(self, log: str | Path) -> SessionName:
-        """What the session of a log is called; a log that cannot be read says nothing.
+        """The name of a log's session; empty if the log cannot be read.
 
         Args:
             log: the log's file; or its location in a database, whose session has its host's files on this machine.
@@ -99,12 +99,12 @@ class SessionNames:
 
 
 def name_of(log: str | Path) -> SessionName:
-    """What the session of one log is called; of many, ask `SessionNames`."""
+    """The name of one log's session; for many, use `SessionNames`."""
     return SessionNames().of(log)
 
 
 def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
-    """What the sessions of some logs are called, in their order."""
+    """The names of these logs' sessions, in order."""
     asked, names = list(logs), SessionNames()
     names.expect(asked)
     found = [names.of(log) for log in asked]
@@ -113,7 +113,7 @@ def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
 
 
 def named_by(log: str | Path, seen: Glance) -> SessionName:
-    """What a session is called, by what its log says and by its host's file.
+    """The name of a session, from its log and from its host's file.
 
     Args:
         log: the log's file, or its location in a database.
@@ -123,11 +123,11 @@ def named_by(log: str | Path, seen: Glance) -> SessionName:
 
 
 def named_in(log: str | Path, records: SessionRecords) -> SessionName:
-    """The same of a log that is open, by its records: it is not opened again.
+    """The same for an open log, from its records: it is not opened again.
 
     Args:
         log: the log's file, or its location in a database.
-        records: those of its index.
+        records: the records of its index.
     """
     return _named(log, records.name, tuple(records.tags))
 

@@ -1,4 +1,4 @@
-"""What the log of an imported or forked session tells of where it came from: linked sessions, earlier compactions."""
+"""The origin of an imported or forked session, from its log: linked sessions, earlier compactions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..log.record_line import name_of
 from .transcript import Transcript
 
 _OWN_FIELDS = {"_record", "version", "log_id", "session_id", "tokenizer", "created"}
-"""What a session writes into a header; whoever imports or forks adds where it came from."""
+"""The header keys that every session writes; an import or a fork adds the origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SourceCompaction:
         return {name: getattr(self, name) for name in self.__slots__ if name != "position"}
 
     def line(self) -> str:
-        """What happened, on one line."""
+        """A compaction on one line."""
         tokens = f"{self.tokens_before:,} to {self.tokens_after:,} tokens"
         left_out = f"{self.dropped:,} message{'' if self.dropped == 1 else 's'} left out"
         return f"the source compacted here: {left_out}, {self.kept:,} kept, {tokens}"
@@ -56,13 +56,13 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
 
 
 def _is_own(index: Index) -> bool:
-    """Whether a log's headers are those of sessions alone: then no plan in it was imported, and none is looked for."""
+    """Whether sessions wrote all headers of a log: then no plan in it was imported, and none is looked for."""
     return bool(index.headers) and all(header.keys() <= _OWN_FIELDS for header in index.headers)
 
 
 @dataclass(frozen=True, slots=True)
 class Relatives:
-    """Ids, or paths where a session has none. `call_id` is the parent's call that started a sub-agent."""
+    """Ids, or paths of sessions without one. `call_id` is the parent's call that started a sub-agent."""
 
     parent: str = ""
     call_id: str = ""
@@ -72,7 +72,7 @@ class Relatives:
     """A sub-agent's type and task, if the source tells them, in the order of `subagents`."""
 
     def lines(self) -> list[str]:
-        """What there is of them, a line for each kind."""
+        """The linked sessions, a line for each kind."""
         called = f" (call {self.call_id})" if self.call_id else ""
         told = (("Parent", f"{self.parent}{called}" if self.parent else ""),)
         tasks = dict(zip(self.subagents, self.subagent_tasks, strict=False))

@@ -1,9 +1,9 @@
-"""Statistics of a session, read from its log: where its tokens are, what was compacted, how well it was predicted.
+"""Statistics of a session, read from its log: its tokens by kind, its compactions, the errors of predictions.
 
-Only the live history is counted. Nothing of a message's content is in the statistics but tool names.
+Only the live history is counted. The statistics contain no message content except tool names.
 
-The same turn by turn (`outline`): what each was about, how long it took, how its calls ended. Of the messages only the
-first ones of turns are read.
+`outline` gives figures for each turn: its subject, its duration, the outcomes of its calls. Only the first message of a
+turn is read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SlowCall:
 
 @dataclass(frozen=True, slots=True)
 class LargeMessage:
-    """A large message: where it stands in the live history (from 1), and what it comes to."""
+    """A large message: its number in the live history (from 1), and its size."""
 
     place: int
     message_id: str
@@ -63,10 +63,10 @@ class LargeMessage:
 
 @dataclass(slots=True)
 class UsageReports:
-    """What providers reported of the views that they answered.
+    """The figures that providers reported about the views that they answered.
 
     `error_median` and `error_95` are of `|predicted / actual - 1|`, to three digits; None without reports.
-    `cached_share` is of the actual tokens.
+    `cached_share` is a share of the actual tokens.
     """
 
     reports: int = 0
@@ -84,11 +84,11 @@ class UsageReports:
 
 @dataclass(slots=True)
 class Views:
-    """The views that were handed out, by their receipts.
+    """The views that models got, by their receipts.
 
-    A view continues an earlier one where it has the same plan and the same head text: then that one's tokens
-    are its beginning, which a prompt cache can hold (`shared_tokens`). The others are `breaks`, the first view too;
-    what they have in common with an earlier one is not counted.
+    A view continues an earlier one if it has the same plan and the same head text: then it begins with the earlier
+    view's tokens, which a prompt cache can hold (`shared_tokens`). Other views are `breaks`, the first one too; a
+    beginning in common with an earlier view is not counted for them.
     """
 
     requests: int = 0
@@ -96,7 +96,7 @@ class Views:
     shared_tokens: int = 0
     breaks: int = 0
     unbound: int = 0
-    """Of the requests, those in which reasoning was left out, as what stood before it had changed."""
+    """Requests in which reasoning was left out, because something before it had changed."""
 
     @property
     def shared_share(self) -> float | None:
@@ -227,7 +227,7 @@ class TurnLine:
     """Calls that no message answers."""
     tokens: int = 0
     cost: float = 0.0
-    """Of its requests, as far as they were reported and their models have prices."""
+    """The cost of its requests that were reported and whose models have prices."""
     is_cost_estimated: bool = False
     """Whether an output of them was counted here, because nobody reported it."""
 
@@ -249,7 +249,7 @@ def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
 
 @dataclass(frozen=True, slots=True)
 class SessionCourse:
-    """How a session went: its turns, how long they took together, its calls, those that failed and those left open."""
+    """The course of a session: its turns, their total duration, its calls, failed calls and calls without a result."""
 
     turns: int
     duration_s: float | None

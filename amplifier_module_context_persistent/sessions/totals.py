@@ -1,13 +1,12 @@
-"""What many sessions come to, by day, project, session, model or tool.
+"""Totals of many sessions, by day, project, session, model or tool.
 
-Sub-agents' sessions count with the others: their work was paid for, too. What several sessions hold (a fork begins with
-a copy of its origin's history) counts once, in the session in which it was done. A turn belongs to the day on which it
-began, a call to the day on which it was made, a request to the day of its answer; days are those of this machine's time
-zone.
+Sub-agents' sessions count too: their work was paid for. History that several sessions share (a fork begins with a copy
+of its origin's history) counts once, in the session in which it was done. A turn belongs to the day of its beginning, a
+call to the day of the call, a request to the day of its answer; days are in this machine's time zone.
 
-Each session's figures are copied from its catalogue, or from the database that it lies in, into one in memory. A
-session is not opened if they are known there for its log as it is now; the others are brought up first, or added up
-here. So answers are the same with and without.
+Each session's figures are copied from its catalogue, or from its PostgreSQL database, into a database in memory. A
+session is not opened if its figures are known there for the current log. Other sessions' figures are computed first. So
+the answers are the same with and without a catalogue.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ _KEYS = {"path": "path", "project": "project", "session": "root", "model": "mode
 
 @dataclass(slots=True)
 class Total:
-    """What some sessions come to, or a part of them."""
+    """The totals of some sessions, or of a part of them."""
 
     sessions: int = 0
-    """With those of sub-agents."""
+    """Including the sessions of sub-agents."""
     sub_agents: int = 0
     """Sessions of sub-agents among them."""
     turns: int = 0
@@ -69,7 +68,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class SlowCallRow:
-    """A call that took long, and where it is: the number of its message in the live history of its session."""
+    """A call that took long, and its place: the number of its message in the live history of its session."""
 
     session: str
     project: str
@@ -80,7 +79,7 @@ class SlowCallRow:
 
 
 class Period(NamedTuple):
-    """A time from one moment to another, in seconds since 1970; None where it has no beginning or no end."""
+    """A period between two times in seconds since 1970; None for an open beginning or end."""
 
     since_s: float | None = None
     until_s: float | None = None
@@ -90,18 +89,18 @@ ALWAYS = Period()
 
 
 def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
-    """What all come to, in a period."""
+    """The totals of all sessions, in a period."""
     return totals(found, prices, "", period).get("", Total())
 
 
 def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
-    """What they come to by one of `BY`, in its order; `""` is what tells no time, or no model.
+    """The totals by one of `BY`, in order; the key `""` is for records without a time, or without a model.
 
     Args:
         found: the sessions.
         prices: prices of models.
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
-        period: only what happened in it; if it has a beginning or an end, what tells no time is left out.
+        period: only records of this period; if it has a beginning or an end, records without a time are left out.
     """
     told: dict[str, Total] = {}
 
@@ -152,7 +151,7 @@ def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = S
 
 
 def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Period = ALWAYS) -> dict[str, list[int]]:
-    """Where calls failed or have no result: by the paths of logs, the places of results, or else of calls, from 0."""
+    """The places, from 0, of the results of failed calls and of calls without a result, by the paths of logs."""
     rows = found.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
         f" WHERE (failed OR result_position IS NULL) AND place IS NOT NULL AND {_is_own('calls')}"
@@ -204,7 +203,7 @@ _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
     is_fork INTEGER NOT NULL, root TEXT)"""
-"""`root` is the id of the session whose sub-agent it is, or of one whose sub-agent's; its own where it is none."""
+"""`root` is the id of the outermost parent session of a sub-agent; its own id if it is not a sub-agent."""
 _GATHERED = """SELECT count(*), count(nullif(name, root)), (SELECT max(us) FROM
     (SELECT max(last_us) AS us FROM turns UNION ALL SELECT max(time_us) FROM requests)) FROM logs"""
 
@@ -218,12 +217,12 @@ class GatheredFigures:
 
     connection: sqlite3.Connection
     unreadable: dict[str, str] = field(default_factory=dict)
-    """By the paths of logs that cannot be read, why not."""
+    """The errors of logs that cannot be read, by path."""
 
     sessions: int = 0
-    """How many there are."""
+    """The number of sessions."""
     sub_agents: int = 0
-    """How many of them are of sub-agents."""
+    """The number of sub-agents' sessions."""
     up_to_us: int | None = None
     """When the last message was written, or the last request answered, in microseconds since 1970."""
 
@@ -284,7 +283,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
 def _take_known(
     found: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
-    """Copy the sessions that a catalogue knows as they are; the others, with their numbers."""
+    """Copy the sessions that a catalogue knows in their current state; return the others, with their numbers."""
     left = dict(sessions)
     try:
         with Catalogue(place).reading() as connection:
@@ -308,7 +307,7 @@ def _take_known(
 def _take_stored(
     found: GatheredFigures, stored: StoredFigures, sessions: dict[int, SessionFile]
 ) -> dict[int, SessionFile]:
-    """Copy the sessions of which databases know what they add up to; the others, with their numbers."""
+    """Copy the sessions whose totals are in their databases; return the others, with their numbers."""
     left = dict(sessions)
     numbers = {one.path: number for number, one in sessions.items() if isinstance(one.path, str)}
     for location, kept in stored.kept(numbers):

@@ -1,6 +1,6 @@
-"""A session's log, opened to be looked at: its messages, its turns, the views that it handed out.
+"""A session's log, opened for reading: its messages, its turns, the views that models got.
 
-Reads only, also while the session is running, and holds no message: each one is parsed afresh as it is asked for.
+Reads only, also while the session is running. It keeps no message in memory: each one is parsed when it is asked for.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn: a human message and what follows it, up to the next one.
+    """A turn: a human message and the messages after it, up to the next human message.
 
-    `number` counts from 1. Its messages stand at `start` to before `stop` in the live history, which counts from 0.
-    What stands before the first human message belongs to the first turn.
+    `number` counts from 1. Its messages are at `start` to before `stop` in the live history, which counts from 0.
+    Messages before the first human message belong to the first turn.
     """
 
     number: int
@@ -65,17 +65,17 @@ class LiveMessage:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools that it calls, or the one whose result it is; looked up as it is asked for."""
+        """The tools that it calls, or the tool whose result it is; looked up at each access."""
         return self.find_tools()
 
     @property
     def ending(self) -> CallOutcome | None:
-        """How the call ended whose result it is; None if it is no result. Looked up as it is asked for."""
+        """The outcome of the call whose result it is; None if it is not a result. Looked up at each access."""
         return self.find_ending()
 
     @property
     def open_calls(self) -> frozenset[str]:
-        """The ids of its calls that have no result. Looked up as it is asked for."""
+        """The ids of its calls that have no result; looked up at each access."""
         return self.find_open_calls()
 
 
@@ -106,7 +106,7 @@ class Transcript:
         self.close()
 
     def __len__(self) -> int:
-        """How many messages are live."""
+        """The number of live messages."""
         return len(self.reader.index.live)
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class Transcript:
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """The fields of the log's last header record; empty where it has none."""
+        """The fields of the log's last header record; empty if it has none."""
         headers = self.reader.index.headers
         return headers[-1] if headers else {}
 
@@ -194,11 +194,11 @@ class Transcript:
         return sorted(names)
 
     def turn_starts(self) -> list[int]:
-        """The positions in the live history at which turns begin; empty where it is."""
+        """The positions in the live history at which turns begin; empty if the history is."""
         return turn_starts(self.reader.index, self.reader.read)
 
     def turns(self) -> list[Turn]:
-        """The turns of the live history; empty where it is."""
+        """The turns of the live history; empty if the history is."""
         edges = [*self.turn_starts(), len(self)]
         return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
 
@@ -232,8 +232,8 @@ class Transcript:
     def request(self, number: int) -> FoundRequest:
         """One request by its number, from 1, or from -1 for the last one.
 
-        An imported session has no receipts. Its requests are those of its source, one before each answer; what they
-        were given is the history under the source's compactions, and their receipts have no hash.
+        An imported session has no receipts. Its requests are the source's, one before each answer. Their views are the
+        history under the source's compactions, and their receipts have no hash.
 
         Raises:
             IndexError: there is no such request.
@@ -256,7 +256,7 @@ class Transcript:
 
 
 def session_id_in(transcript: Transcript) -> str | None:
-    """A session's id: as its header says, else the name of its directory; None where neither has one."""
+    """A session's id: from its header, else the name of its directory; None if there is neither."""
     return header_session_id(transcript.reader.index.headers) or session_id_of(transcript.path)
 
 

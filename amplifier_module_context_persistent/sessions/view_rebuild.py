@@ -1,11 +1,11 @@
-"""Making views again from a log alone, by their receipts, and proving that they are what was handed out.
+"""Rebuilding views from a log alone, by their receipts, and proving that they are the same that models got.
 
-A view is made by the same code as in its session, from the history as it stood then. A receipt may be written after a
-reset that came between it and its view; so where the history at its place does not give the view, those that resets
-replaced before are tried, the newest first: the hash tells which one is right.
+A view is made by the same code as in its session, from the history of that time. A reset may come between a view and
+its receipt. So if the history at the receipt's place does not give the view, the histories that earlier resets replaced
+are tried, the newest first: the hash tells which one is right.
 
-Between two plans a view goes on where the one before it ended. So a `Rebuilder` makes the next one with the window that
-made the one before, from what was appended; it is believed only if the hash proves it, else the view is made anew.
+Between two plans a view begins with the view before it. So a `Rebuilder` makes the next view with the same window, from
+the appended messages. The view is accepted only if the hash proves it, else it is made anew.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ class ReceiptLog:
     malformed: int = 0
     """Receipts that cannot be read."""
     sent: dict[str, PackedRecord] = field(default_factory=dict)
-    """By the id of a receipt, what its host sent at last."""
+    """The request that the host finally sent, by the id of the receipt."""
     added: dict[str, PackedRecord] = field(default_factory=dict)
-    """By their hashes, the messages that hosts added to requests."""
+    """Messages that hosts added to requests, by their hashes."""
     usage: dict[str, Message] = field(default_factory=dict)
-    """By the id of a receipt, what the provider counted of its request."""
+    """The request's tokens as the provider counted them, by the id of the receipt."""
 
     def sent_for(self, receipt: Receipt) -> Message | None:
-        """What the host sent for a view, its additions complete; None if it did not tell."""
+        """The request that the host sent for a view, with its additions; None if it did not tell."""
         packed = self.sent.get(receipt.id)
         if packed is None:
             return None
@@ -114,12 +114,12 @@ class ReceiptLog:
         return max(0, actual - round(receipt.tokens * ratio))
 
     def plan(self, plan_id: str) -> Message | None:
-        """The record of a plan; None where the log has none of that id."""
+        """The record of a plan; None if the log has none with that id."""
         packed = self.plans.get(plan_id)
         return packed.record() if packed is not None else None
 
     def lacks(self, noted: PlacedReceipt) -> list[str]:
-        """Why a view cannot be shown in full; an empty list where it can."""
+        """Why a view cannot be shown in full; an empty list if it can."""
         receipt, reasons = noted.receipt, []
         if receipt.extras:
             reasons.append(f"{receipt.extras:,} of its messages stood in no log")
@@ -132,10 +132,10 @@ class ReceiptLog:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltView:
-    """A view that was made again.
+    """A rebuilt view.
 
-    `messages` is None where nothing could be made. It is proved where the hash is that of the receipt; else `reasons`
-    say what is missing, or are empty where nothing is and the view is another one all the same. `damaged` names the
+    `messages` is None if no view could be made. The view is proved if its hash is the receipt's. Else `reasons` say
+    what is missing; without reasons, nothing is missing and the view is another one all the same. `damaged` names the
     messages of the view whose lines fail their checksums.
     """
 
@@ -200,7 +200,7 @@ def _window_of(config: Config, receipt: Receipt) -> Window:
 
 
 def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
-    """What was asked for: whatever it costs, it is to be made again."""
+    """A requested rebuild, at any cost."""
     text = book.heads.get(receipt.head)
     return ViewRequest(
         budget_tokens=sys.maxsize,
@@ -212,17 +212,17 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
 
 
 _PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_by")
-"""The columns of an index as it was."""
+"""The columns of an index at an earlier time."""
 
 
 def _index_of(index: Index, records: int) -> Index:
-    """The index as it was when the log held so many messages."""
+    """The index at the time when the log held this many messages."""
     columns = {name: getattr(index.columns, name)[:records] for name in _PAST_COLUMNS}
     return Index(MessageColumns(**columns), models=index.models, headers=index.headers)
 
 
 def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
-    """The index with a live history up to one message, under a plan; None where it does not hold what they name."""
+    """The index with a live history up to one message, under a plan; None if it lacks the message or the plan."""
     index = replace(known.under_plan(record), live=live)
     try:
         positions = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
@@ -253,7 +253,7 @@ def _damaged(view: Sequence[Message], index: Index) -> list[str]:
 
 
 class PastLog:
-    """A log as it was: the reader's bytes under an index of then. It takes nothing."""
+    """A log at an earlier time: the reader's bytes under the index of that time. It accepts no appends."""
 
     def __init__(self, reader: ReadableLog, index: Index) -> None:
         self._reader, self.index = reader, index
@@ -287,7 +287,7 @@ class PastLog:
         return self._reader.stored_bytes()
 
     def describe(self) -> LogDescription:
-        """Describe the log as it is now."""
+        """Describe the current log."""
         return self._reader.describe()
 
     def close(self) -> None:
