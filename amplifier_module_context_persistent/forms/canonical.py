@@ -54,7 +54,7 @@ _GOOGLES_FILES = "https://generativelanguage.googleapis.com/"
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """An object, or an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:
@@ -198,11 +198,12 @@ def parsed_calls(message: Message) -> Message:
     given = message.get("tool_calls")
     if not isinstance(given, list) or not given:
         return message
-    calls = [
-        call(call_id_of(one) or "", call_name_of(one), given_arguments_of(one)) if isinstance(one, dict) else one
-        for one in given
-    ]
-    return {**message, "tool_calls": calls}
+    return {**message, "tool_calls": [parsed_call(one) if isinstance(one, dict) else one for one in given]}
+
+
+def parsed_call(given: Message) -> Message:
+    """A call in Amplifier's shape, with parsed arguments."""
+    return call(call_id_of(given) or "", call_name_of(given), given_arguments_of(given))
 
 
 def result(call_id: str, content: Any, *, failed: bool = False, name: str = "") -> Message:

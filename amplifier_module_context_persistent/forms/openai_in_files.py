@@ -13,11 +13,23 @@ from typing import Any
 from ..messages.message import Message, as_json, is_block
 from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import line_about
-from . import chat_parts, openai_chat, openai_responses
-from .canonical import blocks_of, items, mapping, marked, parsed_calls, plain_content, text, text_block
+from . import chat_parts, openai_chat, openai_responses, responses_calls
+from .canonical import (
+    blocks_of,
+    item_block,
+    items,
+    mapping,
+    marked,
+    parsed_call,
+    parsed_calls,
+    plain_content,
+    text,
+    text_block,
+)
 from .openai_responses import ON_SERVER, kind_of
-from .responses_calls import CALLS, OUTPUTS
+from .responses_calls import CALLS, OUTPUTS, read_call
 from .responses_parts import PARTS, read_part
+from .responses_reasoning import reasoning_block
 
 _SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT = "tool_search_call", "tool_search_output", "mcp_tool_call_output"
 _MORE = frozenset({_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT})
@@ -38,12 +50,15 @@ def is_sure(message: Mapping[str, Any]) -> bool:
 
 def is_output(item: Mapping[str, Any]) -> bool:
     """Whether an item is the output of a call."""
-    return kind_of(_as_function(item)) in OUTPUTS
+    kind = text(item.get("type"))
+    return kind in OUTPUTS or kind_of(_as_function(item)) in OUTPUTS
 
 
 def is_of_answer(item: Mapping[str, Any]) -> bool:
     """Whether an item becomes a part of an answer; items that tell nothing of a conversation do not."""
-    kind = kind_of(_as_function(item))
+    kind = text(item.get("type"))
+    if kind not in KINDS:
+        kind = kind_of(_as_function(item))
     if kind == "message":
         return item.get("role") == "assistant"
     return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
@@ -65,11 +80,13 @@ def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
     kind = kind_of(item)
     if kind == "message":
         return read_content(item.get("content")), []
-    [message] = openai_responses.read([_completed(item, kind)])
-    blocks = message["content"]
+    whole = _completed(item, kind)
+    if kind in CALLS:
+        return [], [parsed_call(read_call(whole, kind))]
     if kind == "reasoning":
-        blocks = _reasoning(text(blocks[0]["thinking"]), blocks[0]["content"])
-    return blocks, parsed_calls(message).get("tool_calls", [])
+        thought = reasoning_block(whole)
+        return _reasoning(text(thought["thinking"]), thought["content"]), []
+    return [item_block(whole)], []
 
 
 def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
@@ -84,7 +101,7 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
         output = output.get("content", output)
     if isinstance(output, list):
         output = blocks_of(output)
-    [message] = openai_responses.read([{**item, "call_id": call_id, "output": output}])
+    message = responses_calls.read_output({**item, "call_id": call_id, "output": output}, kind_of(item))
     failed = failed or metadata_of(message).get("is_error") is True
     content = message["content"]
     if isinstance(content, list):

@@ -101,7 +101,9 @@ def encode_message(
 
 def _put_last(metadata: Message, timestamp: Any) -> None:
     """Let the keys that come last in metadata do so, but for the id, which is taken out."""
-    marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
+    marks: Message = {}
+    if "pinned" in metadata or "critical" in metadata:
+        marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
     timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
     brought = metadata.pop("message_id", None)
     if brought is not None and not (isinstance(brought, str) and brought):

@@ -19,6 +19,7 @@ from ...log.filesystem import FileSystem
 
 _BLOCK_BYTES = 8 << 20
 _READ_BYTES = 256 << 10
+_SIZE_BYTES = 8
 
 
 class Spool:
@@ -57,6 +58,23 @@ class Spool:
             self._write()
         return place
 
+    def put_sized(self, content: bytes) -> int:
+        """Keep bytes with their size; their place."""
+        place = self._written + len(self._waiting)
+        self._waiting += len(content).to_bytes(_SIZE_BYTES, "little")
+        self.put(content)
+        return place
+
+    def get_sized(self, place: int) -> bytes:
+        """The bytes that `put_sized` kept at a place."""
+        begin = place - self._block_at
+        if 0 <= begin <= len(self._block) - _SIZE_BYTES:
+            size, begin = int.from_bytes(self._block[begin : begin + _SIZE_BYTES], "little"), begin + _SIZE_BYTES
+            if begin + size <= len(self._block):
+                return self._block[begin : begin + size]
+        size = int.from_bytes(self.get(place, _SIZE_BYTES), "little")
+        return self.get(place + _SIZE_BYTES, size)
+
     def get(self, place: int, size: int) -> bytes:
         """So many bytes of those that were kept, from a place on."""
         if place >= self._written:
@@ -93,13 +111,11 @@ class SpooledValues:
 
     def put(self, value: Any) -> int:
         """Keep a value; its place."""
-        content = marshal.dumps(value)  # four times as quick as JSON, and it takes what JSON cannot carry
-        return self._spool.put(len(content).to_bytes(8, "little") + content)
+        return self._spool.put_sized(marshal.dumps(value))  # it takes what JSON cannot carry
 
     def get(self, place: int) -> Any:
         """The value that was kept at a place, made anew."""
-        size = int.from_bytes(self._spool.get(place, 8), "little")
-        return marshal.loads(self._spool.get(place + 8, size))  # noqa: S302 - this process wrote it
+        return marshal.loads(self._spool.get_sized(place))  # noqa: S302 - this process wrote it
 
 
 class RecordBodies:

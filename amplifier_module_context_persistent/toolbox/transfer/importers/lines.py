@@ -65,6 +65,14 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
     file = _LineReader(opened)
     while (content := file.next_line()) is not None:
         number, start = file.number, file.start
+        if content.startswith(b"{") and content.endswith(b"}\n"):  # as nearly all do
+            try:
+                value = orjson.loads(content)
+            except orjson.JSONDecodeError:
+                pass
+            else:
+                yield Line(number, start, value)
+                continue
         if file.skipped_bytes:
             error = f"the line has {file.skipped_bytes:,} bytes; at most {MOST_LINE_BYTES:,} are read"
             yield Line(number, start, error=error)

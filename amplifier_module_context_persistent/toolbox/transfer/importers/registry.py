@@ -191,8 +191,10 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
     """Give what refuses a line that another format's agent wrote: two sessions in one file are not merged."""
 
     def check(number: int, entry: dict[str, Any]) -> None:
+        if not importer.marks or not importer.marks.isdisjoint(entry) or _TALK.isdisjoint(entry):
+            return
         sample = Sample((entry,))
-        if not importer.marks or importer.marks & entry.keys() or _TALK.isdisjoint(entry) or importer.score(sample):
+        if importer.score(sample):
             return
         other = next((one.name for one in IMPORTERS if one.score(sample)), "")
         if other and number == 1:

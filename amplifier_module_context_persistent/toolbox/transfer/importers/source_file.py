@@ -409,16 +409,17 @@ def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
     """
     account.unit = source.unit
     for line in source.lines:
-        if line.is_lost_part:
-            account.lose_part(line.number, line.error)
-            continue
-        account.next_line()
-        if line.is_blank:
-            account.skip("blank line")
-        elif line.is_continued:
-            account.skip("line that belongs to the record before it")
-        elif line.error or not isinstance(line.value, dict):
-            account.lose(line.number, line.error or "no JSON object")
-        else:
+        if isinstance(line.value, dict):
+            account.next_line()
             source.check(line.number, line.value)
             yield SourceObject(line.number, line.value)
+        elif line.is_lost_part:
+            account.lose_part(line.number, line.error)
+        else:
+            account.next_line()
+            if line.is_blank:
+                account.skip("blank line")
+            elif line.is_continued:
+                account.skip("line that belongs to the record before it")
+            else:
+                account.lose(line.number, line.error or "no JSON object")
