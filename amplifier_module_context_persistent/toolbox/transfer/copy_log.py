@@ -33,8 +33,18 @@ from ...log.not_a_log import check_is_log
 from ...log.open_log import check_is_free, new_log
 from ...log.open_reader import not_there, open_reader
 from ...log.reader import LogReader
-from ...log.record_line import MAX_RECORD_BYTES, ROLES, SEAL_BYTES, Message, decode, encode_message, message_id_of, seal
-from ...messages.incoming import to_plain
+from ...log.record_line import (
+    MAX_DEPTH,
+    MAX_RECORD_BYTES,
+    SEAL_BYTES,
+    Message,
+    decode,
+    encode_message,
+    is_too_deep,
+    message_id_of,
+    seal,
+)
+from ...messages.incoming import check_message, json_copy
 from ...messages.metadata import given_id, timestamp_of
 from ...paths import LOG_NAME, log_name, session_id_of
 from .importers.account import LostLine
@@ -79,29 +89,72 @@ def carry(
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    index, taken = reader.index, set[int]()
+    return copied_from(reader, ordinals, MessageCopier(rename, refused, why_not))
+
+
+def copied_from(reader: ReadableLog, ordinals: Sequence[int], copier: MessageCopier) -> Iterator[CopiedMessage]:
+    """Read messages of a log and encode them, as `carry` does.
+
+    Raises:
+        LogUnreadableError: the log's bytes changed while they were read.
+    """
+    columns = reader.index.columns
     for ordinal, line in reader.lines(ordinals):
-        offset, hashed = index.columns.offsets[ordinal], index.columns.id_hashes[ordinal]
+        offset = columns.offsets[ordinal]
         try:
             message = decode(line)
         except ValueError as error:
             reason = f"the record at byte {offset} was overwritten ({error})"
             raise LogUnreadableError(errno.EIO, reason, reader.describe().location) from error
-        if reason := why_not(message):
-            refused[ordinal] = reason
-            continue
         given = message_id_of(message, line, offset)
-        own = rename(given) if hashed in taken else given
-        taken.add(hashed)
+        copied = copier.copied(ordinal, message, given, line, columns.id_hashes[ordinal])
+        if copied is not None:
+            yield copied
+
+
+class MessageCopier:
+    """Encodes messages for another log, one after the other.
+
+    Args:
+        rename: gives a new id for an id that an earlier message has.
+        refused: gets the ordinals of messages that cannot be copied, with the reason.
+        why_not: says why a message is not to be copied; empty if it is.
+    """
+
+    def __init__(
+        self, rename: Callable[[str], str], refused: dict[int, str], why_not: Callable[[Message], str] = lambda _: ""
+    ) -> None:
+        self._rename, self._refused, self._why_not = rename, refused, why_not
+        self._taken = set[int]()
+        """Hashes of the ids of earlier messages."""
+
+    def copied(self, ordinal: int, message: Message, given: str, line: bytes, hashed: int) -> CopiedMessage | None:
+        """Encode a message; None, and noted as refused, if it cannot be copied.
+
+        Args:
+            ordinal: its number in its log.
+            message: the message, as it was parsed from the line.
+            given: its id.
+            line: its line.
+            hashed: the hash of its id.
+        """
+        if reason := self._why_not(message):
+            self._refused[ordinal] = reason
+            return None
+        own = self._rename(given) if hashed in self._taken else given
+        self._taken.add(hashed)
         try:
-            body = encode_message(to_plain(message, is_stored=True), message_id=own, timestamp=None)
+            if is_too_deep(line, message, MAX_DEPTH):
+                message = json_copy(message, is_stored=True)
+            check_message(message, is_stored=True)
+            body = encode_message(message, message_id=own, timestamp=None)
             check_size(body)
         except RecordError as reason_given:
-            refused[ordinal] = str(reason_given)
-            continue
+            self._refused[ordinal] = str(reason_given)
+            return None
         timed, named = bool(timestamp_of(message)), given_id(message) is not None
         renamed = given if own != given else None
-        yield CopiedMessage(ordinal, ROLES[index.columns.roles[ordinal]], own, body, timed, renamed, named)
+        return CopiedMessage(ordinal, str(message["role"]), own, body, timed, renamed, named)
 
 
 def check_size(body: bytes) -> None:

@@ -67,8 +67,8 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
         number, start = file.number, file.start
         if content.startswith(b"{") and content.endswith(b"}\n"):  # as nearly all do
             try:
-                value = orjson.loads(content)
-            except orjson.JSONDecodeError:
+                value = parse_json(content)
+            except ValueError:
                 pass
             else:
                 yield Line(number, start, value)
