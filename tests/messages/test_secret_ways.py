@@ -2,11 +2,12 @@
 
 import base64
 import hashlib
+import json
 
 import pytest
 
 from amplifier_module_context_persistent.messages.secrets.found import REDACTED
-from amplifier_module_context_persistent.messages.secrets.redact import redact_text
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
 from amplifier_module_context_persistent.messages.secrets.seed_phrases import LENGTHS, is_seed_phrase
 from amplifier_module_context_persistent.messages.secrets.seed_words import ENGLISH
 from tests.support.growth import assert_grows_with_the_text
@@ -42,6 +43,55 @@ def test_no_way_of_a_known_kind_passes(part: int) -> None:
         clean = redact_text(text)
         assert secrets, way
         assert not [secret for secret in secrets if secret in clean], f"{way}: {clean}"
+
+
+@pytest.mark.parametrize("part", range(4))
+@proof(quick=1)
+def test_what_people_paste_and_say_is_replaced(part: int) -> None:
+    """Settings, commands, calls and sentences of twenty languages, with passwords as people choose them."""
+    passed, templates = set(), ways("pasted")[part::4]
+    for number, (way, template) in enumerate(templates):
+        for seed in range(3):
+            text, secrets = filled(template, 13 * number + seed)
+            clean = redact_text(text)
+            assert secrets, way
+            if any(secret in clean for secret in secrets):
+                passed.add(way)
+    assert len(templates) > 60
+    assert len(passed) <= 2, sorted(passed)
+
+
+@pytest.mark.parametrize("line", [line for line, _ in ways("stays")])
+def test_ordinary_lines_beside_them_stay(line: str) -> None:
+    """Sentences about passwords, calls of clients without one, counts, names of techniques."""
+    text = line.replace("⏎", "\n")
+    assert redact_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("kind: Secret\nmetadata:\n  name: pg-main\ndata:\n  user: YXBwX3J3\ntype: Opaque", "YXBwX3J3"),
+        (
+            '{"kind": "Secret", "metadata": {"name": "pg-main"}, "data": {"a": "YXBwX3J3"}, "type": "Opaque"}',
+            "YXBwX3J3",
+        ),
+        (f"https://a.io/v1?api_key={RANDOM}&q=1&units=metric", RANDOM),
+        (f"user=a&PASSWORD={RANDOM}&remember=1", RANDOM),
+        (f"pulumi config set --secret dbPass {RANDOM}", RANDOM),
+    ],
+)
+def test_what_is_around_a_secret_stays(text: str, secret: str) -> None:
+    """The name and the type of a Secret of Kubernetes, the parameters after a key, the name that a command sets."""
+    assert redact_text(text) == text.replace(secret, REDACTED)
+
+
+def test_the_value_of_an_object_is_named_by_the_objects_key() -> None:
+    """As Terraform, templates of Azure and databases write them, in a JSON value and in a text."""
+    value = {"db_password": {"sensitive": True, "type": "string", "value": "amber-Bridge-19"}, "host": {"value": "db1"}}
+    clean = {**value, "db_password": {**value["db_password"], "value": REDACTED}}
+    assert redact_value(value) == clean
+    assert redact_text(json.dumps(value, indent=2)) == json.dumps(clean, indent=2)
 
 
 def phrase(length: int, number: int) -> list[str]:
@@ -197,6 +247,9 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *("password\t", "set password ", "(password, ", "x1 is the password ", "$ echo $TOKEN\n"),
         *("mysql -p ", "['password',"),
         *("insert (password) values ('a1', ", "<tr><th>Password</th></tr>", "kind: Secret\ndata:\n  a: b\n"),
+        *("the password of x is ", "log in as root with a1 ", 'db.connect("a", ', "Recovery codes\nx.\n"),
+        *("the PIN of ", "psk=", '{"password": {"a": ', "password, ", "seed phrase abandon ", "wifi key "),
+        *("user: a ", "kind: Secret\ndata:\n"),
         *("echo x1 | ", '{"name": "a", "httpOnly": ', 'cookies={"a": "b", ', "jwt.sign(a, 'b1', "),
     ],
     ids=repr,

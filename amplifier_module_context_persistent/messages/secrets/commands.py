@@ -21,7 +21,8 @@ from .shell_words import Word, words_behind
 
 _FLAGS = {
     "-p": "twine psexec psexec64 beeline cqlsh sshpass impala-shell evil-winrm winexe kcadm.sh couchbase-cli cbq"
-    " hydra cypher-shell",
+    " hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow",
+    "-ap": "swaks",
     "-p*": "mysqlimport mysqlsh mariadb mariadb-dump mycli unrar rar 7za 7zz mysql mysqldump mysqladmin",
     "-P": "bcp ipmitool osql isql tsql sqlcmd",
     "-P*": "bcp osql unzip zip",
@@ -36,7 +37,22 @@ _FLAGS = {
     "--value": "keyvault",
 }  # fmt: skip
 """Commands by the flag that a secret follows; a star: it follows at once."""
-_FLAG_HINTS = (" -p", " -P", " -a", " -w ", " -s ", " -A", " -X", " --pass", " /p:", " /rp ", " --value", '"-', "'-")
+_FLAG_HINTS = (
+    " -p",
+    " -P",
+    " -ap ",
+    " -a",
+    " -w ",
+    " -s ",
+    " -A",
+    " -X",
+    " --pass",
+    " /p:",
+    " /rp ",
+    " --value",
+    '"-',
+    "'-",
+)
 _STORES = re.compile(
     r"""
     \b(?: (?:kubectl|oc|k) [ ] create [ ] secret | (?:fly|flyctl|supabase|turso|deno|convex|modal|render) [ ] (?:secrets?|env) [ ] (?:set|create|import)
@@ -59,8 +75,20 @@ _PLACES = re.compile(
         | username [ ] \S{1,64} (?:[ ] privilege [ ] [0-9]+)? [ ] (?:password|secret) [ ]+ (?:[05789] [ ]+)?
         | (?:HELLO [ ] [23] [ ] )AUTH [ ] \S{1,64} [ ]+ | ACL [ ] SETUSER [ ] \S{1,64} (?:[ ] [^\s>]+){0,10}? [ ] >
         | (?:--?|\b)requirepass [ ]+
+        | set-initial-password [ ]+ | Input[ ]Password [ ]{2,8} \S{1,80} [ ]{2,8} | user [ ] \S{1,64} [ ] (?:on|off) [ ] (?:[^\s>]{1,60}[ ]){0,10}? >
+        | \w{1,40}\.py [ ]+ (?:-\S{1,40}[ ]){0,4} (?:[\w.-]{1,60}/)? [\w.$-]{1,60}: (?=\S{4,100}@[\w-])
+        | rabbitmqctl [ ] (?:add_user|change_password) [ ] \S{1,64} [ ]+ | rclone [ ] obscure [ ]+
+        | mc [ ] (?:alias|config[ ]host) [ ] (?:set|add) [ ] \S{1,64} [ ] \S{1,200} [ ] \S{1,64} [ ]+
+        | mc [ ] admin [ ] user [ ] add [ ] \S{1,64} [ ] \S{1,64} [ ]+
+        | NickServ [ ] :? (?i:identify) [ ]+ (?:[\w-]{1,32} [ ])? | ipmitool \b[^\n|;]{0,200}? [ ] set [ ] password [ ] [0-9]{1,2} [ ]+
+        | rootpw [ ]+ (?:--plaintext [ ]+)? | d-i [ ] \S{1,60}password(?:-again)? [ ] password [ ]+ | drush [ ] (?:user:password|upwd) [ ] \S{1,64} [ ]+
+        | networksetup [ ] -setairportnetwork [ ] \S{1,10} [ ] (?:"[^"\n]{1,32}"|\S{1,32}) [ ]+
+        | enable [ ] (?:password|secret) [ ]+ | neighbor [ ] \S{1,64} [ ] password [ ]+ (?:[0-9] [ ])? | isakmp [ ] key [ ]+ (?:[0-9] [ ])?
+        | set [ ] (?:psksecret|passwd|password) [ ]+ (?:ENC [ ]+)? | insecure-password [ ]+ | ascii-text [ ]+
+        | IDENTIFIED [ ] BY [ ]+ (?!VALUES\b|PASSWORD\b)
         | put-parameter\b (?=[^\n]{0,400}SecureString) [^\n|;]{0,300}? [ ]--value [ ]+ )
       \\?["']?(?P<secret>[^\s"'\\$<{}|;&@-][^\s"'\\|;@]{3,200})
+    | ::add-mask::(?P<masked>[^\s%]{4,400})
     | \bexpect\b[^\n]{0,100}[Pp]ass[^\n]{0,60}\r?\n[ \t]*send[^\n"]{0,20}"(?P<sent>[^"\\$\n]{4,200})
     | (?:\bbcrypt\.(?:hash|hashSync|hashpw)|\bhashpw|\bmake_password|\bgenerate_password_hash|\b(?:hash|encrypt|verify|check)_?[Pp]assword|\bcrypt)
         \( [ ]* b?\\?["'](?P<hashed>[^\s"'\\]{6,200})(?=\\?["'])
@@ -82,6 +110,39 @@ _PLACE_BEGINNINGS = Beginnings(
             "lftp ",
             "useradd ",
         ),
+        *(
+            "set-initial-password",
+            "Input Password",
+            "user ",
+            "psexec.py",
+            "secretsdump.py",
+            "wmiexec.py",
+            "smbexec.py",
+            "atexec.py",
+            "dcomexec.py",
+        ),
+        *(
+            "GetUserSPNs.py",
+            "GetNPUsers.py",
+            "mssqlclient.py",
+            "smbclient.py",
+            "lookupsid.py",
+            "getTGT.py",
+            "ticketer.py",
+            "rabbitmqctl ",
+        ),
+        *("rclone obscure", "mc alias", "mc config", "mc admin", "NickServ ", "ipmitool ", "rootpw ", "d-i "),
+        *(
+            "drush ",
+            "networksetup ",
+            "enable ",
+            "neighbor ",
+            "isakmp key",
+            "set psksecret",
+            "set passwd",
+            "set password",
+        ),
+        *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::"),
         *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
         *(
             "radius-server ",
@@ -142,7 +203,7 @@ _READS_INPUT = r"""
     """
 _ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,")
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
-_QUOTED_OR_BARE = r"""(?: \\?"(?P<double>[^"\n\\$`]{4,2000})\\?" | '(?P<single>[^'\n]{4,2000})' | (?P<bare>[^\s"'|;&<>$`()\\]{4,2000}) )"""
+_QUOTED_OR_BARE = r"""(?: \\?"(?P<double>(?:[^"\n\\$`]|\\n){4,2000})\\?" | '(?P<single>[^'\n]{4,2000})' | (?P<bare>[^\s"'|;&<>$`()\\]{4,2000}) )"""
 _PIPED = re.compile(
     rf"\b(?:echo|printf|print)[ ]+(?:-[neE]+[ ]+|\"%s\"[ ]+|'%s'[ ]+|%s[ ]+)*{_QUOTED_OR_BARE}[ ]*\|[ ]*(?:sudo[ ])?{_READS_INPUT}",
     re.VERBOSE,

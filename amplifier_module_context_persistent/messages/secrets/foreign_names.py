@@ -13,16 +13,20 @@ import re
 from collections.abc import Iterable
 
 from .found import Secret
+from .linked_passwords import linked_key, linked_password
 from .names import UUID, is_example, is_placeholder, is_template, looks_random
 from .passwords_in_sentences import said_value
 from .searched_text import Beginnings, SearchedText
+from .secret_values import names_technique
 from .values_before_names import said_before
 
 _PASSWORDS = {
     "Arabic": ("كلمة المرور", "كلمة السر"),
     "Chinese": ("密码", "密碼", "口令"),
     "Czech, Slovak": ("heslo",),
-    "Danish, Norwegian, Swedish": ("adgangskode", "kodeord", "passord", "lösenord"),
+    "Danish, Norwegian, Swedish": (
+        *("adgangskode", "adgangskoden", "kodeord", "kodeordet", "passord", "passordet", "lösenord"),
+    ),
     "Dutch": ("wachtwoord",),
     "Finnish": ("salasana",),
     "French": ("mot de passe", "mdp"),
@@ -31,13 +35,13 @@ _PASSWORDS = {
     "Hebrew": ("סיסמה", "סיסמא"),
     "Hindi": ("पासवर्ड",),
     "Hungarian": ("jelszó",),
-    "Indonesian": ("kata sandi",),
+    "Indonesian": ("kata sandi", "kata sandinya"),
     "Japanese": ("パスワード", "パスフレーズ"),
-    "Korean": ("비밀번호", "패스워드"),
+    "Korean": ("비밀번호", "패스워드", "비번"),
     "Polish": ("hasło", "haslo"),
     "Portuguese": ("senha", "palavra-passe"),
-    "Romanian, Turkish": ("parola", "parolă", "şifre", "sifre"),
-    "Russian, Ukrainian": ("пароль",),
+    "Romanian, Turkish": ("parola", "parolă", "parolas\u0131", "şifre", "sifre", "sifresi"),
+    "Russian, Ukrainian": ("пароль", "пароля", "пароли"),
     "Spanish": ("contraseña", "contrasen\u0303a", "contrasena"),
     "Thai": ("รหัสผ่าน",),
     "Vietnamese": ("mật khẩu",),
@@ -56,7 +60,9 @@ _KEYS = {
     "Spanish": ("clave", "secreto"),
 }
 """Words for a key, a token or a secret, which name other things too."""
-_WORDS = {word for names in (*_PASSWORDS.values(), *_KEYS.values()) for word in names}
+_ALSO_PASSWORDS = frozenset({"clave", "암호", "κωδικός", "código de acceso", "code d'accès", "zugangscode"})
+"""Of these, and others, what a sentence says counts as a password: they name keys and codes too."""
+_WORDS = {word for names in (*_PASSWORDS.values(), *_KEYS.values(), _ALSO_PASSWORDS) for word in names}
 _ASCII_WORDS = sorted(filter(str.isascii, _WORDS))
 _OTHER_WORDS = sorted(_WORDS.difference(_ASCII_WORDS))
 _ALL_PASSWORDS = frozenset(word for names in _PASSWORDS.values() for word in names)
@@ -92,7 +98,7 @@ _NAMED = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_ENDING = re.compile(r"\w{0,6}")
+_ENDING = re.compile(r"[^\W\d\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
 _SHOWN = re.compile(r"[!-~]+")
@@ -159,15 +165,19 @@ def _beside(text: str, start: int) -> Secret | None:
 
 def _said(text: str, start: int, end: int) -> Secret | None:
     """Find a password that a sentence says; a name may have an ending, as in `Lösenordet`."""
-    if _spelled(text[start:end]) not in _ALL_PASSWORDS:
-        return None
+    name = _spelled(text[start:end])
+    if name not in _ALL_PASSWORDS and name not in _ALSO_PASSWORDS:
+        return linked_key(text, start, end)
     ending = _ENDING.match(text, end)
-    said = said_value(text, ending.end() if ending else end, is_password=True)
-    return said or said_before(text, start, is_password=True)
+    name_end = ending.end() if ending else end
+    linked = linked_password(text, start, name_end)
+    return linked or said_value(text, name_end, is_password=True) or said_before(text, start, is_password=True)
 
 
 def _is_secret(value: str, name: str) -> bool:
     if is_placeholder(value) or is_template(value) or is_example(value) or _PATH_OR_ADDRESS.fullmatch(value):
+        return False
+    if names_technique(value):
         return False
     if name not in _ALL_PASSWORDS:
         return looks_random(value) and not UUID.fullmatch(value)

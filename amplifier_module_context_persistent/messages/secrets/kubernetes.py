@@ -12,11 +12,14 @@ from .names import is_placeholder, is_template
 from .searched_text import SearchedText
 
 _KIND = re.compile(r"\bkind\\*[\"']?:[ ]?\\*[\"']?Secret\b(?!\w)")
-_DATA = re.compile(
-    r"(?P<indent>[ \t]{0,20})\\*[\"']?(?:data|stringData)\\*[\"']?:[ ]*(?:\{[^\n]{0,8}?)?(?:\r?\n)?"
-    r"(?P<settings>(?:[ \t]*\\*[\"']?[\w.-]{1,253}"
-    r"\\*[\"']?:[ ]*\\*[\"']?[^\s\"'\\,{}]{1,100000}\\*[\"']?[ \t]*,?[ \t]*(?:\r?\n)?){1,200})"
+_BLOCK = re.compile(
+    r"^(?P<indent>[ \t]{0,40})(?:data|stringData):[ \t]*\r?\n"
+    r"(?P<settings>(?:(?P=indent)[ \t]{1,20}[\"']?[\w.-]{1,253}[\"']?:[ ]*[^\n]{0,100000}(?:\n|\Z)){1,200})",
+    re.MULTILINE,
 )
+"""In YAML: the lines that are set in below `data`."""
+_OBJECT = re.compile(r"(?<![\w.-])(?:data|stringData)\\*[\"']?:\s{0,4}\{(?P<settings>[^{}]{1,200000})")
+"""In JSON."""
 _SETTING = re.compile(r"[\w.-]{1,253}\\*[\"']?:[ ]*\\*[\"']?(?P<secret>[^\s\"'\\,{}]{4,100000})")
 _AROUND_CHARS = 100_000
 
@@ -30,9 +33,8 @@ def find_in_kubernetes_secrets(searched: SearchedText) -> list[Secret]:
     for kind in _KIND.finditer(text):
         start, end = max(done, text.rfind("\n---", done, kind.start())), text.find("\n---", kind.end())
         done = len(text) if end < 0 else end
-        for data in _DATA.finditer(
-            text, max(start, kind.start() - _AROUND_CHARS), min(done, kind.end() + _AROUND_CHARS)
-        ):
+        near = max(start, kind.start() - _AROUND_CHARS), min(done, kind.end() + _AROUND_CHARS)
+        for data in (*_BLOCK.finditer(text, *near), *_OBJECT.finditer(text, *near)):
             for setting in _SETTING.finditer(text, *data.span("settings")):
                 value = setting["secret"]
                 if not (is_placeholder(value) or is_template(value)):

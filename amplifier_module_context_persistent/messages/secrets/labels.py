@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 
 from .found import Secret
-from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_password, names_service
+from .linked_passwords import linked_password
+from .names import Likelihood, kind_of_name, likelihood_of, names_password, names_service
 from .passwords_in_sentences import said_value
+from .secret_values import is_secret_text
 from .values_before_names import said_before
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
@@ -75,8 +77,24 @@ _VALUE_PRECEDES = re.compile(
     rf"\bvalue\\*[\"']?\s{{0,10}}[:=]\s{{0,10}}{_VALUE}\\*[\"']?[^{{}}]{{0,120}}\Z", re.IGNORECASE
 )
 _ELEMENT = re.compile(
-    rf"(?:</{_TAG}>\s{{0,40}}<\w{{1,20}}[^<>\n]{{0,80}}>|[\"'][^<>\n]{{0,80}}>)(?P<secret>[^\s<>]{{4,8192}})</"
+    rf"(?:</{_TAG}>\s{{0,40}}<\w{{1,20}}[^<>\n]{{0,80}}>|[\"'][^<>\n]{{0,80}}>)(?P<secret>[^\s<>]{{4,8192}})</",
+    re.IGNORECASE,
 )
+_VALUE_KEY = (
+    r"(?:value|string_?value|raw|plain|plain_?text|computed|data|default|secret_?value|current|content"
+    r"|literal|text|s|_value|v|val)"
+)
+VALUE_KEY = re.compile(_VALUE_KEY, re.IGNORECASE)
+"""A key under which an object of JSON has the value of what the object is named by."""
+_OBJECT = re.compile(r"\\*[\"']\s{0,4}:\s{0,10}\{(?P<fields>[^{}]{4,4000})")
+_FIELD = re.compile(
+    rf"""
+    (?<![^\s,{{\\]) (?P<quote>\\*["']) {_VALUE_KEY} (?P=quote) \s{{0,4}} : \s{{0,4}}
+    (?P=quote) (?P<secret>[^\s"'`\\]{{4,8192}}) (?P=quote)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""`"db_password": {"type": "string", "value": "x"}`."""
 _MARK = r"[*_`]"
 _LABEL = re.compile(
     rf"""
@@ -109,7 +127,7 @@ _SETTING_BELOW = re.compile(
 _FORM_DATA = re.compile(r"\\*\"[^\n]{0,80}\r?\n(?:[\w-]{1,40}:[^\n]{0,80}\r?\n)?\r?\n(?P<secret>[^\s]{6,4000})\r?\n")
 """A field of a form, with its value below an empty line."""
 _IN_TAG = re.compile(r"<(?:[\w.-]{1,30}:)?\Z")
-_XML = re.compile(r"(?:\s[^<>\n]{0,200})?>\s{0,40}(?P<secret>[^\s<>]{4,8192})\s{0,40}</")
+_XML = re.compile(r"(?:\s[^<>\n]{0,200})?>\s{0,40}(?:<[Vv]alue>\s{0,10})?(?P<secret>[^\s<>]{4,8192})\s{0,40}</")
 _FALLBACK = re.compile(
     rf"[\"'\])]{{0,3}}(?:\s?[:=]\s?[\w.\[\]\"']{{1,80}})?\s{{0,4}}(?:\|\||\?\?|\?:|\bor\b)\s{{0,4}}{_QUOTED}",
 )
@@ -138,6 +156,8 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
         return []
     if is_prose:
         first = end - len(name)
+    if of_object := list(_values_of_object(text, end, name)):
+        return of_object
     for match, is_program in _places(text, first, end, is_prose=is_prose):
         strength = likelihood_of(name)
         value = match["secret"].rstrip(".,:;*_`")
@@ -147,13 +167,24 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
     return _said(text, first, end, name)
 
 
+def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
+    """Give the values of an object of JSON that a name is the key of."""
+    opened = _OBJECT.match(text, end)
+    if opened is None:
+        return
+    for field in _FIELD.finditer(text, *opened.span("fields")):
+        if is_secret_text(field["secret"], name, is_quoted=likelihood_of(name) is Likelihood.STRONG):
+            yield Secret(*field.span("secret"), kind_of_name(name))
+
+
 def _said(text: str, first: int, end: int, name: str) -> list[Secret]:
     """Find the value that a sentence says behind a name, or before it."""
     kind = kind_of_name(name)
     is_strong = likelihood_of(name) is Likelihood.STRONG
     least = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
     is_password = is_strong and names_password(name)
-    found = said_value(text, end, is_password=is_password, least_random=least)
+    found = linked_password(text, first, end) if is_password else None
+    found = found or said_value(text, end, is_password=is_password, least_random=least)
     found = found or said_before(text, first, is_password=is_password, least_random=least)
     return [Secret(found.start, found.end, kind)] if found else []
 

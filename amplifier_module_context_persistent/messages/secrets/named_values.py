@@ -20,15 +20,17 @@ from .names import (
     kind_of_name,
     likelihood_of,
     looks_random,
+    names_password,
     names_service,
 )
 from .rows import find_in_rows
 from .searched_text import SearchedText
+from .secret_values import is_chosen_word, is_count, is_phrase
 from .tables import find_in_table
 
 _NAMED = re.compile(
     r"""
-    (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | secret | token | credential | auth | cookie | jwt | key
+    (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | psk | secret | token | credential | auth | cookie | jwt | key
       | (?:(?<![a-z0-9])|db|root|user|admin|bind)pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
     [a-z0-9_-]{0,40}
     (?P<separator>
@@ -42,7 +44,7 @@ _NAMED = re.compile(
 )
 """Where a name may end and its value begin; matched in lower case, which is many times as fast as in any case."""
 _FIRST = (
-    *((word, 0) for word in ("pass", "pw", "secret", "token", "credential", "auth", "cookie", "jwt", "key")),
+    *((word, 0) for word in ("pass", "pw", "psk", "secret", "token", "credential", "auth", "cookie", "jwt", "key")),
     *((f"{owner}pw", 0) for owner in ("db", "root", "user", "admin", "bind")),
     *(("_pat", 1), ("-pat", 1), ("sonar.login", 6), ("sonar-login", 6), ("sonar_login", 6)),
 )
@@ -55,11 +57,13 @@ _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
 """What follows a value whose end was cut off."""
 _LEAST_CUT = 10
-_LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&]")
+_LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
 _JOINED = re.compile(
     r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
 )
 _STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
+_OPENS_CALL = re.compile(r"\(\\*.\Z|\(\s?\\*[\"'`][^\"'`\n()]{0,30}[\#.=\[]\Z", re.DOTALL)
+_FLAG = re.compile(r"--\Z|(?<![^\s\"'])-\Z")
 _IN_ARN = re.compile(r":[0-9]{12}:\Z")
 _SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
 
@@ -87,6 +91,8 @@ class _Value:
             return self.is_quoted
         if self.is_set_as_it_is or self.before.endswith("--"):
             return True
+        if self.separator.isspace():  # -password x
+            return is_mixed(self.text)
         return ":" in self.separator and "-" in self.name and not (self.is_quoted or self.name.endswith("-pass"))
 
     @property
@@ -107,6 +113,16 @@ class _Value:
         """Whether the line is a setting of a configuration file: a name, `:` or `=`, a value, and no more."""
         is_first = _STARTS_LINE.search(self.before) is not None
         return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
+
+    @property
+    def is_last(self) -> bool:
+        """Whether nothing follows that continues an expression: a setting, or one of several on a line of a log."""
+        if self.is_setting:
+            return True
+        is_in_quotes = self.before[-1:] in ("'", '"') and self.after == self.before[-1]
+        is_in_list = self.after == "," and self.separator == "=" and "." in self.name
+        is_at_end = not self.after or self.after.isspace() or is_in_quotes or is_in_list
+        return is_at_end and self.separator.strip() in ("=", ":") and self.separator[0] != " "
 
 
 def find_named(searched: SearchedText) -> list[Secret]:
@@ -177,7 +193,7 @@ def _continued(text: str, secret: Secret) -> Iterator[Secret]:
 
 
 def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Value | None:
-    if separator.isspace() and not before.endswith("--"):
+    if separator.isspace() and not _FLAG.search(before):
         return None
     if separator == ">" and not before.endswith("<"):
         return None
@@ -233,8 +249,11 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         or is_template(text)
         or is_example(text)
         or is_word_of(text, value.name)
+        or (value.name.lower().endswith("pass") and is_count(text))
     ):
         return False
+    if value.is_quoted and " " in text and names_password(value.name) and is_phrase(text):
+        return True
     if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
         return False
     if not value.is_quoted and value.after in ("(", "[", "{") and not value.is_set_as_it_is:
@@ -257,7 +276,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
             is_mixed(text)
             and " " not in text
             and len(text) >= 6
-            and (value.before[-2:-1] == "(" or separator == "(" or value.before.endswith("--"))
+            and (_OPENS_CALL.search(value.before) is not None or separator == "(" or value.before.endswith("--"))
         )
     if value.is_set_as_it_is:
         return not _is_path(text)
@@ -272,6 +291,8 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         return len(text) >= 4 and " " not in text and not text.isdigit() and (not is_word or _is_password(value))
     if not is_code_or_path(text):
         return is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
+    if names_password(value.name) and value.is_last and is_chosen_word(text):
+        return True
     return value.is_setting and "_" not in text and (is_mixed(text) or separator != " = ") and _is_password(value)
 
 

@@ -50,7 +50,16 @@ STRONG = (
         "app token",
         "access secret",
     ),
-    *("setup key", "secret string", "secret value", "manual key"),
+    *(
+        "setup key",
+        "secret string",
+        "secret value",
+        "manual key",
+        "psk",
+        "pre shared secret",
+        "wifi key",
+        "network key",
+    ),
     *("oauth token", "user token", "app token", "admin token", "root token", "service token", "signature key"),
 )
 """Names that nothing but a secret has."""
@@ -76,7 +85,9 @@ SERVICES = frozenset(
 
 From the rules of gitleaks, betterleaks and trufflehog that look for a service's name, as of November 2026.
 """
-_PASSWORD_WORDS = frozenset({"password", "passwd", "passwort", "passphrase", "pwd", "pw", "passcode"})
+_PASSWORD_WORDS = frozenset("password passwd passwort passphrase pwd pw pass passcode psk".split())
+_CHOSEN_KEYS = frozenset({"wifi key", "network key", "shared secret"})
+"""Keys that a person may have chosen."""
 _SERVICE_ENDS = frozenset(
     {"key", "token", "login", "pat", "auth", "secret", "password", "credential", "authtoken", "apikey"}
 )
@@ -154,7 +165,6 @@ _LEAST_SCRAMBLED = 12
 _MOST_PIECE_CHARS = 3.0
 """Average length of the pieces of letters that a generator made; words of program text have five."""
 _SIGN = re.compile(r"[!#$%^&*+?@~=]")
-_LEAST_APART = 6
 _EXAMPLES = frozenset(
     "2cafc0970149 f2d6ca165150 d8c2efc4c850 7e8de44ea9ec 051d093c4bde cf4d418ed3de e4da07ad2000 7f75367e7881".split()
 )
@@ -186,7 +196,7 @@ def likelihood_of(name: str) -> Likelihood:
 def names_password(name: str) -> bool:
     """Whether a name is that of a password, which a person may have chosen."""
     words = _words_of(name)
-    return bool(words) and words[-1] in _PASSWORD_WORDS
+    return bool(words) and (words[-1] in _PASSWORD_WORDS or " ".join(words[-2:]) in _CHOSEN_KEYS)
 
 
 def names_service(name: str) -> bool:
@@ -208,8 +218,9 @@ def _words_of(name: str) -> list[str]:
 
 
 def is_word_of(text: str, name: str) -> bool:
-    """Whether a value is a word of its own name, as the default of a server is: `POSTGRES_PASSWORD: postgres`."""
-    return text.lower() in _words_of(name)
+    """Whether a value is a word of its own name, as the default of a server is (`POSTGRES_PASSWORD: postgres`), or with a digit."""
+    words = _words_of(name)
+    return text.lower() in words or (text[-1:].isdigit() and text[:-1].lower() in words)
 
 
 @cache
@@ -220,25 +231,6 @@ def _split(names: tuple[str, ...]) -> tuple[list[str], ...]:
 def is_placeholder(value: str) -> bool:
     """Whether a value stands for one: a variable, a type, a call to fill it in, something replaced already."""
     return _PLACEHOLDER.fullmatch(value) is not None
-
-
-def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
-    """Whether a value that is apart from its name is a secret.
-
-    Args:
-        text: the value.
-        name: its name.
-        is_quoted: it is a value for certain, as a quoted one of program text; else it has to look made by a machine.
-    """
-    if len(text) < _LEAST_APART or is_placeholder(text) or is_template(text) or is_example(text) or not is_mixed(text):
-        return False
-    if names_service(name) and (UUID.fullmatch(text) or looks_random(text)):
-        return True
-    if likelihood_of(name) is not Likelihood.STRONG:
-        return looks_random(text)
-    if is_quoted:
-        return "/" not in text or not is_code_or_path(text)
-    return looks_random(text, least=8) or _is_scrambled(text)
 
 
 def is_example(text: str) -> bool:
@@ -275,10 +267,10 @@ def is_mixed(text: str) -> bool:
     """Whether a value has a digit, and a character that is none; or letters in both cases that make no words."""
     if any(map(str.isdigit, text)):
         return not text.isdigit()
-    return _is_scrambled(text)
+    return is_scrambled(text)
 
 
-def _is_scrambled(text: str) -> bool:
+def is_scrambled(text: str) -> bool:
     """Whether letters change between the cases more often than those of names in program text do."""
     if len(text) < _LEAST_SCRAMBLED or text.islower() or text.isupper():
         return False

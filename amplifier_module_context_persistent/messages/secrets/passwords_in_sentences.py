@@ -92,7 +92,11 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
         if is_password and is_chosen(value):
             return Secret(word.start(), word.start() + len(value), "password by its name")
         if _is_next(text, end, word):
-            is_secret = is_varied(value) if is_password else _is_key(text[end : word.start()], value, least_random)
+            is_secret = (
+                (is_varied(value) and "=" not in value)
+                if is_password
+                else _is_key(text[end : word.start()], value, least_random)
+            )
             is_path = "/" in value and (is_password or len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
             if is_secret and not (is_example(value) or is_placeholder(value) or is_path or not value.isascii()):
                 return Secret(word.start(), word.start() + len(value), "password by its name")

@@ -83,22 +83,23 @@ PLACES = (
     Place(
         "password of a command",
         parts=("7z",),
-        words=("curl", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "wandb", "snyk", "ngrok", "gh secret"),
+        words=("curl", "etcdctl", "rpcclient", "smbget", "winexe", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "wandb", "snyk", "ngrok", "gh secret"),
         expression=re.compile(
             r"""
-              \b(?:curl|wget|https?|xh)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
+              \b(?:curl|wget|https?|xh|etcdctl)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
                 (?P<secret>[^\s"'\\$<{][^\s"'\\]*)
             | \b(?: sshpass[ ]+-p[ ]* | mysql(?:dump|admin)?\b[^\n|;]{0,400}?[ ]-p | redis-cli\b[^\n|;]{0,400}?[ ]-a[ ]+
                 | docker[ ]login\b[^\n|;]{0,400}?[ ]-p[ ]+ | ldap\w+\b[^\n|;]{0,400}?[ ]-w[ ]+ | -pass(?:in|out)?[ ]pass: )
                 \\?["']?(?P<other>[^\s"'\\$<{-][^\s"'\\]{2,})
-            | \bconfig(?:ure)?[ ]set[ ]\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
+            | \bconfig(?:ure)?[ ]set[ ](?!-)\S{0,100}(?:token|secret|password|key)\S{0,100}[ ]\\?["']?(?P<set>[^\s"'\\$<{-][^\s"'\\]{5,})
             | \becho[ ]\\?["']?(?P<echoed>[^\s"'|$]+)\\?["']?[ ]*\|[ ]*sudo[ ]-S
             | \b(?:PASSWORD|IDENTIFIED(?:[ ]WITH[ ][\w'"]{1,40})?[ ]BY)[ ]+\\?'(?P<sql>[^'\\\n%$:]+)(?=\\?')
             | \bnet[ ]use\b[^\n|;]{0,200}?[ ]/user:\S{1,100}[ ]+\\?["']?(?P<share>[^\s"'\\$<{/*][^\s"'\\]{3,})
             | \b7z[ar]?\b[^\n|;]{0,400}?[ ]-p\\?["']?(?P<archive>[^\s"'\\$<{-][^\s"'\\]{2,})
             | \b(?:wandb[ ]login|snyk[ ]auth|ngrok[ ](?:config[ ]add-)?authtoken)[ ]+\\?["']?(?P<login>[A-Za-z0-9_-]{30,100})
             | \bgh[ ]secret[ ]set\b[^\n|;]{0,200}?[ ](?:-b|--body)[ =]?\\?["']?(?P<body>[^\s"'\\$<{-][^\s"'\\]{3,})
-            | \bsmbclient\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
+            | \bconfig[ ]set[ ](?:--[a-z-]{1,20}[ ]){0,2}--secret[ ](?:--[a-z-]{1,20}[ ]){0,2}[\w:.-]{1,80}[ ]\\?["']?(?P<stack>[^\s"'\\$<{-][^\s"'\\]{3,})
+            | \b(?:smbclient|rpcclient|smbget|winexe)\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
             """,
             re.VERBOSE,
         ),
@@ -147,17 +148,34 @@ PLACES = (
         ),
     ),
     Place(
+        "password of a file",
+        parts=(" * \"", "\t*\t\"", "chpasswd:"),
+        expression=re.compile(
+            r"^\"?[\w.@\\-]{1,60}\"?[ \t]{1,20}\*[ \t]{1,20}\"(?P<dial>[^\"\s]{4,100})\"(?:[ \t]{1,20}\S{1,40})?[ \t\r]*$"
+            r"|\bchpasswd:[ \t]*\n(?:[ \t]{1,20}[a-z]{1,12}:[^\n]{0,20}\n){0,3}[ \t]{1,20}(?:-[ ])?[\w.-]{1,40}:(?P<cloud>[^\s:]{4,100})$",
+            re.MULTILINE,
+        ),
+    ),
+    Place(
         "password of an app",
         parts=("assword",),
         expression=re.compile(r"[Aa]pp(?:lication)?[ -](?:specific[ ])?[Pp]assword\W{1,6}(?:is[ ])?\W{0,3}(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![ -]?\w)"),
     ),
     Place(
         "key of a network",
-        parts=("psk", "PSK", "re-shared", "reshared"),
-        words=("WIFI:",),
+        parts=("psk", "PSK", "re-shared", "reshared", "wpa_passphrase", "ireless.", "keyMaterial", "EAP ", "XAUTH "),
+        words=("WIFI:", "wifi", "wi-fi", "Wifi", "WiFi", "Wi-Fi", "wlan", "WLAN", "ssid", "SSID", "option key", "option wpakey", "option sae_password", "Key Content"),
         expression=re.compile(
             r"""
               \bWIFI:(?:[A-Z]:[^;\n]{0,100};){0,4}P:(?P<code>(?:[^;\n\\]|\\.){4,100}) ;
+            | (?<![A-Za-z0-9])(?:wpa[_-]?|sae[_-]?)?psk[ \t]*[:=][ \t]*\\?["'](?P<quoted>[^"'\\\n$<{}]{8,64})(?=\\?["'])
+            | (?:^|\n)[ \t]*(?:wpa_passphrase|psk)=(?P<line>[^\s"'$<{}][^\n"'$<{}]{7,62})(?=\r?\n|\Z)
+            | [ :](?:psk|eap|xauth)[ ]+"(?P<ipsec>[^"\n]{6,128})"
+            | \b(?:wi-?fi|wlan|ssid)\b[^\n]{0,60}?[ ,]key[ ]?[:=][ ]?["'`]?(?P<wifi>(?=[^\s]{0,60}[0-9])(?=[^\s]{0,60}[A-Za-z])[^\s"'`,;<>{}$]{6,64})
+            | \boption[ ]+(?:key|wpakey|sae_password)[ ]+["']?(?P<option>[^\s"']{8,64})
+            | \bwireless\.[\w@\[\].-]{1,60}\.(?:key|sae_password)=["']?(?P<uci>[^\s"']{8,64})
+            | \bkey[ ]content[ \t]{1,40}:[ ](?P<shown>[^\n\r]{8,64}) | <keymaterial>(?P<xml>[^<\n]{8,64})<
+            | \b[\w-]{1,20}\.psk[ ]+["']?(?P<nmcli>[^"'\n$<{}]{8,64})(?=["']|\n|\Z)
             | (?<![A-Za-z0-9])(?:wpa[_-]?|sae[_-]?)?psk[ \t]*[:=][ \t]*\\?["']?(?P<psk>[^\s"'\\$<{}]{8,64})
             | \bpre-?shared[ _-]?key[ \t]*(?:[:=]|[ ]is[ ])?[ \t]*\\?["']?(?P<shared>(?=[^\s]*[0-9])[^\s"'\\$<{}]{8,128})
             """,

@@ -21,6 +21,7 @@ _LABEL = re.compile(
         [ _-]{0,2}
         (?:(?: two-?step | login | access | scratch | backup | recovery | security | verification ) [ _-]{1,2})?
         (?:codes?|keys?)
+      | (?<![a-z])security[ ]keys?(?=:?[ \t]*(?:\r?\n|:))
       | manual [ ]entry[ ](?:codes?|keys?) | (?:totp|2fa|mfa|authenticator|setup)[ _-](?:secret|key|seed)s?
       | can't[ ]scan[^\n]{0,60}(?:code|key)
       | (?: wiederherstellungs | notfall | sicherheits ) (?:codes?|schlüssel)
@@ -35,7 +36,18 @@ _LABEL = re.compile(
     re.VERBOSE,
 )
 _ENGLISH = (
-    *("recovery", "backup", "back-up", "scratch", "emergency", "rescue", "onetime", "one-time", "singleuse"),
+    *(
+        "security key",
+        "recovery",
+        "backup",
+        "back-up",
+        "scratch",
+        "emergency",
+        "rescue",
+        "onetime",
+        "one-time",
+        "singleuse",
+    ),
     *(
         "manual entry",
         "totp",
@@ -62,7 +74,7 @@ _CODE = re.compile(
     (?<![\w./:@-])
     (?: [A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,9}
       | [0-9]{3,5}(?:[ ][0-9]{3,5}){1,9}
-      | [A-Z0-9]{4}(?:[ ][A-Z0-9]{4}){3,9} | [a-z0-9]{4}(?:[ ][a-z0-9]{4}){3,9}
+      | [A-Z0-9]{4}(?:[ ][A-Z0-9]{4}){3,9} | [A-Za-z0-9]{4}(?:[ ][A-Za-z0-9]{4}){9,13} | [a-z0-9]{4}(?:[ ][a-z0-9]{4}){3,9}
       | [0-9a-fA-F]{32,64} | [A-Za-z0-9]{6,20} )
     (?![\w/@-]|[.:][A-Za-z0-9])
     """,
@@ -71,8 +83,14 @@ _CODE = re.compile(
 _TO_FIRST = re.compile(
     r"[^\n]{0,80}?(?:\s{0,20}|[\s:=\[\]{}\"'`*•|>-]{1,40}(?:[0-9]{1,2}[.)][ \t])?)\Z",
 )
+_TO_FIRST_LINE = re.compile(
+    r"[^\n]{0,120}(?:\r?\n[ \t>#*-]{0,6}(?:[^\d\n]{0,160}[.!?:)])?[ \t]*){1,5}(?:[\s*•>|`-]{1,20}(?:\[[ x]?\][ ])?(?:[0-9]{1,2}[.)][ \t])?)?`?\Z"
+)
+"""Sentences between a heading and the lines of codes below it."""
+_BEGINS_LINE = re.compile(r"(?:\A|\n)[ \t>#*_-]{0,8}(?:\w{1,12}[ ]){0,5}\Z")
 _BETWEEN = re.compile(r"[\s,;:/\[\]\"'`*•|>\\n-]{1,40}(?:(?:[0-9]{1,2}[.)]|\[[ x]?\])[ \t]{1,4})?[\"'`*]{0,3}")
 _WITHIN_CHARS = 200
+_WITHIN_LINES_CHARS = 500
 _MOST_CODES = 100
 _LEAST_GROUPS = 4
 _LEAST_CHARS = 16
@@ -91,7 +109,8 @@ def find_recovery_codes(searched: SearchedText) -> list[Secret]:
     for label in _labels_in(searched.folded):
         if label.start() < done:
             continue
-        codes = list(_codes_behind(text, label.end()))
+        heads_lines = _BEGINS_LINE.search(text, max(0, label.start() - 80), label.start()) is not None
+        codes = list(_codes_behind(text, label.end(), heads_lines=heads_lines))
         shape = _shape(codes[0][0]) if codes else ""
         alike = [code for code in codes if _shape(code[0]) == shape]
         if alike and _are_codes([code for code, _ in alike]):
@@ -108,13 +127,16 @@ def _labels_in(folded: str) -> list[re.Match[str]]:
     return sorted(found, key=lambda label: label.start())
 
 
-def _codes_behind(text: str, end: int) -> Iterator[tuple[str, int]]:
+def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[str, int]]:
     """Give what may be codes, with their places, as far as nothing but the marks of a list lies between."""
     at = end
     for _ in range(_MOST_CODES):
         if at == end:
-            first = next((code for code in _CODE.finditer(text, at, at + _WITHIN_CHARS) if _has_digit(code[0])), None)
-            code = first if first and _TO_FIRST.match(text[at : first.start()]) else None
+            within = _WITHIN_LINES_CHARS if heads_lines else _WITHIN_CHARS
+            first = next((code for code in _CODE.finditer(text, at, at + within) if _has_digit(code[0])), None)
+            between = text[at : first.start()] if first else ""
+            is_near = _TO_FIRST.match(between) or (heads_lines and _TO_FIRST_LINE.match(between))
+            code = first if is_near else None
         else:
             gap = _BETWEEN.match(text, at)
             code = _CODE.match(text, gap.end()) if gap else None

@@ -21,6 +21,7 @@ from typing import Any
 from .foreign_names import is_named_in_another_language
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
+from .labels import VALUE_KEY
 from .names import Likelihood, is_placeholder, likelihood_of
 from .own_forms import OwnForms
 from .readable import colours_in, readings
@@ -118,9 +119,22 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             redacted[key] = [REDACTED if isinstance(one, str) else one for one in item]
         elif key == "arguments" and isinstance(item, str):
             redacted[key] = in_json(item, partial(redact_value, found=told, field=inside, own=own))
+        elif isinstance(item, dict) and likelihood_of(key) is Likelihood.STRONG:
+            redacted[key] = _with_values_redacted(item, told, inside, own)
         else:
             name = key if is_clean else redact_text(key, partial(_tell, told, inside), own)
             redacted[name] = redact_value(item, told, inside, own)
+    return redacted
+
+
+def _with_values_redacted(value: dict[str, Any], told: Found, field: str, own: OwnForms | None) -> dict[str, Any]:
+    """Replace the value of an object that is named as a secret: `{"type": "string", "value": …}`."""
+    redacted: dict[str, Any] = redact_value(value, told, field, own)
+    for key, item in value.items():
+        if VALUE_KEY.fullmatch(key) and isinstance(item, str) and item.strip() and not is_placeholder(item):
+            if redacted.get(key) != REDACTED:
+                told("value of a sensitive key", f"{field}.{key}")
+            redacted[key] = REDACTED
     return redacted
 
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 
 from .found import Secret
-from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
+from .names import Likelihood, kind_of_name, likelihood_of, names_service
+from .secret_values import is_secret_text
 
 _MOST_HEAD_CHARS = 1_000
 _MOST_CELLS = 60

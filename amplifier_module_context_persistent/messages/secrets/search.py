@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from .base64_text import find_in_base64, is_in_encoded_data
+from .calls import find_in_calls
 from .commands import find_in_commands
 from .cookies import find_cookies
 from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
 from .found import Secret, hidden, merged
 from .kubernetes import find_in_kubernetes_secrets
+from .logins_in_sentences import find_logins
 from .named_values import find_named
 from .names import is_example, is_placeholder
 from .own_forms import OwnForms
@@ -32,11 +34,12 @@ from .shown_values import find_shown
 from .tables import find_by_foreign_names
 
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
-_SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}")
+_SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}", re.ASCII)
 """A text that has nothing beside it and is too short for a form: an id, a role, a type."""
 _BY_LABEL = (
     find_cookies,
     find_in_commands,
+    find_in_calls,
     find_in_kubernetes_secrets,
     find_seed_phrases,
     find_recovery_codes,
@@ -44,6 +47,7 @@ _BY_LABEL = (
     find_named,
     find_by_foreign_names,
     find_pairs,
+    find_logins,
     find_shown,
 )
 Look = Callable[[SearchedText], list[Secret]]

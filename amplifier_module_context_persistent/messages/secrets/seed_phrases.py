@@ -1,7 +1,8 @@
 """Seed phrases of wallets (BIP39): 12 to 24 words of a list of 2,048, the last of which carries a checksum.
 
-Words of the list are ordinary words, so a phrase counts only if its checksum is valid: one of 16 sequences of 12 words
-is by chance, and 12 words of prose in a row that are all in the list are rare. Words that repeat each other, as in
+Words of the list are ordinary words, so a phrase counts only if its checksum is valid, or behind a label that names it
+(`Seed phrase:`, `MNEMONIC=`). One of 16 sequences of 12 words is valid by chance, and 12 words of prose in a row that are
+all in the list are rare. Words that repeat each other, as in
 `abandon … about`, the example of the standard, stay.
 """
 
@@ -29,6 +30,16 @@ _RUN = re.compile(
 _TEN_WORDS = re.compile(r"[ \n\t](?:[A-Za-z]{3,8}+[\s,;|\"'\[\].):0-9-]{1,8}+){10}")
 """A quick look for a part of a run: it begins with a character that the engine finds fast."""
 _WORD = re.compile("[A-Za-z]+")
+_LABEL = re.compile(
+    r"""
+    (?: (?:seed|recovery|backup|mnemonic|secret)[ _-]?(?:recovery[ _-]?)?(?:phrase|words|seed) | mnemonics? | wallet[ _-]?seed | \bseed(?=[ ]?[:=]|[ ]is[ ]|"[ ]?:)
+      | wiederherstellungs(?:phrase|wörter) | phrase[ ]de[ ]récupération | frase[ ](?:semilla|de[ ]recuperaci[óo]n|seed|di[ ]recupero|de[ ]recuperação)
+      | fraza[ ](?:seed|odzyskiwania) | сид-?фраза\w? | мнемони\w{1,12} | 助记词 | シードフレーズ | リカバリーフレーズ | 니모닉 | kurtarma[ ](?:ifadesi|kelimeleri) )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_LABEL_CHARS = 240
+"""How far a label may be before its phrase."""
 
 
 def find_seed_phrases(searched: SearchedText) -> list[Secret]:
@@ -36,7 +47,11 @@ def find_seed_phrases(searched: SearchedText) -> list[Secret]:
     text = searched.text
     if len(_heads() & searched.word_heads) < _FEWEST_DIFFERENT or not _TEN_WORDS.search(text):
         return []
-    return [found for run in _RUN.finditer(text) for found in _in_run(text, run.start(), run.end())]
+    found: list[Secret] = []
+    for run in _RUN.finditer(text):
+        is_named = _LABEL.search(text, max(0, run.start() - _LABEL_CHARS), run.start() + _LABEL_CHARS) is not None
+        found += _in_run(text, run.start(), run.end(), is_named=is_named)
+    return found
 
 
 def is_seed_phrase(words: list[str]) -> bool:
@@ -60,28 +75,30 @@ def _heads() -> frozenset[str]:
     return SearchedText(" ".join(ENGLISH)).word_heads
 
 
-def _in_run(text: str, start: int, end: int) -> Iterator[Secret]:
+def _in_run(text: str, start: int, end: int, *, is_named: bool) -> Iterator[Secret]:
     known: list[re.Match[str]] = []
     for word in _WORD.finditer(text, start, end):
         if word[0].lower() in _numbers():
             known.append(word)
         else:
-            yield from _phrases(known)
+            yield from _phrases(known, is_named=is_named)
             known = []
-    yield from _phrases(known)
+    yield from _phrases(known, is_named=is_named)
 
 
-def _phrases(words: list[re.Match[str]]) -> Iterator[Secret]:
+def _phrases(words: list[re.Match[str]], *, is_named: bool) -> Iterator[Secret]:
     """Find the phrases in words of the list that follow each other; the list itself is in the order of letters."""
     texts = [word[0].lower() for word in words]
     at = 0
     while at + _FEWEST <= len(words):
-        length = next((length for length in LENGTHS if _is_phrase(texts[at : at + length], length)), 0)
+        length = next(
+            (length for length in LENGTHS if _is_phrase(texts[at : at + length], length, is_named=is_named)), 0
+        )
         if length:
             yield Secret(words[at].start(), words[at + length - 1].end(), "seed phrase")
         at += length or 1
 
 
-def _is_phrase(words: list[str], length: int) -> bool:
+def _is_phrase(words: list[str], length: int, *, is_named: bool) -> bool:
     is_varied = 2 * len(set(words)) > length
-    return len(words) == length and is_varied and words != sorted(words) and is_seed_phrase(words)
+    return len(words) == length and is_varied and words != sorted(words) and (is_named or is_seed_phrase(words))

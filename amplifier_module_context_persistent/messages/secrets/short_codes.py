@@ -1,7 +1,7 @@
-"""Short numeric codes after the words that name them: `Enter PIN: …`, `Your verification code is …`, `OTP: …`.
+"""Short numeric codes after the words that name them: `Enter PIN: …`, `the door code is …`, `Your verification code is …`.
 
-They count only behind words that nothing but such a code has; a PIN also needs a word that says whose it is, because
-pins of a chip and postal codes have the name too.
+They count only behind words that nothing but such a code has. A PIN also needs capital letters or a word that says whose
+it is, because pins of a chip have the name too; one of six digits without a verb is a postal code.
 """
 
 from __future__ import annotations
@@ -11,18 +11,53 @@ import re
 from .found import Secret
 from .searched_text import Beginnings, SearchedText
 
+_IS = r"is|was|lautet|ist|war|est|es|era|è|é|är|er|on|to|jest|este|это"
+_GIVEN = rf"""
+    (?: [ ](?:for|of|on|to|du|de|der|des|für|fürs|vom|von|del|della|do|da|van|voor|til|till|do|z|от|для|к)[ ][^\n.:;,=?!0-9]{{1,40}}? )?
+    (?: [ ]?[:=\uff1a\uff1d\u2013\u2014-]{{1,2}}[ ]? | [ ](?:{_IS})(?:[ ](?:now|still|jetzt|nun|maintenant|ahora|ora|agora|nu))?[ ]?:?[ ] )
+    """
+_DIGITS = r"""[\"'`*«“„”「『]{0,3}[ ]?(?P<secret> [0-9]{4,8} | [0-9]{3}[ -][0-9]{3} | [0-9](?:[ -][0-9]){3,7} )
+    [#]? (?![\w%./:,-]?[\w%]) (?![ ](?:chars?|characters|digits|bytes|bits|px|ms|[ckmg]b|items|times|lines|pins?|ohms?|hz)\b)"""
 _CODE = re.compile(
-    r"""
+    rf"""
     (?: \b(?: otp | totp
           | (?: one[ -]time | verification | authentication | authenticator | security | login | log-in | sign-?in
               | 2fa | mfa | two-factor | confirmation | sms )
             [ ](?:password|passcode|pass[ ]?code|code|pin) )
-        (?:[ ](?:code|token))? (?:[ ]\([^()\n]{1,30}\))?
+        (?:[ ](?:code|token))? (?:[ ]\([^()\n]{{1,30}}\))?
       | \b(?:enter|your|my|card|sim|user|unlock|new|old|account|door|alarm|bank) [ ]
-        (?:(?!gpio|input|output|data|reset|clock|led|analog|digital)\w{1,12}[ ]){0,2}? pin
+        (?:(?!gpio|input|output|data|reset|clock|led|analog|digital)\w{{1,12}}[ ]){{0,2}}? pin
         (?![ ]?code|\w) )
-    (?: [ ]?[:=][ ]? | [ ](?:is|was)(?:[ ]now)?:?[ ] | [ ] (?=[0-9]{6}\b) )
-    [\"'`*]{0,3} (?P<secret> [0-9]{4,8} | [0-9]{3}[ -][0-9]{3} ) (?![\w%./:-]?[\w%])
+    (?: [ ]?[:=][ ]? | [ ](?:is|was)(?:[ ]now)?:?[ ] | [ ] (?=[0-9]{{6}}\b) )
+    {_DIGITS}
+    """,
+    re.VERBOSE,
+)
+_PIN = re.compile(
+    rf"""
+    (?<![\w.-]) (?: pin | пин | pin-kod(?:en)? | pin-?code ) (?:[ -]?(?:code|number|kod(?:e|en|u|um)?|koodi|nummer|код\w{{0,3}}))? {_GIVEN} {_DIGITS}
+    """,
+    re.VERBOSE,
+)
+_PLACE_CODE = re.compile(
+    rf"""
+    (?<!\w)(?: (?: door | gate | alarm | safe | voicemail | entry | building | garage | keypad | lobby | locker | lockbox | key[ ]?box | elevator
+          | entrance | disarm | screen | phone | iphone | ipad | tablet | unlock )
+        [ ](?:(?:access|entry|keypad|key[ ]pad|lock|unlock|screen)[ ])? (?:code|pin|passcode|combination|combo)
+      | passcode | geheimzahl | (?:tür|tor|alarm|zugangs|eingangs|safe|sperr)code | digicode | code[ ](?=(?:de[ ]la|du|de[ ]l['’])[ ]?(?:porte|portail|entrée|alarme|immeuble|coffre))
+      | (?:código|codigo|codice)[ ](?=(?:de[ ]la|del|de|da|do|della|dell['’])[ ]?(?:puerta|portón|alarma|acceso|accesso|porta|cancello|allarme|alarme|portão))
+      | (?:deur|poort|alarm|toegangs)code | kod[ ](?=do[ ](?:drzwi|bramy|domofonu|alarmu|sejfu)) | (?:port|dörr|larm)kod(?:en)?
+      | код[ ](?=(?:от|для)[ ](?:домофона|двери|сейфа|сигнализации|подъезда)) )
+    {_GIVEN} {_DIGITS}
+    """,
+    re.VERBOSE,
+)
+_WITHOUT_SPACES = re.compile(
+    r"""
+    (?: 暗証番号 | pin(?:コード|番号|码|碼)? | 支付密码 | 取款密码 | 门禁(?:密码|码) | 开门密码 | 锁屏密码 | 비밀번호 | (?:pin|핀)[ ]?(?:번호|코드) | 도어락[ ]비밀번호
+      | пин-?код\w{0,3} | pin[ ]kodu\w{0,3} | şifresi | 密码 | 密碼 )
+    (?:[ ][^\W\d]{1,20})? (?: [ ]?(?:は|が|是|为|為|는|은|[:：]) [ ]? | [ ] )
+    ["'「『“]?(?P<secret>[0-9]{4,8}) (?![\w%./:,-]?[0-9%]) (?!位|桁|文字|자리|个|個|字|年|月)
     """,
     re.VERBOSE,
 )
@@ -34,15 +69,114 @@ _WORDS = Beginnings(
         *("account ", "door ", "alarm ", "bank "),
     )
 )
+_PINS = Beginnings(("pin ", "pin:", "pin=", "pin-", "pincode"))
+_PLACES = Beginnings(
+    (
+        *(
+            "door ",
+            "gate ",
+            "alarm ",
+            "safe ",
+            "voicemail ",
+            "entry ",
+            "building ",
+            "garage ",
+            "keypad ",
+            "lobby ",
+            "locker ",
+            "lockbox ",
+        ),
+        *(
+            "keybox ",
+            "key box ",
+            "elevator ",
+            "entrance ",
+            "disarm ",
+            "screen ",
+            "phone ",
+            "iphone ",
+            "ipad ",
+            "tablet ",
+            "unlock ",
+        ),
+        *(
+            "passcode",
+            "geheimzahl",
+            "türcode",
+            "torcode",
+            "alarmcode",
+            "zugangscode",
+            "eingangscode",
+            "safecode",
+            "sperrcode",
+            "digicode",
+        ),
+        *(
+            "code de ",
+            "code du ",
+            "código ",
+            "codigo ",
+            "codice ",
+            "deurcode",
+            "poortcode",
+            "toegangscode",
+            "kod do ",
+            "portkod",
+            "dörrkod",
+        ),
+        *("larmkod", "код от ", "код для "),
+    )
+)
+_OTHERS = Beginnings(
+    (
+        "暗証番号",
+        "pinコード",
+        "pin番号",
+        "pin码",
+        "pin碼",
+        "支付密码",
+        "取款密码",
+        "门禁",
+        "开门密码",
+        "锁屏密码",
+        "비밀번호",
+        "pin 번호",
+        "pin번호",
+        "pin 코드",
+        "핀",
+        "도어락",
+        "пин",
+        "pin kodu",
+        "密码",
+        "密碼",
+    )
+)
 _NOUNS = ("code", "pin", "otp", "pass")
+_SAYS_WHOSE = re.compile(
+    r"(?:\b(?:the|my|your|our|his|her|its|their|card|sim|phone|alarm|voicemail|bank|debit|credit|tv|app|lock|unlock|device|parental|door|gate|wi-?fi|admin"
+    r"|atm|guest|new|old|current|default|le|la|el|il|o|a|de|het|die|der|das|mein|meine|votre|mon|tu|su|mi|code|kod|codice|código|codigo|numero|número)[ ])\Z"
+)
+_LONG_OR_SHORT = (4, 5, 7, 8)
 
 
 def find_short_codes(searched: SearchedText) -> list[Secret]:
     """Find codes of a few digits behind what asks for them."""
-    if searched.word_heads.isdisjoint(_NOUNS) and "otp" not in searched.folded:
-        return []
-    codes = _WORDS.matches(_CODE, searched, is_folded=True)
+    codes: list[re.Match[str]] = []
+    if not searched.word_heads.isdisjoint(_NOUNS) or "otp" in searched.folded:
+        codes += _WORDS.matches(_CODE, searched, is_folded=True)
+    codes += [code for code in _PINS.matches(_PIN, searched, is_folded=True) if _is_pin(searched, code)]
+    codes += _PLACES.matches(_PLACE_CODE, searched, is_folded=True)
+    if not searched.text.isascii() or "pin kodu" in searched.folded:
+        codes += _OTHERS.matches(_WITHOUT_SPACES, searched, is_folded=True)
     return [Secret(*code.span("secret"), "code") for code in codes if not _is_example(code["secret"])]
+
+
+def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
+    """Whether a number is that of an account or a card, and not a pin of a chip or a postal code."""
+    start = code.start()
+    is_owned = _SAYS_WHOSE.search(searched.folded, max(0, start - 20), start) is not None
+    is_capital = searched.text[start : start + 3].isupper()
+    return is_owned or (is_capital and len(code["secret"]) in _LONG_OR_SHORT)
 
 
 def _is_example(code: str) -> bool:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from .foreign_names import find_foreign, foreign_names_in, is_named_in_another_language, names_foreign_password
 from .found import Secret, hidden
-from .names import Likelihood, is_secret_text, kind_of_name, likelihood_of, names_service
+from .names import Likelihood, kind_of_name, likelihood_of, names_service
 from .searched_text import SearchedText
+from .secret_values import is_secret_text
 
 MOST_ROWS = 2_000
 _MOST_CELLS = 60
@@ -53,7 +54,8 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     delimiter = f"[{_BARS}]" if bar else next((re.escape(sign) for sign in _DELIMITERS if sign in text[start:stop]), "")
     head = _cells(text, start, stop, delimiter)
     names = {number: name for number, cell in enumerate(head) if (name := _sensitive(text, cell))}
-    if not names or len(head) > _MOST_CELLS or (len(head) == 1 and not _RULE_BELOW.match(text, stop)):
+    filled = [cell for cell in head if text[slice(*cell)].strip(_AROUND)]
+    if not names or len(head) > _MOST_CELLS or (len(filled) == 1 and not _RULE_BELOW.match(text, stop)):
         return [], 0
     found: list[Secret] = []
     table_end = 0

@@ -1,8 +1,10 @@
-"""Ways in which secrets appear in sessions: three lists, written apart; values are made up at run time.
+"""Ways in which secrets appear in sessions: four lists, written apart; values are made up at run time.
 
 `build.txt` is the list that the tables were extended by. `check.txt` was written before from the services' pages, by
 somebody who had not read the tables, and nothing is tuned to it. `kinds.txt` has the kinds that other lists showed:
-commands, files, rows below a head, shells, sentences.
+commands, files, rows below a head, shells, sentences. `pasted.txt` has what people paste and say: files of settings,
+calls of clients, sentences of several languages, with passwords as people choose them. `stays.txt` has ordinary lines
+beside those.
 """
 
 import base64
@@ -11,6 +13,8 @@ import re
 import string
 import uuid
 from pathlib import Path
+
+from amplifier_module_context_persistent.messages.secrets.seed_words import ENGLISH
 
 _B32 = string.ascii_uppercase + "234567"
 _B62 = string.ascii_letters + string.digits
@@ -23,7 +27,10 @@ _ALPHABETS = {
     "B32": string.ascii_uppercase + string.digits,
     "hex": "0123456789abcdef",
     "digit": string.digits,
+    "codes": "abcdef0123456789",
 }
+_WORDS = ("amber", "bridge", "canyon", "dolphin", "engine", "falcon", "garden", "harbour", "island", "jacket", "velvet")
+_SEED_WORDS = ENGLISH[3::7]
 _FIELD = re.compile(r"<(\w+)\*(\d+)>")
 _SECRET = re.compile("«([^»]*)»")
 _BASE64 = re.compile(r"base64\{(.*)\}", re.DOTALL)
@@ -42,6 +49,12 @@ def filled(template: str, seed: int) -> tuple[str, list[str]]:
     def field(match: re.Match[str]) -> str:
         if match[1] == "uuid":
             return str(uuid.UUID(int=chosen.getrandbits(128), version=4))
+        if match[1] == "pw":
+            return _chosen_password(chosen)
+        if match[1] == "pin":
+            return str(chosen.randint(3_000, 9_000) * 10 + 7)[-int(match[2]) :]
+        if match[1] in ("word", "words"):
+            return " ".join(chosen.sample(_SEED_WORDS, int(match[2])))
         letters = _ALPHABETS[match[1]]
         return "".join(
             [
@@ -52,7 +65,27 @@ def filled(template: str, seed: int) -> tuple[str, list[str]]:
 
     text = _FIELD.sub(field, template).replace("⏎", "\n").replace("␛", "\x1b").replace("⇥", "\t")
     text = _SECRET.sub(lambda match: f"«{_BASE64.sub(_encoded, match[1])}»", text)
-    return text.replace("«", "").replace("»", ""), _SECRET.findall(text)
+    secrets = _SECRET.findall(text)
+    return text.replace("«", "").replace("»", "").replace("⟪", "«").replace("⟫", "»"), secrets
+
+
+def _chosen_password(chosen: random.Random) -> str:
+    """Make up a password as people choose them, of words and digits, or as they have them made."""
+    one, two = chosen.sample(_WORDS, 2)
+    number, letters = chosen.randint(12, 98), "".join(chosen.choices(_B62, k=8))
+    return chosen.choice(
+        [
+            f"{one}{number}",
+            f"{one.title()}{chosen.randint(1950, 2026)}",
+            f"{one}_{letters[:2]}{number}_{two}",
+            f"{one}-{two.title()}-{number}",
+            f"{one}{two.title()}{number}",
+            f"{one.title()}!{number}{number}",
+            f"{one}{number % 10}{two.title()}{number // 10}",
+            f"{letters[:3]}{number}{letters[3:]}",
+            f"{letters[:2]}{number % 10}${letters[2:4]}!{number}",
+        ]
+    )
 
 
 def _encoded(match: re.Match[str]) -> str:

@@ -1,0 +1,105 @@
+"""Passwords that calls of clients are given by position: `connect(host, user, password)`, `login(user, password)`.
+
+The table says which argument of a call the password is. An argument counts if it is a quoted text without spaces that
+has a digit or a sign, or letters of both sizes that make no words: names of databases and of users stay.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import is_code_or_path, is_example, is_mixed, is_placeholder, is_template
+from .searched_text import Beginnings, SearchedText
+from .secret_values import names_technique
+
+_POSITIONS = {
+    1: "setPassword set_password setPasswd withPassword with_password auth authenticate pyotp.TOTP pyotp.HOTP Fernet login_with_password",
+    2: (
+        "login Login log_in signIn sign_in signInWithEmailAndPassword authenticate simple_bind_s simple_bind PlainCredentials"
+        " BasicAuth HTTPBasicAuth HTTPDigestAuth SetBasicAuth basicAuth basic_auth setBasicAuth basic PasswordAuthentication"
+        " UsernamePasswordCredentials UsernamePasswordAuthenticationToken NetworkCredential BasicAWSCredentials PasswordCredentials"
+        " PasswordAuthenticator PlainTextAuthProvider begin beginEnterprise oracledb.connect cx_Oracle.connect JaasAuth NTLMAuth UserPass"
+        " set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
+    ),
+    3: (
+        "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
+        " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth"
+    ),
+    4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect",
+}  # fmt: skip
+"""Calls by the place of the password among their arguments."""
+_BY_NAME: dict[str, list[int]] = {}
+for _position, _names in _POSITIONS.items():
+    for _name in _names.split():
+        _BY_NAME.setdefault(_name, []).append(_position)
+_BEGINNINGS = Beginnings([f"{name}(" for name in _BY_NAME])
+_ARGUMENT = re.compile(
+    r"""
+    \s{0,40} (?:
+        [bruBRU@$]{0,2} (?P<quote>\\*["'`]) (?P<text>[^"'`\n\\]{0,400}) (?P=quote)
+      | [\w.$:>&*-]{1,80} (?: \( [^()"'\n]{0,80} \) )? (?! [ ]? = )
+      | \[ [^\[\]"'\n]{0,80} \] ) \s{0,40} (?P<after>[,)\}] )
+    """,
+    re.VERBOSE,
+)
+_OF_ADDRESS = re.compile(r"[a-z+]+://|jdbc:|dbi:|mysql:|pgsql:|\S+/\S+|[\w-]+(?:\.[\w-]+){2,}", re.IGNORECASE)
+_LEAST_CHARS = 5
+_LONG_CHARS = 20
+_BEHIND_PORT = 4
+_IN_WORD = re.compile(r"[\w$]")
+_GENERIC = frozenset(
+    f"{name}(" for name in "connect Connection auth authenticate database begin login basic getConnection".split()
+)
+_CLIENT = re.compile(
+    r"(?:sql|pg|ora|maria|db|ftp|ssh|ldap|imap|smtp|mail|redis|mqtt|client|conn|server|session|wifi|odbc|jdbc|vertica|snowflake|cassandra|transport"
+    r"|telnet|mongo|credentials|manager)\w{0,20}(?:\.|->|::)\Z",
+    re.IGNORECASE,
+)
+
+
+def find_in_calls(searched: SearchedText) -> list[Secret]:
+    """Find the passwords among the arguments of calls."""
+    text, found = searched.text, list[Secret]()
+    if "(" not in text:
+        return found
+    for beginning in _BEGINNINGS.possible_in(searched):
+        at = text.find(beginning)
+        while at >= 0:
+            end = at + len(beginning)
+            secret = _argument_at(text, end, _BY_NAME[beginning[:-1]]) if not _IN_WORD.match(text, at - 1, at) else None
+            if secret is not None and (beginning not in _GENERIC or _is_certain(text, at, secret)):
+                found.append(secret)
+            at = text.find(beginning, end)
+    return found
+
+
+def _is_certain(text: str, at: int, secret: Secret) -> bool:
+    """Whether a call that many programs have, as `connect`, is that of a client, or its argument no name of theirs."""
+    is_client = _CLIENT.search(text, max(0, at - 40), at) is not None
+    return is_client or not is_code_or_path(text[secret.start : secret.end])
+
+
+def _argument_at(text: str, at: int, positions: list[int]) -> Secret | None:
+    """Return the first of the arguments at some positions that is a password; the fourth one only behind a port."""
+    has_port = False
+    for position in range(1, max(positions) + 1):
+        argument = _ARGUMENT.match(text, at)
+        if argument is None:
+            return None
+        is_place = position in positions and (position < _BEHIND_PORT or has_port or len(positions) == 1)
+        if is_place and argument["text"] is not None and _is_password(argument["text"]):
+            return Secret(*argument.span("text"), "password of a call")
+        if argument["after"] != ",":
+            return None
+        has_port = has_port or argument[0].strip(" ,\n").isdigit()
+        at = argument.end()
+    return None
+
+
+def _is_password(text: str) -> bool:
+    if len(text) < _LEAST_CHARS or " " in text or not is_mixed(text):
+        return False
+    if names_technique(text) and len(text) < _LONG_CHARS:
+        return False
+    return not (is_placeholder(text) or is_template(text) or is_example(text) or _OF_ADDRESS.match(text))

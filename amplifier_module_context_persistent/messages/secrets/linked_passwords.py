@@ -1,0 +1,162 @@
+"""Passwords that a sentence links with their name by a verb or a sign: `the password of the server is now x`.
+
+Any words may be between the name and the verb, as in `Le mot de passe du serveur est x`, `I reset her password to x`. What
+follows the verb at once has to be a password as people choose it (`is_chosen_word`), or several words to the end of a line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import looks_random
+from .passwords_in_sentences import is_chosen, is_varied
+from .secret_values import is_chosen_word, is_count, is_phrase, names_technique
+
+_MOST_CHARS = 200
+_LEAST_KEY = 20
+_BEFORE_CHARS = 60
+_DIGIT = re.compile("[0-9]")
+_VERBS = r"will[ ]be|has[ ]been[ ](?:re)?set[ ]to|should[ ]be|" + (
+    "is was are were lautet ist war heißt est était es era será è e['’] é fue foi är var er on jest"
+    " to je adalah là это este είναι olarak seria"
+).replace(" ", "|")
+_NOW = "now|still|currently|again|just|jetzt|nun|aktuell|maintenant|ahora|ora|adesso|agora|nu|teraz|nyt|теперь|сейчас|şimdi"
+_LINKED = re.compile(
+    rf"""
+    (?: ['’]s (?=[ ][^\n]{{0,60}}[ ](?:is|was)[ ]) )?
+    (?P<between> (?:,?[ ][^\s.:;=!?"'`()<>→—–-](?:[^\s:;=!?"`()<>→,]{{0,30}}[^\s.:;=!?"`()<>→,])?){{0,8}}? )
+    (?:
+        [ ](?P<moved>(?:set[ ]|back[ ])?to|into|en|pour|por|para|a|auf|in|na|till|til|naar|на|zu)(?=[ ])
+      | ,?[ ](?:c['’]est[ ])?(?:{_VERBS})(?=[ :])(?:[ ](?:{_NOW})(?=[ :]))?[ ]?:?
+      | ,?[ ]c['’]est | ['’]s
+      | (?P<sign>[ ]?[:=\uff1a\uff1d\u2192] | [ ](?:->|=>|[\u2013\u2014-]) )
+      | [ ]?(?P<wide>[\u3040-\u30ff\u4e00-\u9fff]{{0,8}}?(?:は|を|が|是|为|為|成了?|给|設為|为了))
+      | [\uac00-\ud7af]{{0,2}}(?:는|은|를|을|가|이)
+    )
+    [ \u00a0]{{0,3}} [*_]{{0,2}} (?P<quote>["'`«‹“„”‘「『]?)[ \u00a0\u202f]?
+    (?P<rest>[!-~]{{1,80}}(?:[ ][A-Za-z0-9]{{1,12}}){{0,12}})
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ADJACENT = re.compile(
+    r"""
+    ["'`]?,? [ \t]{1,8} (?: with:[ ] | (?P<of>(?:от|для|к|до|for|of|de|du|del|della|do|da|van|für|do|till?)[ ] (?:[^\W\d]{1,20}[ ]){1,3}) )?
+    (?P<quote>["'`]?) (?P<secret>[!-&*-~][!-&*-+\--~]{4,80}(?<!["'`,;]))
+    """,
+    re.VERBOSE,
+)
+_ENDS_LINE = re.compile(r"[\"'`]?[.,;!]?[ \t]*(?:[\r\n]|\Z)|[\"'`]?[,;.](?=[ ])")
+_USER_BEFORE = re.compile(
+    r"(?:\b(?:user(?:name)?|login|account|acct|usr|usuario|utilisateur|identifiant|benutzer(?:name)?|utente|usuário|gebruiker|użytkownik|användare)"
+    r"|пользователь|логин|ユーザー名?|用户名?)[ :=]{1,3}[^\s,;]{1,60}[,;]?[ ](?:and[ ]|with[ ]|und[ ]|mit[ ]|et[ ]|y[ ]|e[ ]|con[ ])?\Z"
+    r"|\bssh[ ]\S{3,80}[ ,;]{1,2}(?:with[ ]|and[ ])?\Z",
+    re.IGNORECASE,
+)
+_SLAVIC = re.compile("has[lł]|hesl", re.IGNORECASE)
+"""Names in languages in which `to` is a verb: `hasło to x`."""
+_WHICH = re.compile(
+    r"\b(?:temp|temporary|initial|new|default|root|admin|wi-?fi|guest|db|database|server|router|enable|neighbor[ ]\S+|bind|sudo|my|ftp)[ ]\Z",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\s\"`<>,;(){}\[\]|\\]{4,80}")
+_CHANGE = re.compile(
+    r"\b(?:re)?(?:set|chang|updat|rotat|switch|mov|mod[ií]f|camb|mud[ea]|actuali|atualiz|chang|ändr|änder|geänder|gesetz|setz|zmieni|wijzig|verander"
+    r"|chiama|imposta|pus[oe]|puse|mis|поменя|смени|измени|обнови|установ|değiştir)",
+    re.IGNORECASE,
+)
+_ITALIAN = re.compile("cambiat|modificat|mutat", re.IGNORECASE)
+_AFTER_CHANGE = re.compile(r"[ ](?:geändert|gesetzt|gewechselt|umgestellt|veranderd|gewijzigd|değiştirdim)\b")
+_CLOSING = "\"'`\n\r.”»“"
+_CONTINUES = re.compile(r"[(\[{=]|://|\.\w|::|/\w")
+
+
+def may_be_password(value: str) -> bool:
+    """Whether a word of a sentence is a password that somebody chose or a machine made."""
+    if is_count(value):
+        return False
+    return is_chosen_word(value) or ((is_chosen(value) or is_varied(value)) and not names_technique(value))
+
+
+def linked_key(text: str, first: int, end: int) -> Secret | None:
+    """Find the key that a verb or a sign links with a name; a machine made it."""
+    linked = _LINKED.match(text, end, end + _MOST_CHARS)
+    word = _WORD.match(text, linked.start("rest"), linked.end("rest")) if linked and not linked["moved"] else None
+    if linked is None or word is None:
+        return None
+    value = word[0].rstrip(".:!?'’*_")
+    if not looks_random(value, least=_LEAST_KEY) or "/" in value or "=" in value or value.islower():
+        return None
+    return Secret(word.start(), word.start() + len(value), "key by its name")
+
+
+def linked_password(text: str, first: int, end: int) -> Secret | None:
+    """Find the password that a verb or a sign links with a name.
+
+    Args:
+        text: any text.
+        first: where the name begins.
+        end: where it ends, with its ending.
+    """
+    if adjacent := _adjacent(text, first, end):
+        return adjacent
+    linked = _LINKED.match(text, end, end + _MOST_CHARS)
+    while linked is not None:
+        found = _value_of(text, first, linked)
+        if found is not None or not linked["moved"]:
+            return found
+        linked = _LINKED.match(text, linked.end("moved"), end + _MOST_CHARS)
+    return None
+
+
+def _adjacent(text: str, first: int, end: int) -> Secret | None:
+    """Find a password that follows its name with no more than a few words between: `user robin, password x`."""
+    adjacent = _ADJACENT.match(text, end, end + _MOST_CHARS)
+    if adjacent is None:
+        return None
+    value = adjacent["secret"].rstrip(".:!?")
+    start = adjacent.start("secret")
+    stop = start + len(value)
+    if not may_be_password(value) or ("=" in value and text[first:end].lower() == "pass"):
+        return None
+    if _CONTINUES.match(text, stop):
+        return None
+    before = text[max(0, first - _BEFORE_CHARS) : first].rpartition("\n")[2]
+    ends_line = _ENDS_LINE.match(text, adjacent.end()) is not None
+    is_foreign = not text[first:end].isascii() or adjacent["of"] is not None
+    is_said = ends_line and (not before.strip(" \t#>-*") or is_foreign or _WHICH.search(before) is not None)
+    is_quoted = adjacent["quote"] != "" and text.startswith(adjacent["quote"], adjacent.end())
+    if is_said or is_quoted or _USER_BEFORE.search(before):
+        return Secret(start, stop, "password by its name")
+    return None
+
+
+def _value_of(text: str, first: int, linked: re.Match[str]) -> Secret | None:
+    if linked["sign"] and not linked["between"]:
+        return None  # an assignment, which others judge
+    is_verb = linked["moved"] == "to" and _SLAVIC.match(text, first) is not None
+    if linked["moved"] and not is_verb and not _is_changed(text, first, linked):
+        return None
+    start, rest_end = linked.span("rest")
+    word = _WORD.match(text, start, rest_end)
+    if word is None:
+        return None
+    value = word[0].partition(linked["quote"] or "\n")[0].rstrip(".:!?'’*_")
+    end = start + len(value)
+    if may_be_password(value) and not _CONTINUES.match(text, end):
+        return Secret(start, end, "password by its name")
+    is_last = rest_end == len(text) or text[rest_end] in _CLOSING
+    if is_last and not (linked["moved"] or linked["wide"]) and is_phrase(linked["rest"]):
+        return Secret(start, rest_end, "password by its name")
+    return None
+
+
+def _is_changed(text: str, first: int, linked: re.Match[str]) -> bool:
+    """Whether the sentence says that something is set or changed."""
+    before = text[max(0, first - _BEFORE_CHARS) : first].rpartition("\n")[2]
+    if linked["moved"] == "in" and not _ITALIAN.search(before):
+        return False
+    if _CHANGE.search(before) or _CHANGE.search(linked["between"]) or linked["moved"].lower().startswith("set"):
+        return True
+    word = _WORD.match(text, linked.start("rest"))
+    return word is not None and _AFTER_CHANGE.match(text, word.end()) is not None

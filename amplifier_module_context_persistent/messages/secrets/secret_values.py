@@ -1,0 +1,129 @@
+"""Judging values that are apart from their names: made by a machine, or chosen by a person.
+
+A person chooses words with a number in them, or several words in a row. The names of techniques (`sha256`, `utf8mb4`, `argon2id`), versions, numbers with a unit and names in program text have
+letters and digits too; sentences are words in a row. So these are told apart here, and only beside the name of a
+password does a value count at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .names import (
+    UUID,
+    Likelihood,
+    is_code_or_path,
+    is_example,
+    is_mixed,
+    is_placeholder,
+    is_scrambled,
+    is_template,
+    likelihood_of,
+    looks_random,
+    names_password,
+    names_service,
+)
+
+_LEAST_CHARS = 6
+_MOST_CHARS = 80
+_SHOWN = re.compile(r"[A-Za-z0-9][\w.!#$%^&*?~+@-]*", re.ASCII)
+_TECHNIQUE = re.compile(
+    r"""
+    (?<![A-Za-z0-9_])
+    (?: sha|md|aes|des|rsa|utf|ucs|iso|base|http|oauth|auth|ip|ipv|ed|hs|rs|es|ps|pkcs|argon|bcrypt|scrypt|crypt|pbkdf|blake|ripemd|latin
+      | cp|log|win|windows|py|python|php|node|java|jdk|go|gpt|ntlm|ntlmv|tls|tlsv|ssl|sslv|srp|smb|web|mp|ec|ver|level|line|row|col|column
+      | step|phase|part|page|chapter|section|table|figure|version|release|build|test|case|item|index|field|arg|param|var|val|value|key|str
+      | string|int|uint|float|text|data|byte|bytes|char|chars|word|words|bit|bits|day|days|hour|hours|min|rfc|cve|issue|pr|user|group|host
+      | server|client|db|sql|mysql|psql|pg|redis|nginx|postgres|port|eth|usb|file|foo|bar|option|type|form|input|state|request|response )
+    [-_]? [0-9]{1,5} (?: [a-z]{1,3} | id | mb[34] )? (?![A-Za-z0-9])
+    | (?<!\S) (?: x86_64 | x509 | [a-z][0-9]{1,6} ) (?!\S)
+    | (?:sha|hmac|pbkdf|utf|aes|md)[-_]?[0-9] | (?<![A-Za-z0-9]) 1Password | [0-9]+(?:st|nd|rd|th)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Names of techniques and of what is counted."""
+_MEASURED = re.compile(
+    r"v?[0-9]+(?:[.:-][0-9]+)*(?:[a-z]{1,3}[0-9]{0,2})?|[0-9]+[.,x/-]?[0-9]*(?:-?[a-z]{1,12})?|[0-9a-f]{7,128}",
+    re.IGNORECASE,
+)
+"""Versions, dates, numbers with a unit, hashes."""
+_IN_PROGRAM = re.compile(
+    r"[a-z]+(?:_[a-z]+)+[0-9]{0,2}|(?:self|this|cls|req|res|ctx|args|opts|config|os|sys|app)\.[\w.]+|[\w.-]+\.[a-z]{2,4}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    re.IGNORECASE,
+)
+"""Variables, attributes, files, hosts, addresses."""
+_COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
+_PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
+
+_FEWEST_WORDS = 4
+_FEWEST_ENDINGS = 2
+"""So many words with an ending of verbs and adverbs make a sentence."""
+_PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){3,11}")
+_PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
+_PROSE = frozenset(
+    "a an and any are as at be been but by can change check choose current do does enter error existing fail field for forgot from generate get"
+    " has have hash if in incorrect input invalid is it its key keys length login long match matches may missing must my need needs never new no"
+    " not of on only optional or our password passwords passphrase please prompt read repeat required reset same see set should some strong"
+    " that the their this to too try type used user username using value via was we when which will with wrong you your"
+    " de la le les du des un une el los las del en y para por con que da do dos das o os e em um uma com di il lo gli per che non"
+    " der die das und ist nicht ein eine mit von zu den dem het een van voor niet met och att som inte ett på na nie jest do się z w".split()
+)
+
+
+def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
+    """Whether a value that is apart from its name is a secret.
+
+    Args:
+        text: the value.
+        name: its name.
+        is_quoted: it is a value for certain, as a quoted one of program text; else it has to look made by a machine.
+    """
+    if len(text) < _LEAST_CHARS or is_placeholder(text) or is_template(text) or is_example(text) or not is_mixed(text):
+        return False
+    if is_count(text):
+        return False
+    if names_service(name) and (UUID.fullmatch(text) or looks_random(text)):
+        return True
+    if likelihood_of(name) is not Likelihood.STRONG:
+        return looks_random(text)
+    if is_quoted:
+        return "/" not in text or not is_code_or_path(text)
+    if looks_random(text, least=8) or is_scrambled(text):
+        return True
+    return names_password(name) and is_chosen_word(text)
+
+
+def is_chosen_word(value: str) -> bool:
+    """Whether a value has letters and digits as a chosen password has, and is no term of a technique or a program."""
+    if not _LEAST_CHARS <= len(value) <= _MOST_CHARS or not _SHOWN.fullmatch(value):
+        return False
+    pieces = _PIECE.findall(value)
+    letters = sum(len(piece) for piece in pieces if piece.isalpha())
+    if letters < 2 or not any(piece.isdigit() for piece in pieces):
+        return False
+    if _MEASURED.fullmatch(value) or _IN_PROGRAM.fullmatch(value) or UUID.fullmatch(value) or _TECHNIQUE.search(value):
+        return False
+    if is_placeholder(value) or is_template(value) or is_example(value):
+        return False
+    return likelihood_of(value.rstrip("0123456789")) is Likelihood.NONE
+
+
+def is_count(value: str) -> bool:
+    """Whether a value is a size, a count or a date: `512x512`, `12/14`, `2026-03-02`."""
+    return _COUNTED.fullmatch(value) is not None
+
+
+def names_technique(value: str) -> bool:
+    """Whether a value names a technique or something that is counted, as `PBKDF2WithHmacSHA256`."""
+    return _TECHNIQUE.search(value) is not None
+
+
+def is_phrase(text: str) -> bool:
+    """Whether a text is a pass phrase: at least four short words that make no sentence."""
+    if not _PHRASE.fullmatch(text):
+        return False
+    words = re.split("[ _.-]", text)
+    if len(words) < _FEWEST_WORDS or not all(word.islower() or word.isdigit() for word in words):
+        return False
+    with_endings = [word for word in words if len(word) > 6 and _PROSE_ENDING.search(word)]
+    return _PROSE.isdisjoint(words) and len(with_endings) < _FEWEST_ENDINGS
