@@ -128,7 +128,7 @@ def _append_batch(log: Log, batch: Sequence[tuple[bytes, int]]) -> None:
 
 
 def _prepared(log: Log, batch: Sequence[tuple[bytes, int]], at: int) -> Prepare:
-    """What appends one record of a batch, if the log ends with one of those before it: it takes several at once."""
+    """Makes the function that appends one record of a batch, if the log ends with an earlier record of the batch."""
     body = batch[at][0]
 
     def prepare(_: Index) -> list[bytes]:

@@ -38,15 +38,15 @@ from .sync_sessions import pairs_of
 from .sync_sides import BACKUP_NAME, Side
 
 BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
-"""What follows the log's name in the name of a copy that was set aside: since the log was purged, or is another one."""
+"""The suffix of a copy that was set aside, because the log was purged or is another one."""
 
 
 class BackupError(ContextPersistentError, ValueError):
-    """What was given is no backup, and cannot become one; nothing was done."""
+    """The directory is not a backup, and cannot become one; nothing was done."""
 
 
 class Done(Enum):
-    """What a backup does with a session."""
+    """The action of a backup on a session."""
 
     SAME = "same"
     NEW = "new"
@@ -56,12 +56,12 @@ class Done(Enum):
     ERASED = "erased"
     """It was erased, and is not restored."""
     LEFT = "left"
-    """It stays as it is; `why` says why."""
+    """The session's copy is not changed; `why` says why."""
 
 
 @dataclass(slots=True)
 class BackupStep:
-    """What is to be done, or was done, with one session."""
+    """The planned or completed action on one session."""
 
     session_id: str
     what: Done
@@ -81,12 +81,12 @@ class BackupStep:
 
 @dataclass(slots=True)
 class HeldErased:
-    """What a backup holds of what was erased in the home."""
+    """Content in a backup that was erased in the home."""
 
     asides: list[Path] = field(default_factory=list)
     """Copies from before a purge."""
     sessions: list[ErasingStep] = field(default_factory=list)
-    """Sessions that the home has no more, and of which something was erased."""
+    """Sessions that the home no longer has, and from which something was erased."""
 
     def __len__(self) -> int:
         return len(self.asides) + len(self.sessions)
@@ -182,7 +182,7 @@ class Backup:
         lift((one for salt, one in noted.items() if salt in lifted), note)
 
     def held_erased(self) -> HeldErased:
-        """Find what the backup holds of what was erased in the home; as far as the backup goes by now.
+        """Find erased content of the home in the backup, in its current state.
 
         Raises:
             OSError: the home's file of erasures cannot be read.

@@ -79,13 +79,13 @@ def finish(log: str) -> None:
 
 @contextmanager
 def host_files_made(log: str, origin: str, *, named_only: bool, now: Callable[[], str]) -> Iterator[None]:
-    """Make the host's files beside a copy anew, after a block has gone on with the copy.
+    """Write the host's files beside a copy again, after the `with` block has appended to the copy.
 
-    For a copy that no host uses, whose session may have got a name since; and for one of which a killed sync made only
-    the log.
+    This is for a copy that no host uses, because its session may have got a name meanwhile; and for a copy of which a
+    killed sync wrote only the log.
 
     Raises:
-        OSError: one cannot be written; a second call finishes it.
+        OSError: a file cannot be written; a second call finishes it.
     """
     if not is_hosts_log(log):
         yield

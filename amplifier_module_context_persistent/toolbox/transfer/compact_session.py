@@ -46,12 +46,12 @@ _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
 
 
 class CompactError(ContextPersistentError, ValueError):
-    """The session cannot be compacted as it was asked for; nothing was changed."""
+    """The session cannot be compacted with these options; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one message in the view."""
+    """The change of one message in the view."""
 
     number: int
     """Its position in the live history, from 1."""
@@ -60,12 +60,12 @@ class Change:
     what: str
     """`left out`, `shortened`, `without reasoning`, `marked` (by a line at its end), or `back`."""
     tokens: int
-    """How many fewer it takes in the view; negative where it is back."""
+    """The tokens that it takes less in the view; negative if the message is back."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """A plan and what it changes; `plan` is empty where none is made, since it would free less than is worth it."""
+    """A plan and its changes; `plan` is empty if none was made, because it would free too little."""
 
     path: str
     plan: str
@@ -96,16 +96,16 @@ def compact_session(
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
         counter: counts tokens.
-        budget_tokens: of the view; by default that of the last request.
-        undo: go back to the plan before the one in force, or to the whole history where it is the first.
-        dry_run: only say what would be done.
-        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        budget_tokens: the budget of the view; by default the last request's.
+        undo: go back to the plan before the current one, or to the whole history if the current plan is the first.
+        dry_run: only report the changes.
+        lock_timeout_s: the longest wait for another process that holds the log's lock.
         new_id: gives unique ids.
 
     Raises:
-        CompactError: there is nothing to go by or to go back to, or what it would lead to does not fit.
+        CompactError: no budget is known, there is no plan to go back to, or the earlier view does not fit.
         FloorError: the view cannot be made to fit.
-        LogError: the log is not there, cannot be read, or took nothing.
+        LogError: the log is missing, cannot be read, or refused the append.
     """
     with Transcript(path) as transcript:
         session = _Session.of(transcript, counter, budget_tokens)
@@ -139,17 +139,17 @@ def compact_session(
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """How a session's last request was made, or the next one may be."""
+    """The settings of a session's last request, or of a next one."""
 
     config: Config
     request: ViewRequest
 
     @classmethod
     def of(cls, transcript: Transcript, counter: TokenCounter, budget_tokens: int | None) -> _Session:
-        """Read it from the last receipt; where there is none, the budget has to be given.
+        """Read the settings from the last receipt; if there is none, the budget must be given.
 
         Raises:
-            CompactError: there is neither.
+            CompactError: there is neither a receipt nor a budget.
         """
         if not transcript.requests():
             return cls._without_receipts(transcript, budget_tokens)
@@ -176,7 +176,7 @@ class _Session:
         return cls(config, ViewRequest(budget_tokens))
 
     def is_worth_it(self, fewer_tokens: int) -> bool:
-        """Whether a plan that frees so many tokens is made."""
+        """Whether a plan that frees this many tokens is worth making."""
         return matters(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
 
     def check_fits(self, tokens: int, messages: int) -> None:
@@ -197,17 +197,17 @@ class _Session:
     def report(
         self, path: str, plan: str, tokens_before: int, tokens_after: int, changes: Sequence[Change]
     ) -> CompactResult:
-        """What was done, or would be."""
+        """The changes that were made, or would be."""
         budget = self.request.budget_tokens
         target = int(self.config.target_usage * budget)
         return CompactResult(path, plan, budget, target, tokens_before, tokens_after, changes)
 
 
 def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
-    """The record of the plan before the one in force; of one that keeps everything, where that is the first.
+    """The record of the plan before the current one; if the current plan is the first, of a plan that keeps everything.
 
     Raises:
-        CompactError: none is in force, or one that keeps everything.
+        CompactError: there is no current plan, or it keeps everything.
     """
     index = transcript.reader.index
     if index.session.plan is None or not (index.session.plan.get("dropped") or index.session.plan.get("cuts")):
@@ -227,7 +227,7 @@ def _plan_id(index: Index) -> str:
 
 
 def _changes(transcript: Transcript, before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
-    """What becomes of the stored messages of a view, in their order."""
+    """The changes of the stored messages in a view, in order."""
     old, new = ({i.entry.ordinal: i for i in items if i.entry and i.entry.ordinal >= 0} for items in (before, after))
     less = {at: _tokens(old.get(at)) - _tokens(new.get(at)) for at in old | new}
     changed = sorted(at for at, tokens in less.items() if tokens or (at in old) != (at in new))

@@ -1,14 +1,14 @@
-"""Comparing two copies of one log: which of them goes on from the other, or where they part.
+"""Comparing two copies of one log: whether one continues the other, or where they differ.
 
-A record's checksum stands for all records before it. So one log is the beginning of another if both begin with the
-same header and have the same bytes where the shorter one ends: nothing in between needs to be read. Rules:
+A record's checksum covers all records before it. So one log is the beginning of another if both begin with the same
+header and have the same bytes at the end of the shorter one: nothing in between needs to be read. Rules:
 - Two logs are copies of one session if their headers have the same `log_id`; without headers, if they begin with the
   same record.
-- Two imports of one source are no copies: their headers differ. One of them has all of the other one if that one has no
-  message beyond it, and no session went on with it.
-- A torn tail counts for nothing: nobody was told that it was stored.
-- A purge writes a log anew, so its records have other checksums. Then both are compared by messages: the purged log
-  goes on from a copy that has no message beyond it, and no record of its own that says something to the session.
+- Two imports of one source are not copies: their headers differ. One of them contains the other if the other has no
+  additional message, and no session continued it.
+- A torn tail is ignored: nobody was told that it was stored.
+- A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
+  continues a copy if the copy has no additional message, and no additional record that matters to the session.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OF_A_SESSION = _SAYS_SOMETHING | {"view", "plan", "side_plan"}
 
 
 class Relation(Enum):
-    """What one copy of a log is to another one."""
+    """The relation of one copy of a log to another."""
 
     SAME = "same"
     LONGER = "longer"
@@ -77,7 +77,7 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one log is to another one, and how many bytes of the one the other lacks."""
+    """The relation of one log to another, and the number of bytes that the other lacks."""
 
     relation: Relation
     new_bytes: int = 0
@@ -170,7 +170,7 @@ def _is_import_of(log: ReadableLog, other: ReadableLog) -> bool:
 
 
 def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Comparison:
-    """Say where two copies of a log part; or, if only a purge made them differ, which of them was purged."""
+    """Find where two copies of a log begin to differ; or, if a purge made the difference, which copy was purged."""
     purges = one.index.control_counts["purge"], two.index.control_counts["purge"]
     if any(purges):
         if purges[0] and _covers(one, two, is_purged_too=bool(purges[1])) and _is_first(one, two, purges):
@@ -216,7 +216,7 @@ def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> 
 
 
 def _agree(one: ReadableLog, two: ReadableLog) -> bool:
-    """Whether all messages of the second log stand in the first one with the same bytes."""
+    """Whether the first log has all messages of the second, with the same bytes."""
     places = {hashed: ordinal for ordinal, hashed in enumerate(one.index.columns.id_hashes)}
     try:
         wanted = [places[hashed] for hashed in two.index.columns.id_hashes]
@@ -227,7 +227,7 @@ def _agree(one: ReadableLog, two: ReadableLog) -> bool:
 
 
 def _telling(reader: ReadableLog, *, after: int) -> Iterator[bytes]:
-    """The control records that say something to the session, after so many messages."""
+    """The control records after this many messages that matter to the session."""
     seen = 0
     for line in whole_lines(reader):
         found = control_of(line) if line.startswith(CONTROL_HEAD) else None

@@ -1,15 +1,15 @@
 """Copying a log: messages into a new log, as an import and a fork do; or all of it, byte for byte.
 
-Whoever adds records to a log from outside uses `append_all`.
+Commands that add records to a log use `append_all`.
 
-A message keeps its content, its timestamp and its id, given or derived. Only where an earlier message has the same id
-does it get a new one. Nothing else is added: a message without a timestamp stays without. What cannot be copied is
+A message keeps its content, its timestamp and its id, given or derived. It gets a new id only if an earlier message has
+the same one. Nothing else is added: a message without a timestamp stays without. Messages that cannot be copied are
 reported with the reason.
 
-`copy_log` takes over everything: control records, hidden messages, damaged lines, a last line without LF. It leaves an
-append of several messages that a crash interrupted: nobody was told that they were stored, and a database would show
-some of them. So the copy has the same views and receipts, and a session goes on there. It is read back before it gets
-its name, and appears whole or not at all; the original is only read, and stays.
+`copy_log` copies everything: control records, hidden messages, damaged lines, a last line without LF. The only
+exception is an append of several messages that a crash interrupted: nobody was told that they were stored, and a
+database would show some of them. So the copy has the same views and receipts, and a session can continue there. The
+copy is read back before it gets its name, and appears whole or not at all. The original is only read.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CopiedMessage:
     body: bytes
     has_timestamp: bool = True
     renamed_from: str | None = None
-    """The id that it had in the source, where an earlier message has the same."""
+    """The id in the source, if an earlier message has the same id."""
     named: bool = True
     """Whether it had an id in the source; else its id is derived from its bytes and its offset."""
 
@@ -186,7 +186,7 @@ def unread_lines(reader: ReadableLog) -> list[LostLine]:
 
 
 def torn_tail(reader: LogReader) -> list[LostLine]:
-    """What an interrupted write left at a file's end."""
+    """The torn tail of a file, from an interrupted write."""
     if (torn := reader.torn) is None:
         return []
     line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
@@ -232,10 +232,10 @@ def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
 
     Args:
         path: the new log's file, or its location in a database.
-        bodies: those of its records.
+        bodies: the bodies of its records.
 
     Raises:
-        OSError: it cannot be written, or something has its name already.
+        OSError: the log cannot be written, or its name is taken.
     """
     seed = 0
     with new_log(path) as new:
@@ -247,7 +247,7 @@ def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LogCopy:
-    """What was copied, and to where."""
+    """The result of a copy, and its place."""
 
     source: str
     path: str

@@ -39,7 +39,7 @@ class Deletion:
 
     seen: Overview
     files: list[str] = field(default_factory=list)
-    """What goes: the log, what belongs to it, and the host's files that we wrote."""
+    """The files of a deletion: the log, its own files, and the host's files that we wrote."""
     host_files: list[str] = field(default_factory=list)
     """The host's files beside the log."""
     parent: str = ""
@@ -147,18 +147,18 @@ def _has_other_names(name: str, going: Sequence[str]) -> bool:
 def delete_session(
     deletion: Deletion, *, host_files: bool = False, begin: Callable[[], None] = lambda: None
 ) -> list[str]:
-    """Delete a session as it was planned; the files that are gone.
+    """Delete a session as planned; returns the deleted files.
 
     Args:
-        deletion: what `plan_deletion` found.
+        deletion: the result of `plan_deletion`.
         host_files: delete the host's files beside the log too.
-        begin: called once nothing speaks against the deletion, before anything goes.
+        begin: called after all checks, before the first file is deleted.
 
     Raises:
-        Exception: what `begin` raises; nothing was deleted.
-        DeleteError: it may not be deleted, it was written to since, or the system refuses; nothing was deleted.
-        LogError: the log cannot be deleted; what is left can be deleted again.
-        OSError: what was noted beside the log cannot be removed.
+        Exception: any error of `begin`; nothing was deleted.
+        DeleteError: the session must not be deleted, was written to since, or the system refuses; nothing was deleted.
+        LogError: the log cannot be deleted; a second deletion removes the rest.
+        OSError: the note beside the log cannot be removed.
     """
     path = str(deletion.seen.session.path)
     if deletion.refused:

@@ -1,8 +1,7 @@
-"""How many bytes a session takes: in its log, by kind of record, and in the files beside it.
+"""The disk use of a session in bytes: its log, by kind of record, and the files beside it.
 
-Each byte of a log is counted once, as it stands there; of an archived log the kinds share the size of its file. Of a
-session in a database these are the bytes of its records; what the server makes of them (its compression, its own pages)
-is not known here.
+Each byte of a log is counted once. The size of an archived log's file is divided among the kinds. For a session in a
+database, the bytes of its records are counted; the server's compression and pages are not known here.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from .host_copies import backups, hosts_files
 from .host_files import HOSTS_NAMES
 
 KINDS = ("messages", "results", "images", "receipts", "plans", "cleared", "other")
-"""What a log's bytes are: live messages; live results of tools; images and other media in either; receipts of requests;
-plans; messages that a clear, a reset or a rewind hid; and the rest (headers, resets, damage, a torn tail)."""
+"""The kinds of a log's bytes: live messages; live results of tools; images and other media in either; receipts of
+requests; plans; messages that a clear, a reset or a rewind hid; and the rest (headers, resets, damage, a torn tail)."""
 
 _RECEIPTS = frozenset({"view", "sent", "asked", "usage", "system", "learned"})
 _PLANS = frozenset({"plan", "side_plan", "pin", "hide"})
@@ -44,7 +43,7 @@ _LEAST_MEDIUM_BYTES = 1 << 10  # a shorter line has no medium worth counting
 
 @dataclass(slots=True)
 class DiskUse:
-    """What sessions take, or one of them, in bytes."""
+    """The disk use of sessions, or of one session, in bytes."""
 
     kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     """Of the logs, by `KINDS`."""

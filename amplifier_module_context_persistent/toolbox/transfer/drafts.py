@@ -44,13 +44,13 @@ class ImportConflictError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class EarlierImport:
-    """What an earlier import of a session made, beside what its source says now.
+    """The log of an earlier import of a session, compared with the session's current source.
 
-    Only what follows the last clear of the earlier import is live there, so only that is compared.
+    Only messages after the last clear of the earlier import are live, so only these are compared.
     """
 
     common: int
-    """So many messages of the source stand there, from its first one on."""
+    """The number of the source's first messages that the log has."""
     kept: int
     """So many live messages there are the source's still."""
     live: int
@@ -66,23 +66,23 @@ class EarlierImport:
 
 @dataclass(slots=True, eq=False)
 class SessionDraft:
-    """One session: the bodies of its records, what is known of its messages, and where it goes."""
+    """One session before it is written: the bodies of its records, facts about its messages, and its destination."""
 
     start: SessionStart
     bodies: RecordBodies
     file: str = ""
-    """The file that it comes from, where that is not the one that was named."""
+    """The file that it comes from, if that is not the named one."""
     at: array[int] = field(default_factory=lambda: array("L"))
     """The positions of messages among the bodies."""
     ids: list[str] = field(default_factory=list)
     with_ids: array[int] = field(default_factory=lambda: array("L"))
     """The positions of copied messages whose ids the source gives."""
     tokens: dict[int, int] = field(default_factory=dict)
-    """By position, the tokens of messages that a compaction made us count."""
+    """The tokens of messages that were counted because of a compaction, by position."""
     systems: set[int] = field(default_factory=set)
     """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
-    """How many messages stood before each clear."""
+    """The number of messages before each clear."""
     roles: Counter[str] = field(default_factory=Counter)
     renamed: dict[str, str] = field(default_factory=dict)
     derived_ids: int = 0
@@ -92,9 +92,9 @@ class SessionDraft:
     counted: int = 0
     """The tokens of what the model saw after the last compaction or clear, as we count."""
     counted_messages: int = 0
-    """How many messages there were then; what follows is not counted yet."""
+    """The number of messages at the last count; later ones are not counted yet."""
     reports: int = 0
-    """How many answers say what their request read."""
+    """The number of answers with the input tokens of their request."""
     pending: tuple[Plan, list[int], int] | None = None
     """A compaction after which no person has said anything yet, what it keeps, and its end, by positions."""
     last_human: int = -1
@@ -108,22 +108,22 @@ class SessionDraft:
     """Which of the file's sessions it is, or a branch or a sub-agent of."""
     earlier: EarlierImport | None = None
     exported: int = 0
-    """How many of its first messages an export from here wrote; an agent added what follows."""
+    """The number of its first messages that an export from here wrote; an agent added the later ones."""
     is_origin: bool = False
     """Whether `path` is the session that the file was exported from."""
 
     @property
     def messages(self) -> int:
-        """How many messages it has."""
+        """The number of its messages."""
         return len(self.ids)
 
     @property
     def cleared(self) -> int:
-        """How many of them stand before the last clear."""
+        """The number of messages before the last clear."""
         return self.clears[-1] if self.clears else 0
 
     def record_after(self, messages: int) -> int:
-        """The number of the record that follows so many messages."""
+        """The number of the record after this many messages."""
         return self.at[messages - 1] + 1 if messages else 0
 
 
@@ -141,7 +141,7 @@ class Drafts:
         self._counter = EstimateCounter()
         self.sessions: list[SessionDraft] = []
         self._tools: dict[str, str] = {}
-        """By the id of a call, its tool."""
+        """The tool of each call, by the call's id."""
 
     def take(self, event: Event) -> None:
         """Take in an event; the first one is the start of a session."""
@@ -236,7 +236,7 @@ class Drafts:
         return body
 
     def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
-        """Write the reset that a clear of our own writes; nothing where nothing stands before it."""
+        """Write the same reset as a clear of our own; nothing if there is no message before it."""
         if len(draft.ids) == draft.cleared:
             return
         self._plan(draft)

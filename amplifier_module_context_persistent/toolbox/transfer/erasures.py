@@ -1,14 +1,14 @@
-"""What was erased here, so that an import does not bring it back.
+"""The list of erasures on this machine, so that an import does not bring erased content back.
 
 One file of JSON lines, `~/.amplifier/context-erased.jsonl` (mode 0600), outlives the sessions and their catalogues.
-A deletion adds a line for its session, a purge one for what it took. Rules:
-- The file holds no text of a session. A session is named by salted hashes: of its key and its id in the source that it
-  was imported from, of its log's id, of some of its messages with their ids and of what its agent said at length
-  (`message_names`), and of the first ones if the source gives no id.
-- A purge's rule is its expression if that says little of what it matched; else salted hashes of what it matched.
-- A line is written before anything is removed, and lifted (by another line) if nothing was removed after all, and by an
-  import that was told to bring it back.
-- A line that cannot be read is passed over; a file that cannot be read is an error: nobody knows what it forbids.
+A deletion adds a line for its session, a purge a line for the removed content. Rules:
+- The file holds no text of a session. A session is identified by salted hashes: of its key and its id in the source of
+  an import, of its log's id, of some of its messages with their ids, of its agent's long answers (`message_names`), and
+  of its first messages if the source gives no id.
+- A purge's rule is its expression if that tells little about the matched text; else salted hashes of the matches.
+- A line is written before anything is removed. Another line lifts it if nothing was removed after all, or if an import
+  was told to bring the content back.
+- A line that cannot be read is skipped. A file that cannot be read is an error: nobody knows what it forbids.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ...search.pattern import compile_regex, replace_matches
 from .message_names import answers_in_stored, names_in_stored
 
 SESSION, TEXT, MESSAGES = "session", "text", "messages"
-"""What a line says was erased: a whole session, a text within it, or some of its messages."""
+"""The kind of an erasure: a whole session, a text within it, or some of its messages."""
 
 _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
 """In a session's key: a part of the hash of its first message."""
@@ -54,7 +54,7 @@ _MOST_COMPARED = 30
 
 
 class ErasedError(ContextPersistentError, ValueError):
-    """What is to be imported was deleted or purged here; nothing was imported."""
+    """The source was deleted or purged here; nothing was imported."""
 
 
 def erasures_path() -> Path:
@@ -64,11 +64,11 @@ def erasures_path() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SourceNames:
-    """By what a session is known again: names of its source, and its first messages if the source gives no id."""
+    """The identity of a session: names from its source, and its first messages if the source gives no id."""
 
     names: tuple[str, ...] = ()
     count: int = 0
-    """How many messages the source had."""
+    """The number of the source's messages."""
     content: str = ""
     """The hash of these messages; empty if the source has an id."""
     messages: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ def _hash(salt: str, text: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextRule:
-    """What a purge replaced in texts: secrets in known forms, the matches of an expression, texts with some hashes."""
+    """The replacements of a purge: secrets in known forms, matches of an expression, or texts with certain hashes."""
 
     secrets: bool = False
     expression: str = ""
@@ -157,10 +157,10 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
     """The rule that a purge leaves.
 
     Args:
-        salt: that of its line.
+        salt: the salt of its line.
         secrets: whether secrets in known forms were replaced.
-        expression: what was searched for; empty if nothing but secrets.
-        taken: the texts that it matched.
+        expression: the expression that was searched for; empty if only secrets were.
+        taken: the matched texts.
     """
     texts = sorted(set(taken), key=len)
     if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
@@ -169,7 +169,7 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
 
 
 def _unknown(expression: str, text: str) -> int:
-    """How many characters of a text an expression does not tell, even one by one in their order."""
+    """The number of a text's characters that the expression does not contain in the same order."""
     signs, rest = expression.casefold(), text.casefold()[:256]
     row = [0] * (len(rest) + 1)
     for sign in signs:
@@ -213,7 +213,7 @@ class Erasure:
 
         Args:
             names: names of the session and of its messages.
-            content_of: hashes so many of its first messages.
+            content_of: hashes this many of its first messages.
             answers_of: gives the names of its long answers.
         """
         if any(_named(self.salt, name) in self.names for name in names):
@@ -223,9 +223,9 @@ class Erasure:
         return bool(self.answers) and self._has_answers_of(answers_of())
 
     def _has_answers_of(self, answers: Sequence[str]) -> bool:
-        """Whether half of the answers are the same, and two at least: one alone may be a standing phrase.
+        """Whether half of the answers are the same, and at least two: one alone may be a common phrase.
 
-        Half of those of the line, or of the session if it has fewer: a part of an erased session is known as well.
+        Half of the line's answers, or of the session's if it has fewer: so a part of an erased session is recognised.
         """
         fewer = min(len(self.answers), len(answers))
         same = sum(_named(self.salt, name) in self.answers for name in answers)
@@ -260,7 +260,7 @@ def _named(salt: str, name: str) -> str:
 def erasure_of(
     source: SourceNames, what: str, *, time: str, rule: Callable[[str], TextRule] = lambda _: TextRule()
 ) -> Erasure:
-    """Make the line of an erasure; `rule` makes that of a purge from the line's salt."""
+    """Make the line of an erasure; `rule` makes a purge's rule from the line's salt."""
     salt = token_hex(16)
     names = frozenset(_named(salt, name) for name in (*source.names, *source.messages))
     content = _named(salt, source.content) if source.content else ""
@@ -362,7 +362,7 @@ def _append(line: bytes, file: Path | None) -> None:
 
 
 def names_in_log(location: str) -> SourceNames:
-    """By what the session of a log is known again, if it is imported from its source or from a copy of the log.
+    """The identity by which a log's session is recognised when its source or a copy of the log is imported.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -385,9 +385,9 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
 
 
 def names_of(reader: ReadableLog) -> list[str]:
-    """Names enough to find the erasures of an open log: those that its headers give, else those of its messages.
+    """The names that find the erasures of an open log: from its headers, else from its messages.
 
-    A fork has messages of its origin, so these count only if no header names the log.
+    A fork has messages of its origin, so messages count only if no header names the log.
     """
     return _named_by_headers(reader)[0] or names_in_stored(reader)
 

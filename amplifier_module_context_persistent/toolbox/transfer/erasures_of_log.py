@@ -1,4 +1,4 @@
-"""What a log would bring back: a session that was deleted here, or what a purge removed after the log was copied."""
+"""Erased content that a log would bring back: a session deleted here, or content purged after the log was copied."""
 
 from __future__ import annotations
 

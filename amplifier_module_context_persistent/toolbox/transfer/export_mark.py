@@ -17,7 +17,7 @@ class ExportMark(NamedTuple):
 
     session_id: str
     message_id: str
-    """Empty if no message of the session says it, such as a stand-in for a missing result."""
+    """Empty if it is not a message of the session, such as a stand-in for a missing result."""
 
 
 def write_mark(session_id: str, message_id: str | None) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """Exporting a session's live history.
 
 - `markdown`: for people; turn by turn, with calls, results and thinking folded away.
-- `jsonl`: every message as it was given, with the id and the timestamp that the log gave it; an import restores it.
+- `jsonl`: every message unchanged, with the id and the timestamp from the log; an import restores it.
 - `transcript`: the host's `transcript.jsonl`: no instructions, no `thinking_block`, no None.
 - `atif`, `openai`, `anthropic`, `otlp`: other formats, one file each in `exporters`.
-- `claude-code`, `codex`, `pi`: sessions of these agents, which they can go on with.
+- `claude-code`, `codex`, `pi`: sessions of these agents, which they can resume.
 
-Secrets are replaced in all of them unless that is switched off. In all but Markdown, thinking in which something was
-replaced is left out: providers refuse a signature that does not fit its text. No export holds a control character, so
-none reaches a terminal that shows it. An export to a file has mode 0600 and appears whole or not at all.
+Secrets are replaced in all formats unless that is switched off. If something was replaced in thinking, the thinking is
+left out, except in Markdown: providers refuse a signature that does not match its text. Exports contain no control
+characters, so none reaches a terminal. An export to a file has mode 0600 and appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pyrage import Recipient
 
 MAX_TOKENS = 4_096
-"""What Anthropic's API wants to be told; every model of it may answer with so many."""
+"""The output limit that Anthropic's API requires in a request; every model allows this many."""
 
 
 def _openai(view: SessionView) -> Iterator[str]:
@@ -97,7 +97,7 @@ _MESSAGES_ALONE = ("jsonl", "transcript")
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Where a secret was replaced: the message's number in the live history, from 1, the field, and the kind."""
+    """The place of a replaced secret: the message's number in the live history, from 1, the field, and the kind."""
 
     number: int
     field: str
@@ -135,7 +135,7 @@ class Export:
         self.redacted = 0
         """Values of them in which something was replaced."""
         self.redactions: Counter[Redaction] = Counter()
-        """How many secrets were replaced, by message, field and kind."""
+        """The number of replaced secrets, by message, field and kind."""
         self.unread = len(unread_lines(transcript.reader))
         """Lines of the log that cannot be read, so no export has them."""
 
@@ -184,7 +184,7 @@ class Export:
         return f"{count:,} {'secret was' if count == 1 else 'secrets were'} redacted."
 
     def redacted_kinds(self) -> list[tuple[str, int]]:
-        """How many secrets of which kind were replaced, the most frequent kind first."""
+        """The number of replaced secrets by kind, the most frequent kind first."""
         kinds: Counter[str] = Counter()
         for redaction, count in self.redactions.items():
             kinds[redaction.kind] += count
@@ -269,7 +269,7 @@ def _sendable(message: Message, clean: Message) -> Message:
 
 
 def _changes(before: Any, after: Any) -> int:
-    """How many values differ."""
+    """The number of different values."""
     if isinstance(before, dict) and isinstance(after, dict) and len(before) == len(after):
         pairs = zip(before.items(), after.items(), strict=True)
         return sum((old != new) + _changes(value, changed) for (old, value), (new, changed) in pairs)
@@ -279,7 +279,7 @@ def _changes(before: Any, after: Any) -> int:
 
 
 def _printable(line: str) -> str:
-    """A line of JSON in which only what prints stands as it is."""
+    """A line of JSON in which characters that do not print are escaped."""
     if line.isprintable():
         return line
     return line.translate({ord(c): json.dumps(c)[1:-1] for c in set(line) if not c.isprintable()})

@@ -1,14 +1,14 @@
 """Forking a session: a new session's log that begins with the history of another one, up to a given message.
 
 The origin is only read. The new log is complete by itself: it has its own checksum chain, and its header names the
-origin with the keys that the host's session fork uses (`parent_id`, `forked_from_turn`). It also gets the plan that
-views followed at that message, and what was learned of providers' token counts. So the first request of the fork
-sends the bytes that the origin sent there, and the provider's prompt cache still has them. Calls without a result
-at the end of the copied history stay open; views insert stand-ins for their results, as for any interrupted turn.
+origin with the keys of the host's session fork (`parent_id`, `forked_from_turn`). It also gets the plan of the views at
+that message, and the learned corrections of token counts. So the first request of the fork sends the same bytes as the
+origin did, and the provider's prompt cache still has them. Calls without a result at the end of the copied history
+stay open; views insert stand-ins for their results, as for any interrupted turn.
 
-The place is named as the host's session fork names it, by the number of a turn, which is taken in whole; or by the id
-of a message, which is the last one that is taken in. A message that a reset hid is found in the history that was live
-before it: so what a rewind hid can be had again by a fork.
+The place is the number of a turn, as in the host's session fork, and this turn is copied whole; or the id of a message,
+which is the last copied one. A message that a reset hid is found in the history before the reset: so a fork can bring
+back history that a rewind hid.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .importers.account import LostLine
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What a fork made: the new log, where it comes from, and what it holds."""
+    """The result of a fork: the new log, its origin, and its contents."""
 
     path: str
     session_id: str | None
@@ -61,7 +61,7 @@ class Fork:
     """The id of the plan that came along."""
     not_carried: Sequence[LostLine] = field(default_factory=list)
     host_files: Sequence[str] = ()
-    """What was written for the host beside the log."""
+    """The files written for the host beside the log."""
     host_turn: int = 0
     """The turn as the host counts; it takes every message of the role user for the beginning of one."""
 
@@ -98,14 +98,14 @@ def fork_session(
     Args:
         origin: the log that it begins with (a file, or a location in a database); it is not changed, and may be in use.
         at: the number of the last turn, from 1, which is taken in whole; or the id of the last message; None for all.
-        session_id: the new session's id; one is made where neither it nor a path is given.
-        path: the new log's file, or its location in a database; else it lies beside the origin where that lies as the
-            host keeps sessions, or in a database, and otherwise where the sessions of `working_dir` lie.
+        session_id: the new session's id; made if neither it nor a path is given.
+        path: the new log's file, or its location in a database. Default: beside the origin, if the origin is in a
+            host's directory of sessions or in a database; else with the sessions of `working_dir`.
         working_dir: the directory that the new session works in; else the current one.
-        dry_run: only say what would be done.
+        dry_run: only report what would be done.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
-        files: the system calls that read the origin, to watch them.
+        files: the system calls that read the origin, to report progress.
 
     Raises:
         PlaceError: the history has no such place.
@@ -223,7 +223,7 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
 
 
 def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
-    """Beside the origin: in its database, or where that lies in a directory of its own among other sessions."""
+    """The place beside the origin: in its database, or in the host's directory of sessions."""
     if (name := stored_name(transcript.path)) is not None:
         project = name.rpartition("/")[0]
         own = f"{project}/{session_id}" if project else log_name(session_id, working_dir or ".")

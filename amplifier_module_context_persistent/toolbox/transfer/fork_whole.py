@@ -1,8 +1,7 @@
-"""A session of its own with all that a log holds, for one of two histories that went on under the same id.
+"""A fork of a whole log, for one of two histories that continued under the same id.
 
-Unlike `fork_session` it takes over hidden messages, plans and receipts too, so the copy that it stands for may be
-replaced. Its id follows from the log's end. So a second sync makes the same fork, and knows one that was made
-elsewhere.
+Unlike `fork_session`, it copies hidden messages, plans and receipts too, so the forked log may be replaced afterwards.
+Its id is derived from the log's end. So a second sync makes the same fork, and recognises a fork made elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Handing a session over to another agent: its history up to a place, where that agent keeps its own sessions.
+"""Handing a session over to another agent: its history up to a place, written into the agent's directory of sessions.
 
-The agent goes on with it as with one of its own, under a new id. The origin is only read, and nothing of the agent's
-is changed: a new file appears whole or not at all. Nothing is redacted: the file stays on this machine, as a fork does.
+The agent can resume it like its own sessions, under a new id. The origin is only read, and no file of the agent is
+changed: a new file appears whole or not at all. Nothing is redacted: the file stays on this machine, like a fork.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ AGENTS = {
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """What was handed over."""
+    """The session that was handed over."""
 
     agent: str
     path: str
@@ -100,17 +100,17 @@ def hand_over(
         agent: one of `AGENTS`.
         at: the number of the last turn, from 1, or the id of the last message; None for all.
         session_id: the new session's id, a UUID; else one is made.
-        path: the new file; else it is where the agent keeps its sessions.
+        path: the new file; by default in the agent's directory of sessions.
         working_dir: the directory that the agent is to work in; else the current one.
-        dry_run: only say what would be done.
+        dry_run: only report what would be done.
         now: gives ISO 8601 timestamps.
-        files: the system calls that read the origin, to watch them.
+        files: the system calls that read the origin, to report progress.
 
     Raises:
         PlaceError: the live history has no such place.
-        ConfigError: the id is no UUID.
-        LogUnreadableError: the origin is not there, or cannot be read.
-        OSError: the new file cannot be written, or something has its name; nothing was changed.
+        ConfigError: the id is not a UUID.
+        LogUnreadableError: the origin is missing, or cannot be read.
+        OSError: the new file cannot be written, or its name is taken; nothing was changed.
     """
     own_id, directory = _checked_id(session_id), os.path.realpath(working_dir or os.getcwd())
     with Transcript(origin, files=files) as transcript:

@@ -52,9 +52,9 @@ def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPr
 
 
 def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") -> Message | None:
-    """The record of the plan that views followed when the history ended there; None where there was none.
+    """The record of the plan of views at the time when the history ended there; None if there was none.
 
-    With the id of a plan in `before`, the last one of those that were made before it.
+    With the id of a plan in `before`, the last plan before that one.
     """
     plans = book.made_for
     if before:

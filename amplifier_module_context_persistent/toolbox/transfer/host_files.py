@@ -1,14 +1,14 @@
 """The host's own files in a session's directory: `metadata.json` and `transcript.jsonl`.
 
-The host lists and resumes sessions by them. A new session gets both, with the fields that the host's own fork writes,
-so that it is shown with its bundle and resumed under it. A running session's files are never written here: older hosts
-read, change and write them without a lock. `metadata.json` is changed under the lock that newer hosts take.
+The host lists and resumes sessions by these files. A new session gets both, with the fields of the host's own fork, so
+that the host shows it with its bundle and resumes it with that bundle. A running session's files are never written
+here: older hosts read, change and write them without a lock. `metadata.json` is changed under the lock of newer hosts.
 
-A note beside the log (`toolbox/maintenance/written_files.py`) says which of them we wrote, and with which content. So
-they are known as ours after a crash, and what the host has changed since is the host's.
+A note beside the log (`toolbox/maintenance/written_files.py`) lists the files that we wrote, with their contents. So
+they are known as ours after a crash, and a file that the host has changed since is the host's.
 
-The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count those of a
-person. What is written for the host is counted as the host does.
+The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count only a
+person's messages. In the host's files, turns are counted in the host's way.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ _OWN_KEYS = frozenset(
         "name_source",
     ]
 )
-"""What an import or a fork writes into `metadata.json`; the host adds others."""
+"""The fields that an import or a fork writes into `metadata.json`; the host adds others."""
 _USER = ROLES.index("user")
 
 
 def host_turns(transcript: Transcript) -> int:
-    """How many turns the host counts in the live history."""
+    """The number of turns in the live history, as the host counts them."""
     index = transcript.reader.index
     return sum(index.columns.roles[ordinal] == _USER for ordinal in index.live)
 
@@ -283,9 +283,9 @@ def _renamed(log: str | Path, metadata: Path, before: str, title: str) -> bool:
 
 
 def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict[str, str]:
-    """What the metadata of a new session says of its name: that of its origin, or a title; hosts take 200 characters.
+    """The fields for a new session's name: its origin's name, or a title; hosts allow 200 characters.
 
-    Whether a program made the name up goes with it: then a host may find a better one.
+    They also say whether a program made the name: then a host may choose a better one.
     """
     given = known.get("name")
     name = " ".join((given if isinstance(given, str) and given.strip() else title).split())

@@ -1,8 +1,8 @@
 """The lines of the host's `transcript.jsonl`, from the lines of a log.
 
-A transcript has no instructions, no thinking that stands beside the content, no ephemeral messages, and a time in each
-message. Most lines of a log are such a message but for the checksum and the place of the time, so they are written
-without being parsed: to parse and write each took a third of an import.
+A transcript has no instructions, no thinking outside of the content, no ephemeral messages, and a time in each message.
+Most lines of a log differ from that only in the checksum and the place of the time, so they are rewritten without
+parsing: parsing and encoding each line took a third of an import.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def as_hosts_see(reader: ReadableLog) -> Sequence[int]:
 
 
 def _marks_of(message: Message) -> Message:
-    """What of a message's metadata says where hosts see it."""
+    """The metadata that gives a message's place in the host's order."""
     metadata = metadata_of(message)
     return {key: metadata[key] for key in ("message_id", PLACE_KEY) if key in metadata}
 

@@ -1,6 +1,6 @@
-"""Importing a directory: which of its files may be sessions, and each of them after the other.
+"""Importing a directory: finds the files that may be sessions, and imports one after the other.
 
-The directory is any, or the place where another agent keeps its own sessions.
+It may be any directory, or another agent's directory of sessions.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ PLACES = {
     "cursor": ("", "~/.cursor", "projects"),
     "amplifier-agent": ("AMPLIFIER_AGENT_STORAGE", "~/.amplifier-agent", "workspaces"),
 }
-"""By format, the variable that names the agent's directory, where it lies otherwise, and where in it sessions are."""
+"""By format: the environment variable for the agent's directory, its default place, and the sessions' place in it."""
 
 FORMATS_OF = {"gemini-cli": "auto"}
-"""By agent, the format of its files, if it is not of the same name: Gemini CLI also saves chats as contents."""
+"""The format of an agent's files, if it has another name: Gemini CLI also saves chats as contents."""
 
 _ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz", ".age")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """What became of one file: a report; or why it was not imported, and whether it looked like a session at all."""
+    """The result for one file: a report; or why it was not imported, and whether it looked like a session."""
 
     path: str
     report: Import | None = None
@@ -56,7 +56,7 @@ class ImportedFile:
 
 
 def standard_place(format_name: str) -> Path:
-    """Where an agent keeps its sessions."""
+    """The directory of an agent's sessions."""
     variable, home, inner = PLACES[format_name]
     given = os.environ.get(variable) if variable else None
     return Path(given or home).expanduser() / inner
@@ -65,7 +65,7 @@ def standard_place(format_name: str) -> Path:
 def session_paths(directory: str | Path) -> list[str]:
     """The files below a directory that may be sessions, in order; those of sub-agents come with their session.
 
-    A file that is there under several names is given once; a link is given if its file is elsewhere.
+    A file with several names in the directory is returned once; a link is returned if its file is elsewhere.
 
     Raises:
         OSError: the directory cannot be read.
@@ -82,7 +82,7 @@ def session_paths(directory: str | Path) -> list[str]:
 
 
 def _comes_with_its_session(path: str) -> bool:
-    """Whether a file is that of a sub-agent whose session's file is there, or the host's copy of a log."""
+    """Whether a file belongs to a sub-agent whose session's file is there too, or is the host's copy of a log."""
     directory, name = os.path.split(path)
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
         return True
@@ -117,15 +117,15 @@ def import_all(
     """Import files one after the other; one that cannot be imported does not stop the others.
 
     Args:
-        paths: as `session_paths` gives them.
+        paths: the files, from `session_paths`.
         working_dir: the directory that the new sessions work in; else the one that each session names, or the current.
-        storage: as for `import_session`.
-        source_format: likewise.
-        strict: likewise.
-        dry_run: likewise.
-        again: likewise.
-        identity: likewise.
-        wanted: which sessions are meant. To find the newest ones (`most`), all files are read before the first import.
+        storage: as for `import_session`; so are the next five.
+        source_format: the format of the files.
+        strict: refuse a file with lost lines.
+        dry_run: only report.
+        again: import erased content too.
+        identity: the key of sealed files.
+        wanted: the filter. To find the newest sessions (`most`), all files are read before the first import.
     """
     read_as = _ReadAs(source_format, working_dir, identity)
     chosen = _newest(paths, wanted, read_as) if wanted.most is not None else {}
@@ -173,7 +173,7 @@ def _check_may_be_meant(path: str, wanted: WantedSessions) -> None:
 
 
 class _ReadAs(NamedTuple):
-    """How files are read."""
+    """The options for reading files."""
 
     source_format: str
     working_dir: str | None

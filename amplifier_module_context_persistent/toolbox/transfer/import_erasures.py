@@ -1,4 +1,4 @@
-"""What an import does about erasures: a deleted session is not imported again, and a purged text is replaced again."""
+"""Erasures in an import: a deleted session is not imported again, and a purged text is replaced again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Honoured:
 
     sessions: list[SessionDraft]
     told: list[str] = field(default_factory=list)
-    """What was left out or replaced, for a person."""
+    """The omissions and replacements, in words for a person."""
     overridden: list[Erasure] = field(default_factory=list)
     """The erasures that do not count, since the import was told so."""
 
@@ -87,7 +87,7 @@ def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
 
 
 def _contents(draft: SessionDraft) -> Any:
-    """What hashes the first messages of a session whose source gives it no id."""
+    """The hash function for the first messages of a session whose source gives no id."""
 
     @cache  # many erasures may name as many messages
     def content_of(count: int) -> str:

@@ -1,11 +1,11 @@
 """Importing a log of this package: a copy with the same bytes and the same id, so receipts, plans and usage come along.
 
-A second import of a log that went on appends the records that are new. They get the bytes that they have in the
-original, since a record's checksum follows from those before it.
+A second import of a log that has grown appends the new records. They get the same bytes as in the original, since a
+record's checksum follows from the records before it.
 
-What else this package and its host write (JSON Lines of messages, a host's transcript, the older module's file) is a
-log to the reader, too: bare messages are valid records. So whatever is damaged in one is found, reported with its line,
-and read around, in bounded memory. Every message is copied as it is.
+Other files of this package and its host (JSON Lines of messages, a host's transcript, the older module's file) are read
+by the same reader: bare messages are valid records. So damage is found, reported with its line, and skipped, in bounded
+memory. Every message is copied unchanged.
 """
 
 from __future__ import annotations
@@ -219,14 +219,14 @@ def _report(
 def read_messages(
     source: Source, account: Account, *, start: SessionStart | None = None, most: int | None = None, why_not: str = ""
 ) -> Iterator[Event]:
-    """Yield the one session of a file of bare messages, or of a log of which messages are made anew.
+    """Yield the one session of a file of bare messages, or of a log whose messages are imported one by one.
 
     Args:
         source: the file.
-        account: what becomes of its lines.
-        start: what is known of the session.
-        most: only so many messages from the first one on.
-        why_not: why the others are lost.
+        account: records the fate of each line.
+        start: the known facts about the session.
+        most: the number of messages to import, from the first one on.
+        why_not: the reason why later messages are lost.
     """
     with closing(LogReader(source.plain_path)) as reader:
         reader.follow()
@@ -259,7 +259,7 @@ def _why_no_message(message: Message) -> str:
 
 
 def _note_others(account: Account, reader: LogReader, column: Counter[str], rest: str) -> None:
-    """Note control records, and the lines of which nothing is known, in a column of the account."""
+    """Note control records and unknown lines in a column of the account."""
     column.update({f"{kind} record": number for kind, number in reader.index.control_counts.items() if number})
     account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
     if account.lines > account.accounted:

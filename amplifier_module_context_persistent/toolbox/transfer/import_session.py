@@ -1,10 +1,10 @@
 """Importing: new sessions from a file of another agent, of a provider's requests, of the host, or of this package.
 
-What a file is follows from its content (`importers.registry`). A log is copied (`import_log`). The sessions of another
-file are drafted first, then written: each log appears whole or not at all, and where one cannot be written those of the
-same import are taken back. A second import of a session adds what is new, as long as nobody went on with it here.
+A file's content tells its format (`importers.registry`). A log is copied (`import_log`). The sessions of other files
+are drafted first, then written: each log appears whole or not at all, and if one cannot be written, the other logs of
+this import are removed again. A second import of a session adds new messages, as long as nobody continued it here.
 
-Nothing is lost silently: the account says what became of every line, in the report and in the new log's header.
+Nothing is lost silently: the account tells the fate of every line, in the report and in the new log's header.
 """
 
 from __future__ import annotations
@@ -48,35 +48,35 @@ def import_session(
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
 ) -> Import:
-    """Make new sessions from a file, or add to those that were made from it before.
+    """Make new sessions from a file, or add new messages to the sessions of an earlier import.
 
     Args:
         source: the file; it is only read. `-` is the standard input.
         session_id: the new session's id; else it is derived from the source, so that a second import finds it. A log
             keeps its own.
-        path: the new log's file, or its location; else it lies where the sessions of `working_dir` lie.
+        path: the new log's file, or its location; by default with the sessions of `working_dir`.
         working_dir: the directory that the new session works in; else the current one.
         storage: the database (a location without a log's name) that gets the sessions, instead of files.
         in_own_directory: let it work in the directory that the source names, if it names one.
         source_format: one of `FORMATS`; of a log, all but `auto` and `log` make messages anew, hidden ones too.
         strict: refuse if anything would be lost.
-        dry_run: only say what would be done.
-        again: import also what was deleted or purged here.
+        dry_run: only report what would be done.
+        again: import also content that was deleted or purged here.
         identity: the file with the private key, if the source is sealed (age).
-        wanted: which sessions of the file are meant; the others are left out.
+        wanted: the filter for the sessions of the file.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids of logs.
-        files: the system calls that read the file, to watch them.
+        files: the system calls that read the file, to report progress.
 
     Raises:
-        ImportRefusedError: there is no message in it, it is not of the format that was named, or something would be
-            lost and `strict` forbids it.
+        ImportRefusedError: the file has no message, or another format than the named one, or `strict` is set and
+            something would be lost.
         ErasedError: the session was deleted here, or its messages were purged.
-        NotMeantError: no session of the file is meant.
+        NotMeantError: the filter fits no session of the file.
         ConfigError: the session id cannot be part of a path.
-        LogUnreadableError: the file is not there, or cannot be read.
-        SealError: it is sealed, and the key does not open it, or there is none.
-        OSError: a new log cannot be written, or something else has its name; nothing was changed.
+        LogUnreadableError: the file is missing, or cannot be read.
+        SealError: the file is sealed, and no key was given, or the key does not open it.
+        OSError: a new log cannot be written, or its name is taken; nothing was changed.
     """
     if source_format not in FORMATS:
         raise ValueError(f"source_format: {source_format!r} is not known; allowed are: {', '.join(FORMATS)}")

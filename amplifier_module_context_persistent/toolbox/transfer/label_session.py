@@ -30,7 +30,7 @@ class LabelError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a session is called in its log, from now on."""
+    """The new name of a session in its log."""
 
     name: str
     tags: tuple[str, ...]
@@ -67,18 +67,18 @@ def tag_session(
     lock_timeout_s: float = 10.0,
     now: Callable[[], str] = clock.utc_now,
 ) -> Label:
-    """Put tags on a session, and take others off; a tag is the same in any case.
+    """Add tags to a session, and remove others; case does not matter.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
-        add: tags, each of at most 50 characters without a space. One that it has already stays as it is written.
-        remove: tags to take off; one that it does not have is passed over.
-        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        add: tags, each of at most 50 characters without a space. A tag that the session has keeps its spelling.
+        remove: tags to remove; tags that the session does not have are ignored.
+        lock_timeout_s: the longest wait for another process that holds the log's lock.
         now: gives ISO 8601 timestamps.
 
     Raises:
-        LabelError: one of them is no tag, or there would be more than 50.
-        LogError: the log is not there, cannot be read, or took nothing.
+        LabelError: a text is not a valid tag, or there would be more than 50 tags.
+        LogError: the log is missing, cannot be read, or refused the append.
     """
     for tag in (*add, *remove):
         if not tag or len(tag) > MOST_TAG_CHARS or not tag.isprintable() or any(map(str.isspace, tag)):

@@ -1,16 +1,16 @@
-"""A session as Markdown that people read. A transcript is untrusted, so nothing in a message gets out of its place.
+"""A session as Markdown for people. A transcript is untrusted, so the text of a message must not become markup.
 
-A session is written in one pass, a message at a time: what a turn took and cost stands at its end.
+A session is written in one pass, a message at a time: a turn's duration and cost are at its end.
 
 Rules:
-- Prose stands in a quotation, line by line. What could begin HTML, a link, an image, a definition of a link or a fence
-  is escaped there; code in it is put into fences of our own.
-- Everything else (arguments, results, thinking, instructions) is folded away and stands in a fence that is longer than
-  any run of backticks within.
-- Names and ids are shown letter by letter. Characters that do not print are shown as JSON escapes them.
+- Prose is in a quotation, line by line. Characters that could begin HTML, a link, an image, a definition of a link or a
+  fence are escaped; code in it is put into fences of our own.
+- Everything else (arguments, results, thinking, instructions) is folded, in a fence that is longer than any run of
+  backticks within.
+- Names and ids are shown literally. Characters that do not print are shown as JSON escapes.
 
 A test parses the export of any text with a CommonMark parser: every tag is ours, and there are no links and no images.
-Addresses stand as they are: a reader who has them made into links by his program gets them as they were said.
+Addresses are not changed: a program that turns addresses into links uses the original ones.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
 
 
 def quoted(text: str) -> str:
-    """Prose as a quotation that nothing in it ends; code in it stands in fences."""
+    """Prose as a quotation that its text cannot end; code in it is put into fences."""
     lines: list[str] = []
     code: list[str] = []
     mark = language = ""
@@ -133,7 +133,7 @@ def _part(part: TextPart) -> str:
 
 
 def _arguments(given: Any) -> str:
-    """What a call asks for: a command and each text of several lines as it is, the rest as JSON."""
+    """The arguments of a call: a command and each text of several lines unchanged, the rest as JSON."""
     if not isinstance(given, dict):
         return fenced(_json(given), "json")
     texts = {key: text for key, text in given.items() if isinstance(text, str) and (key in _COMMANDS or "\n" in text)}
@@ -183,7 +183,7 @@ def _visible(text: str) -> str:
 
 @dataclass(slots=True)
 class _Sums:
-    """What some messages come to."""
+    """The sums over some messages."""
 
     counts: Counter[str] = field(default_factory=Counter)
     """Messages, calls, and the tokens that were read, had from a cache and written."""
@@ -287,7 +287,7 @@ def _turn_end(number: int, sums: _Sums) -> str:
 
 
 def _bill(billed: RequestBill) -> str:
-    """What requests read, wrote and cost; empty where nobody reported it. An estimate is marked with a tilde."""
+    """The tokens and the cost of requests; empty if nobody reported them. An estimate is marked with a tilde."""
     read, cached, written, cost = billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost
     mark = "~" * billed.is_estimated
     if read <= 0 and written <= 0:

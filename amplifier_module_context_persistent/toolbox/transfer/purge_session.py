@@ -41,7 +41,7 @@ from .host_files import HOSTS_NAMES, TRANSCRIPT_NAME, changed_since, is_hosts_lo
 
 @dataclass(slots=True)
 class SessionPurge:
-    """What is to go from a session, and the copies of its messages that stay."""
+    """The content to remove from a session, and the copies of its messages that stay."""
 
     path: str
     counts: PurgeCounts = field(default_factory=PurgeCounts)
@@ -163,17 +163,17 @@ def purge_session(
     rule: Callable[[str], TextRule] | None = lambda _: TextRule(),
     files: FileSystem | None = None,
 ) -> tuple[PurgeCounts, str]:
-    """Purge a session as it was planned.
+    """Purge a session as planned.
 
     Args:
-        planned: what `plan_session_purge` found.
-        what: what goes.
+        planned: the result of `plan_session_purge`.
+        what: the content to remove.
         now: gives ISO 8601 timestamps.
-        rule: if a text is redacted, gives what an import is to replace, from a salt; None if that is noted already.
-        files: the system calls, to be told how far the reading is.
+        rule: for a redaction, makes the rule for later imports from a salt; None if the rule is noted already.
+        files: the system calls, which report the progress of reading.
 
     Returns:
-        What was removed from the log, and why the `transcript.jsonl` stays as it is; empty if it does not.
+        The counts of removed records, and why `transcript.jsonl` was not changed; empty if it was.
 
     Raises:
         LogError: as `purge_log`.

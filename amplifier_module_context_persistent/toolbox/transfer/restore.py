@@ -41,7 +41,7 @@ class Restore:
     again: bool
     now: Callable[[], str]
     _lifted: list[Erasure] = field(default_factory=list)
-    """What was erased and is restored all the same."""
+    """Erased content that is restored nevertheless."""
 
     def plan(self) -> list[BackupStep]:
         """See what is to be done with each session of the backup; writes nothing.

@@ -32,12 +32,12 @@ from .host_files import (
 
 
 class RewindError(ContextPersistentError, ValueError):
-    """The session cannot be rewound as it was asked for; nothing was changed."""
+    """The session cannot be rewound to this place; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """What a rewind does: what stays live, what it hides, and by which message that can be had again."""
+    """The effect of a rewind: the messages that stay live, the hidden ones, and the message that brings these back."""
 
     path: str
     message_id: str
@@ -46,13 +46,13 @@ class Rewind:
     messages: int
     hidden: int
     hidden_to: str
-    """The last message that is hidden: a fork at it has the history as it was. Empty where none is."""
+    """The last hidden message: a fork at it has the history before the rewind. Empty if none is hidden."""
     plan: str = ""
     """The id of the plan that stays in force."""
     host_files: Sequence[str] = ()
     """The host's files that were brought in step; the old ones are kept beside them."""
     host_files_because: str = ""
-    """Why the host's files stay as they are, if there are any."""
+    """Why the host's files are not changed, if there are any."""
     finishes: bool = False
     """Whether an earlier rewind was interrupted before the host's files were in step."""
 

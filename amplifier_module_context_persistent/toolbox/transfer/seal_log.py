@@ -31,16 +31,16 @@ def seal_log(
     """Write a copy of a whole log that is compressed (zstd) and then sealed.
 
     Args:
-        source: a log's file, archived or not, or its location in a database; it stays as it is.
+        source: a log's file, archived or not, or its location in a database; it is only read.
         target: the new file.
-        recipients: who can read it.
-        force: replace a file that is there.
-        files: the system calls that read the log, to watch them.
+        recipients: the public keys whose holders can read it.
+        force: replace an existing file.
+        files: the system calls that read the log, to report progress.
 
     Raises:
-        LogUnreadableError: the log cannot be read, or is none.
-        FileExistsError: the file is there already.
-        OSError: it cannot be written.
+        LogUnreadableError: the source cannot be read, or is not a log.
+        FileExistsError: the target exists.
+        OSError: the target cannot be written.
     """
     with closing(open_reader(source, files=files, trusting=False)) as reader:
         reader.follow()

@@ -1,9 +1,9 @@
 """Sealed files: an export or a whole log, encrypted for somebody, which only the holder of a key can read.
 
-They are files of age (https://age-encryption.org/v1), which other programs of age read and write as well:
-`age -d -i key.txt FILE.age`. All cryptography is that of the package `pyrage`, the extra `seal`.
+They are files of age (https://age-encryption.org/v1), which other programs of age can read and write:
+`age -d -i key.txt FILE.age`. All cryptography is done by the package `pyrage`, the extra `seal`.
 
-- What is sealed reaches no disk in plain text on the way.
+- Sealed content is never written to a disk in plain text on the way.
 - A file that was cut or altered is refused as a whole, by age's own checks.
 - A recipient is a public key: `age1…`, or a line of an SSH public key. An identity file holds private keys, one a line
   (`AGE-SECRET-KEY-1…`), as `age-keygen` writes it; or it is an SSH private key without a passphrase.
@@ -170,7 +170,7 @@ class _Pieces(io.RawIOBase):
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces, self._waiting = iter(pieces), bytearray()
         self.failed: BaseException | None = None
-        """What the iterator raised: `pyrage` tells its reader only that reading failed."""
+        """The error of the iterator: `pyrage` reports only that reading failed."""
 
     def read(self, size: int = -1, /) -> bytes:
         try:
@@ -187,7 +187,7 @@ class _Pieces(io.RawIOBase):
 
 
 class _Writer:
-    """What writes bytes, as a file."""
+    """The writing methods of a file."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write

@@ -1,6 +1,6 @@
-"""A temporary file for what an import has read and needs later, so that memory holds only places in it.
+"""A temporary file for values that an import needs later, so that memory holds only their places.
 
-An import knows which messages are live, and what stands in a log's header, only when all of a file was read. Rules:
+An import knows which messages are live, and the contents of a log's header, only at the end of a file. Rules:
 
 - Up to `_BLOCK_BYTES` stay in memory: a small import makes no file.
 - The file has no name, so it is gone when the import ends, however it ends.
@@ -29,10 +29,10 @@ class Spool:
         self._file: IO[bytes] | None = None
         self._files = FileSystem()
         self._waiting = bytearray()
-        """What is not in the file yet."""
+        """Bytes that are not in the file yet."""
         self._written = 0
         self._block, self._block_at = b"", 0
-        """What was read last, and its place."""
+        """The block that was read last, and its place."""
 
     def __enter__(self) -> Spool:
         return self
@@ -103,7 +103,7 @@ class SpooledValues:
     """Values of plain JSON types in a spool.
 
     Args:
-        spool: where they are kept.
+        spool: keeps the values.
     """
 
     def __init__(self, spool: Spool) -> None:
@@ -119,10 +119,10 @@ class SpooledValues:
 
 
 class RecordBodies:
-    """The bodies of a log's records in a spool, as a list of them.
+    """The bodies of a log's records in a spool; it can be used as a list.
 
     Args:
-        spool: where they are kept.
+        spool: keeps the bodies.
     """
 
     def __init__(self, spool: Spool) -> None:

@@ -1,12 +1,12 @@
-"""What was erased on one side of a sync is erased on the other one, before anything is copied.
+"""Erasures in a sync: content erased on one side is erased on the other side, before anything is copied.
 
 Rules:
-- The lines of the file of erasures are a set that only grows: a line travels as it is, and so does its lifting. What
-  was lifted anywhere is in force nowhere.
-- A line is carried out on a side first, and noted there after that. So a sync that is killed in between does it again.
-- A deleted session is deleted, a text that was purged is replaced, and messages that were purged are removed.
-- A session that went on after it was deleted elsewhere stays, and is named.
-- A session that cannot be read is named, and the line is not noted; the others go on.
+- The lines of the file of erasures are a set that only grows: a line is copied unchanged, and so is its lifting. A line
+  that was lifted on one side is no longer in force on any side.
+- A line is first carried out on a side, then noted there. So a sync that is killed in between does it again.
+- A deleted session is deleted, a purged text is replaced, and purged messages are removed.
+- A session that continued after it was deleted elsewhere stays, and is named.
+- A session that cannot be read is named, and the line is not noted; the sync continues with the other sessions.
 - A database has no such file: all lines count as new to it each time.
 """
 
@@ -38,12 +38,12 @@ from .sync_sides import Side
 
 @dataclass(slots=True)
 class ErasingStep:
-    """A session of which something is to be erased on one side."""
+    """A session with content that must be erased on one side."""
 
     session: SessionFile
     side: Side
     erasures: list[Erasure]
-    """What asks for it."""
+    """The erasure that requires it."""
     deletion: Deletion | None = None
     purge: SessionPurge | None = None
     what: Purge | None = None
@@ -96,7 +96,7 @@ def plan_erasing(found: TravellingErasures, sessions: Sequence[SessionFile]) -> 
 
 
 def _steps(session: SessionFile, side: Side, new: Sequence[Erasure]) -> Iterator[ErasingStep]:
-    """What erasures ask for of a session: to delete it, or else one purge after the other."""
+    """The actions that erasures require for a session: its deletion, or else a list of purges."""
     path = str(session.path)
     try:
         with closing(open_reader(path)) as reader:

@@ -1,11 +1,11 @@
-"""Bringing two sides in step, session by session: what one of them lacks is appended, or copied as a whole.
+"""Syncing two sides, session by session: missing records are appended, missing sessions are copied whole.
 
 Rules:
-- Nothing is merged. A session that went on on both sides stays on both as it is, and is told. With `keep_both` the
-  other side's history becomes a session of its own, and this side's keeps the id (`fork_whole`).
-- Nothing comes back that was erased on one of the sides (`sync_erasures`).
-- A session is looked at again as it is brought in step: what was planned is what a person is told.
-- What fails concerns one session. What a kill leaves is gone on with by the next sync.
+- Nothing is merged. A session that continued on both sides is not changed on either side, and is reported. With
+  `keep_both` the other side's history becomes a session of its own, and this side's keeps the id (`fork_whole`).
+- Content that was erased on one side never comes back (`sync_erasures`).
+- A session is compared again right before it is changed: the plan is only for the person who is asked.
+- A failure concerns one session only. The next sync continues after a kill.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .take_over import take_over
 
 
 class What(Enum):
-    """What a sync does to a session."""
+    """The action of a sync on a session."""
 
     SAME = "same"
     COPY = "copy"
@@ -56,7 +56,7 @@ class What(Enum):
     """The logs are the same; an earlier sync was killed before the files beside one of them were in step."""
     PARTED = "parted"
     LEFT = "left"
-    """It stays as it is; `why` says why."""
+    """The session is not changed; `why` says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Pair:
 
 @dataclass(slots=True)
 class Step:
-    """What is to be done, or was done, to one session."""
+    """The planned or completed action on one session."""
 
     session_id: str
     what: What

@@ -28,12 +28,12 @@ _HOME = Path(".amplifier", "projects")
 
 
 class SideError(ContextPersistentError, ValueError):
-    """What was given cannot be a side of a sync; nothing was done."""
+    """This place cannot be a side of a sync; nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Where sessions are: a directory, or a database."""
+    """A place of sessions: a directory, or a database."""
 
     name: str
     """As a person is told."""
@@ -54,10 +54,10 @@ class Side:
         return sessions_below(self.root) if self.root is not None else session_files(storage=self.storage)
 
     def place(self, project: str, session_id: str) -> str:
-        """Where a session's log is, or is to be.
+        """The place of a session's log, which may not exist yet.
 
         Raises:
-            ConfigError, SideError: its id or its project, which may come from a database, is no name of a directory.
+            ConfigError, SideError: its id or project, which may come from a database, cannot be a directory's name.
         """
         if self.root is not None:
             check_session_id(session_id)
@@ -148,22 +148,22 @@ def _stored_remote(location: str) -> str:
 
 
 def with_sub_agents(chosen: set[str], ids: Iterable[str]) -> set[str]:
-    """The ids of sessions that were chosen, and those of their sub-agents' sessions among some ids."""
+    """The ids of chosen sessions, and of their sub-agents' sessions among these ids."""
     return chosen | {one for one in ids if root_of(one, chosen) is not None}
 
 
 class Projects:
-    """Under which name a project of one side is on another one, where its checkout may lie elsewhere.
+    """Finds the name of one side's project on the other side, where its checkout may have another path.
 
     Args:
-        sessions: those of the other side.
+        sessions: the other side's sessions.
         here: whether that is this home: then the current directory's checkout counts first.
     """
 
     def __init__(self, sessions: Sequence[SessionFile], *, here: bool) -> None:
         self._sessions, self._known = sessions, {one.project for one in sessions}
         self._projects: dict[str, str] | None = None
-        """By repositories."""
+        """The names of projects, by repository."""
         self._here, self._found, self._remotes = here, dict[str, str](), Remotes()
 
     def of(self, session: SessionFile) -> str:

@@ -52,11 +52,11 @@ class WantedSessions:
 
         Args:
             drafts: a session stands before its branches and sub-agents.
-            working_dir: where sessions go that name no directory; None for the current one.
-            modified_s: when the file was written, for sessions without times.
+            working_dir: the directory for sessions that name none; None for the current one.
+            modified_s: the file's time of writing, for sessions without times.
 
         Raises:
-            NotMeantError: there are none.
+            NotMeantError: no session is taken.
         """
         if self.is_all:
             return list(drafts)
@@ -92,7 +92,7 @@ EVERY_SESSION = WantedSessions()
 
 @dataclass(slots=True)
 class SessionFacts:
-    """What the filters ask of a session."""
+    """The facts about a session that filters need."""
 
     id: str
     named: SessionName
@@ -134,14 +134,14 @@ class SessionFacts:
 def facts_of_log(
     path: str, plain_path: str, wanted: SessionFilter, working_dir: str | None, modified_s: float
 ) -> SessionFacts:
-    """What a filter asks of a log of this package.
+    """The facts about a log of this package that a filter needs.
 
     Args:
-        path: the file that was named.
-        plain_path: where its bytes are, decompressed.
+        path: the named file.
+        plain_path: the file with its decompressed bytes.
         wanted: the filter.
-        working_dir: where the session goes; None for the current directory.
-        modified_s: when the file was written.
+        working_dir: the directory for the session; None for the current one.
+        modified_s: the file's time of writing.
     """
     is_in_project = os.path.basename(path) == LOG_NAME and Path(path).parents[1].name == "sessions"
     project = Path(path).parents[2].name if is_in_project else project_slug(working_dir or ".")

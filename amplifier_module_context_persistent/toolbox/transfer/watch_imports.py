@@ -1,7 +1,7 @@
-"""Keeping in step with another agent: its sessions are imported as they grow, once each.
+"""Watching another agent's sessions: they are imported as they grow, each once.
 
-It is a person who switches this on. What was deleted or purged here stays so, as with every import. A file is imported
-when it has changed and then stayed as it is for a look, or when it has changed for `_MOST_WAIT_S` without a pause.
+Only a person switches this on. Deleted and purged content stays erased, as with every import. A file is imported after
+a change once two checks find it equal, or after it has changed for `_MOST_WAIT_S` without a pause.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LOOK_S = 2.0
 _MOST_WAIT_S = 30.0
 
 Stamp = tuple[int, int, int]
-"""By what it is seen that a file changed: inode, size, time of the last change."""
+"""The stamp that shows a file's change: inode, size, time of the last change."""
 
 
 @dataclass(slots=True)
 class _Watched:
-    """What is known of a file: its stamps when it was looked at last and imported last, and since when it changes."""
+    """The state of a file: its stamps at the last check and the last import, and the start of the current changes."""
 
     seen: Stamp | None = None
     imported: Stamp | None = None
@@ -34,8 +34,8 @@ class WatchedPlace:
     """A directory of another agent's sessions.
 
     Args:
-        directory: where the agent keeps them.
-        source_format: what its files are.
+        directory: the directory.
+        source_format: the format of its files.
         storage: as for `import_session`.
     """
 

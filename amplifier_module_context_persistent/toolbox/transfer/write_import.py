@@ -1,4 +1,4 @@
-"""Writing the sessions of an import: where they go, new logs, and what is new in logs that an earlier import made.
+"""Writing the sessions of an import: their places, new logs, and new messages in logs of an earlier import.
 
 A session keeps the id that it has in the source, so that a second import finds it; without one, the id is derived from
 the file's path and its first message. An id with `_` is a sub-session's, so ids of imports have none but for
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where sessions are to go; see `import_session`."""
+    """The destination of sessions; see `import_session`."""
 
     session_id: str | None
     path: str | Path | None
@@ -63,7 +63,7 @@ class Destination:
     """The log of another session of the same import, in whose project all others go; empty if there is none."""
 
     def place(self, session_id: str | None, suffix: str = "") -> str:
-        """The log of a session: where the host keeps its sessions, beside the file that was named, or in a database."""
+        """The place of a session's log: with the host's sessions, beside the named file, or in a database."""
         if self.beside and session_id is not None:
             return _in_project_of(self.beside, session_id)
         if self.path is not None and stored_name(str(self.path)) is not None:
@@ -138,9 +138,9 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
 
 
 def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> Destination:
-    """Give a session its id, and say where it goes: to the project in which it was imported before, if there is one.
+    """Give a session its id and its place: if it was imported before, the same project.
 
-    Ids of trajectories are shared, and others' ids are not ours: an id that is taken gets a mark.
+    Trajectories share ids, and other agents choose their own ids: an id that is taken gets a mark.
     """
     check_session_id(derived)
     for session_id in (derived, f"{derived}-{mark}"):
@@ -199,7 +199,7 @@ def _derived(given: str, main: SessionDraft) -> str:
 
 
 def key_at(path: str) -> str | None:
-    """The key of the import that made a log; empty for what is something else, None where nothing is."""
+    """The key of the import that made a log; empty for any other file, None if there is none."""
     try:
         reader = open_earlier(path)
     except OSError:
@@ -219,13 +219,13 @@ class SessionWriter:
     """Writes the sessions of one import.
 
     Args:
-        sessions: what they hold and where they go, the session itself first.
-        format_name: what the source is.
-        source: its file.
-        account: what became of its lines.
+        sessions: their contents and places, the session itself first.
+        format_name: the format of the source.
+        source: the source's file.
+        account: the fate of its lines.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
-        again: whether what was purged here is to come back.
+        again: whether content that was purged here comes back.
     """
 
     sessions: Sequence[SessionDraft]
@@ -246,12 +246,12 @@ class SessionWriter:
     def write(self) -> None:
         """Write all sessions.
 
-        Sub-agents and branches come first: where the session itself is there, they are. If one cannot be written, the
-        files that this import made are removed; logs in a database stay, and the next import of the same source goes
-        on there.
+        Sub-agents and branches come first: if the session exists, they exist too. If one cannot be written, the files
+        that this import made are removed; logs in a database stay, and the next import of the same source continues
+        with them.
 
         Raises:
-            OSError: a log cannot be written, or something has its name.
+            OSError: a log cannot be written, or its name is taken.
         """
         made = set[SessionDraft]()
         with ExitStack() as being_made:
@@ -421,7 +421,7 @@ class SessionWriter:
 
 
 def _records_in(index: Index) -> int:
-    """How many records a log has, messages and others."""
+    """The number of a log's records, messages and others."""
     return len(index) + sum(index.control_counts.values())
 
 
@@ -435,11 +435,11 @@ def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
 
 
 def open_earlier(path: str) -> ReadableLog | None:
-    """Open the log that has a new log's name; None where nothing has it.
+    """Open the existing log with a new log's name; None if there is none.
 
     Raises:
-        FileExistsError: what has it is no log.
-        LogUnreadableError: the database cannot be asked.
+        FileExistsError: something else has the name.
+        LogUnreadableError: the database cannot be read.
     """
     if (reader := open_existing(path)) is None:
         return None

@@ -20,7 +20,7 @@ _RATIO = 200  # sessions compress to about a tenth, repeated ones to a hundredth
 
 
 def most_unpacked_bytes(packed_bytes: int) -> int:
-    """How large a compressed file of some size may become."""
+    """The largest size of the decompressed data, for a compressed file of this size."""
     return min(MOST_UNPACKED_BYTES, max(_FREE_BYTES, _RATIO * packed_bytes))
 
 
