@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from .id_table import IdTable
-from .message_columns import MessageColumns, Row, SoundRow
+from .message_columns import MessageColumns, Row
 from .record_line import REMOVALS, ROLES
 from .session_records import SessionRecords
 
@@ -102,16 +102,18 @@ class Index:
         columns.plain_users.append(is_plain_user)
         return ordinal
 
-    def add_sound(self, rows: Sequence[SoundRow]) -> None:
-        """Add sound message records to the end of the live history, in a third of the time of as many `add`."""
-        if not rows:
+    def add_live(self, rows: Sequence[Row]) -> None:
+        """Add message records that are all flagged `LIVE`: many of them in a third of the time of `add`."""
+        if len(rows) < _FEW:
+            for row in rows:
+                self.add(row)
             return
         columns, first = self.columns, len(self)
-        offsets, lengths, roles, id_hashes, seeds, checks, models, plain_users = zip(*rows, strict=True)
+        offsets, lengths, roles, flags, id_hashes, seeds, checks, models, plain_users = zip(*rows, strict=True)
         columns.offsets.extend(offsets)
         columns.lengths.extend(lengths)
         columns.roles.extend(roles)
-        columns.flags.extend(bytes([LIVE]) * len(rows))
+        columns.flags.extend(flags)
         columns.id_hashes.extend(id_hashes)
         columns.seeds.extend(seeds)
         columns.checks.extend(checks)

@@ -9,9 +9,6 @@ Row = tuple[int, int, int, int, int, int, int, int, int]
 """What the columns hold of one message record: offset, length, role, flags, hash of its id, seed, check, a position in
 `Index.models`, and 1 for a plain user's message."""
 
-SoundRow = tuple[int, int, int, int, int, int, int, int]
-"""A row without its flags, of a sound message that is live."""
-
 
 @dataclass(slots=True)
 class MessageColumns:

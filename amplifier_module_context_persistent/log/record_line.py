@@ -69,6 +69,7 @@ def encode_message(
     message_id: str,
     timestamp: str | None,
     member: Member | None = None,
+    is_finite: bool = False,
 ) -> bytes:
     """Encode a message as the body of a record: its JSON without the closing brace and the checksum.
 
@@ -79,29 +80,29 @@ def encode_message(
         timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there, whatever it is but None,
             or at its top level. None stamps nothing.
         member: the reset that it belongs to.
+        is_finite: as in `encode_object`.
 
     Raises:
         RecordError: a value has more digits than the interpreter writes.
     """
-    stamped = {"role": plain["role"], **plain}
-    metadata = stamped.pop("metadata", None)  # it comes last
-    metadata = {**metadata} if metadata else {}
     if timestamp is not None:
         timestamp = plain.get("timestamp") or timestamp
+    metadata = plain.get("metadata") or {}
     if not _ORDERED.isdisjoint(metadata):
-        _put_last(metadata, timestamp)
+        metadata = _with_last(metadata, timestamp)
     elif timestamp is not None:
-        metadata["timestamp"] = timestamp
-    metadata["message_id"] = message_id
-    stamped["metadata"] = metadata
+        metadata = {**metadata, "timestamp": timestamp}
+    stamped = {"role": plain["role"], **plain}
+    stamped.pop("metadata", None)  # it comes last
+    stamped["metadata"] = {**metadata, "message_id": message_id}
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]
-    return encode_object(stamped)
+    return encode_object(stamped, is_finite=is_finite)
 
 
-def _put_last(metadata: Message, timestamp: Any) -> None:
-    """Let the keys that come last in metadata do so, but for the id, which is taken out."""
-    marks: Message = {}
+def _with_last(given_metadata: Message, timestamp: Any) -> Message:
+    """A copy of metadata with the keys at its end that come last, without the id."""
+    metadata, marks = {**given_metadata}, dict[str, Any]()
     if "pinned" in metadata or "critical" in metadata:
         marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
     timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
@@ -112,7 +113,7 @@ def _put_last(metadata: Message, timestamp: Any) -> None:
         metadata["timestamp"] = timestamp
     elif timed:
         metadata["timestamp"] = given
-    metadata.update(marks)
+    return {**metadata, **marks}
 
 
 def decode_body(body: bytes) -> Message:
@@ -125,14 +126,21 @@ def encode_control(kind: str, /, **fields: Any) -> bytes:
     return encode_object({"_record": kind, **fields})
 
 
-def encode_object(value: Mapping[str, Any]) -> bytes:
-    """Encode plain JSON types; the result lacks its closing brace, to which `seal` adds checksum and brace."""
+def encode_object(value: Mapping[str, Any], *, is_finite: bool = False) -> bytes:
+    """Encode plain JSON types; the result lacks its closing brace, to which `seal` adds checksum and brace.
+
+    Args:
+        value: the object.
+        is_finite: whether it is known to have no NaN and no infinity.
+    """
     try:
         encoded = orjson.dumps(value)
     except TypeError:  # beyond 64 bits, or a lone surrogate: everything else was refused before
         return _encode_stdlib(value)
     # orjson writes NaN and infinities as null.
-    return encoded[:-1] if b"null" not in encoded or _finite(value) else _encode_stdlib(value)
+    if is_finite or b"null" not in encoded or _finite(value):
+        return encoded[:-1]
+    return _encode_stdlib(value)
 
 
 def _encode_stdlib(value: Mapping[str, Any]) -> bytes:

@@ -22,7 +22,7 @@ from .control_place import ControlStatus, Place
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
 from .index_builder import IndexBuilder
-from .message_columns import SoundRow
+from .message_columns import Row
 from .record_line import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
@@ -91,7 +91,7 @@ class Scanner:
         """
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
         index, doubtful, session = builder.index, builder.doubtful, builder.session
-        seed, offset, sound, rows = self._chain.stored, self.offset, 0, list[SoundRow]()
+        seed, offset, sound, rows = self._chain.stored, self.offset, 0, list[Row]()
         plain_role = USER if self.finds_plain_users else None
         for line in lines:
             length = len(line)
@@ -106,18 +106,18 @@ class Scanner:
                     if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
                         model = session.pop_pending_model() if role == ASSISTANT else 0
                         plain = role == plain_role and is_plain_user(line)
-                        rows.append((offset, length, role, hashed, seed, computed, model, plain))
+                        rows.append((offset, length, role, LIVE, hashed, seed, computed, model, plain))
                         seed, offset, sound = computed, offset + length, sound + 1
                         continue
                 elif line[:18] == _RECEIPT_HEAD and session.receipt(line):
                     seed, offset, sound = computed, offset + length, sound + 1
                     continue
-            index.add_sound(rows)
+            index.add_live(rows)
             self.skip_indexed(sound, offset, seed)
             self.take(line[:-1], self.line + 1, offset)
             seed, offset, sound = self._chain.stored, offset + length, 0
             rows.clear()
-        index.add_sound(rows)
+        index.add_live(rows)
         self.skip_indexed(sound, offset, seed)
 
     def take_sealed(self, line: bytes, crc: int) -> None:

@@ -230,7 +230,7 @@ class Additions:
                 if message["role"] == "assistant":
                     self._meter.answered()
                 noted.append(message := self._pending.note(message))
-                bodies.append(encode_message(message, message_id=self._new_id(), timestamp=timestamp))
+                bodies.append(encode_message(message, message_id=self._new_id(), timestamp=timestamp, is_finite=True))
             small = len(bodies) <= _MANY
             session = await self._store.append(
                 lambda history: history.add_encoded(bodies, is_list=is_list), small=small

@@ -115,8 +115,8 @@ class Store:
             LogUnreadableError: the log is there and cannot be read.
             MemoryFilesError: the memory files are larger than the budget.
         """
-        await self.report_lost()
         if self._session is not None:
+            await self.report_lost()
             return self._session
         loop, opening = asyncio.get_running_loop(), self._opening
         if opening is None or opening.task.done() or opening.task.get_loop() is not loop:
@@ -126,6 +126,7 @@ class Store:
 
     async def _open(self) -> Session:
         """Open the log; concurrent callers share one opening."""
+        await self.report_lost()
         commit, extras, config = self._commit, Extras(), self._config
         session = await commit.run(lambda log: self._begin(log, commit, extras))
         files: list[Message] = []
@@ -171,7 +172,10 @@ class Store:
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
         """
-        session = self._session or await self.open()
+        session = self._session
+        if session is None:
+            session = await self.open()
+            small = False  # others waited for it, too: what they append is written together, on the log's thread
         history, known = session.history, session.log.index
         prepared = prepare(history)
         try:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.session import add_messages
 from tests.support.messages import user
 
@@ -60,6 +65,50 @@ async def test_the_records_are_those_of_copied_messages(tmp_path: Path, monkeypa
     roles = [json.loads(line).get("role") for line in encoded.splitlines()]
     assert len(list(filter(None, roles))) == 9  # the list was stored once
     assert b"line_before" in encoded
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "null", "metadata": {"ratio": math.nan}},
+        {"role": "user", "content": "null", "metadata": {"usage": {"ratio": math.inf}}},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c", "tool": "wait", "arguments": {"s": [math.nan]}}],
+        },
+    ],
+)
+async def test_what_is_encoded_at_once_has_no_number_that_json_lacks(tmp_path: Path, message: dict[str, Any]) -> None:
+    """Its bytes are not searched for such numbers, which `orjson` would write as null."""
+    async with PersistentContextManager(tmp_path / "log.jsonl", durability="write") as manager:
+        with pytest.raises(RecordError, match="JSON"):
+            await manager.add_message(message)
+        assert await manager.get_messages() == []
+
+
+class SlowWrites(FileSystem):
+    """A file system that counts its writes, each of which takes long."""
+
+    writes = 0
+
+    def write(self, fd: int, data: bytes) -> int:
+        """Write after a while."""
+        self.writes += 1
+        time.sleep(0.05)
+        return os.write(fd, data)
+
+
+async def test_what_waits_for_the_opening_is_written_together(tmp_path: Path) -> None:
+    """Messages added at once to a resumed session that is not open yet."""
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        await manager.add_message(user("before"))
+    files, texts = SlowWrites(), [f"message {number}" for number in range(20)]
+    manager = PersistentContextManager(log=FileLog(tmp_path / "log.jsonl", durability="write", files=files))
+    await asyncio.gather(*(manager.add_message(user(text)) for text in texts))
+    assert [one["content"] for one in await manager.get_messages()] == ["before", *texts]
+    await manager.close()
+    assert files.writes <= 3
 
 
 @pytest.mark.parametrize("durability", ["fsync", "write"])
