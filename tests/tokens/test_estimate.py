@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.tokens import estimate
+from amplifier_module_context_persistent.tokens import estimate, rare_characters
 from amplifier_module_context_persistent.tokens.estimate import Network, estimate_tokens
 from amplifier_module_context_persistent.tokens.rare_characters import without_rare
 from tests.support.counters import exact_counter
@@ -208,3 +208,12 @@ def hundredths_at(network: Network, text: bytes, at: int) -> int:
         return table[read(layer - 1, place)] & 0xF0 | table[read(layer - 1, place + distance)] & 0x0F
 
     return network.hundredths[read(len(network.layers), at - network.before)]
+
+
+def test_common_signs_need_no_table_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of the characters of two tokens takes 12 ms to make; it is made for texts that may have one."""
+    every = "".join(chr(code) for code in range(0x10FFFF) if not 0xD800 <= code < 0xE000)
+    found = set("".join(rare_characters.two_tokens().findall(every)))
+    assert found < set(rare_characters.NEAR_TWO.findall(every))
+    monkeypatch.setattr(rare_characters, "two_tokens", lambda: pytest.fail("the table was made"))
+    assert estimate_tokens("naïve → … ✓ Ж") > 0
