@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.catalogue.glance import Glance
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
-from amplifier_module_context_persistent.sessions.session_name import SessionName, name_of
+from amplifier_module_context_persistent.sessions.session_name import SessionName, name_of, named_by
 from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
 from tests.support.commands import is_harmless, run, shows
 from tests.support.messages import user
@@ -218,6 +219,6 @@ def test_a_session_in_a_database_has_the_name_in_its_hosts_directory() -> None:
     """The host keeps its own files of it on this machine; a name that would lead elsewhere has none."""
     named("a1", "Fix the build")
     project = log_of("a1").parents[2].name
-    assert name_of(f"postgresql://host/db#{project}/a1").name == "Fix the build"
-    assert name_of("postgresql://host/db#../../x/a1") == SessionName()
-    assert name_of("postgresql://host/db#a1") == SessionName()
+    assert named_by(f"postgresql://host/db#{project}/a1", Glance()).name == "Fix the build"
+    assert named_by("postgresql://host/db#../../x/a1", Glance()) == SessionName()
+    assert named_by("postgresql://host/db#a1", Glance()) == SessionName()
