@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.forms.recognise import FORMS
 from amplifier_module_context_persistent.messages.message import call_arguments_of, call_name_of, given_calls
 from tests.support.foreign_messages import PNG, PNG_URL, Message
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, some
 
 NAMES = [form for form in FORMS if form != "mcp"]
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=12)
@@ -186,7 +186,7 @@ def test_a_conversation_is_written_as_it_was_read(form: str, turns: list[Message
 
 @proof(quick=1)
 @pytest.mark.parametrize("form", NAMES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=some(60))
 @given(conversations())
 def test_every_form_says_the_same_of_a_conversation(form: str, turns: list[Message]) -> None:
     """Texts, images, calls, arguments and results, in order: read from one form, written in another, and read again."""

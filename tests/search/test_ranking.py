@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.search import ranking
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.search.ranked_segment import MessageColumns, SegmentBuilder
 from tests.support.ranked import NOW, MemoryIndex, said
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, some
 
 OTHERS = [said(f"We talked about the weather, number {number}, and about lunch.") for number in range(20)]
 
@@ -152,7 +152,7 @@ def test_common_words_count_only_in_what_rarer_ones_found(monkeypatch: pytest.Mo
 
 
 @proof
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=some(30), deadline=None)
 @given(
     st.lists(st.text("abc cache flushAll 東京 broke", min_size=1, max_size=40), min_size=1, max_size=30),
     st.integers(1, 7),

@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.window.shown_messages import ReadLines,
 from amplifier_module_context_persistent.window.view_totals import ViewTotals
 from tests.support.histories import messages as histories
 from tests.support.messages import Message, spoil
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, some
 from tests.support.windows import STAMP, TEXT, Desk
 
 ODD: list[Message] = [
@@ -205,7 +205,7 @@ def written(desk: Desk, ask: Callable[[], Any]) -> Iterator[Any]:
 
 
 @proof
-@settings(max_examples=40)
+@settings(max_examples=some(40))
 @given(histories(), st.sampled_from([600, 2_000, 100_000]), st.sampled_from([("anthropic", "openai"), ("gemini",)]))
 def test_a_window_that_has_made_many_views_makes_those_of_a_new_one(
     history: list[Message], budget: int, readers: Sequence[str]
