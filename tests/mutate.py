@@ -11,7 +11,8 @@ Mutants of functions are put into the imported package, in a process forked for 
 what runs as a module is imported is tried in a process that imports it anew. It is not part of the tests.
 
 With `--verdicts FILE` each verdict is written down as a line of JSON. A second run believes what the file says of
-killed mutants, as long as their module is what it was, and runs all others again.
+killed mutants, as long as their module is what it was, and runs all others again: with `--proof`, which has the proofs
+met by them too, it says what only those notice. `--least SHARE` makes a run fail if fewer are killed.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ import sys
 import tempfile
 import time
 import types
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import chain
@@ -48,7 +49,7 @@ from tests.support.places import ROOT
 from tests.support.reached_tests import ReachedTests, record
 from tests.touched import stages_for
 
-IDLE_SECONDS, SLOWER = 30, 6
+IDLE_SECONDS, SLOWER = 20, 2
 """After how long without any work tests are ended; and after how many times the processor time that they took once."""
 FOREIGN = ("pytest_asyncio", "hypothesis", "amplifier_core", "orjson", "psycopg")
 """Imported once for all mutants."""
@@ -205,7 +206,7 @@ def _apart(run: Callable[[_FirstFailure], int], cpu_seconds: float) -> tuple[boo
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.setsid()  # what the tests start ends with them
-            limit = int(cpu_seconds * SLOWER) + 20
+            limit = int(cpu_seconds * SLOWER) + 10
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
@@ -344,12 +345,17 @@ def read_verdicts(path: Path, first: int = 0) -> dict[tuple[str, str], Verdict]:
     return {(verdict.mutant, verdict.source): verdict for verdict in verdicts}
 
 
+def room_of(module: str) -> str:
+    """The room of a module, by which mutants are chosen and counted."""
+    return module.rpartition(".")[0].partition(".postgres")[0] or "package"
+
+
 def report(trials: Sequence[Trial], verdicts: dict[tuple[str, str], Verdict]) -> Iterator[str]:
     """What survived, and for each room how many were killed, and by which stage of `tests.touched`."""
     tried, by_stage = Counter[str](), Counter[tuple[str, str]]()
     for trial in trials:
         verdict = verdicts.get(trial.key)
-        room = trial.module.rpartition(".")[0].partition(".postgres")[0] or "package"
+        room = room_of(trial.module)
         tried[room] += verdict is not None
         if verdict and verdict.killed:
             by_stage[room, STAGES[stage_of(trial.path, verdict.by)] if verdict.by else "did not end"] += 1
@@ -374,9 +380,12 @@ def _modules() -> Iterator[tuple[str, Path]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants, of all modules together")
+    parser.add_argument("--each-room", type=int, default=0, help="at least so many of each room")
     parser.add_argument("--seed", type=int, default=2027)
     parser.add_argument("--module", action="append", help="only of modules whose name begins so; may be repeated")
     parser.add_argument("--seconds", type=float, default=30, help="of tests for one mutant, as long as they took once")
+    parser.add_argument("--proof", action="store_true", help="with the proofs, too")
+    parser.add_argument("--least", type=float, default=0.0, help="the share that has to be killed")
     parser.add_argument("--reached", type=Path, help="a directory that says which tests run a line, or shall say it")
     parser.add_argument("--verdicts", type=Path, help="a file of verdicts to go on with")
     options = parser.parse_args()
@@ -385,17 +394,30 @@ def main() -> None:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory() as directory:
         place = options.reached or Path(directory)
+        if options.proof:
+            QUIET.append("--proof")
         if not (place / "durations.json").exists():
-            record(place)
-        _run(options, ReachedTests(place), options.verdicts or Path(directory, "verdicts"))
+            record(place, with_proofs=options.proof)
+        killed = _run(options, ReachedTests(place), options.verdicts or Path(directory, "verdicts"))
+    sys.exit(killed < options.least)
 
 
-def _run(options: argparse.Namespace, reached: ReachedTests, verdicts_path: Path) -> None:
+def _chosen(of_module: Mapping[str, Sequence[Mutant]], options: argparse.Namespace) -> set[str]:
+    """The names of the mutants that are tried: a sample of all, and what rooms lack of their least number."""
+    of_room = defaultdict[str, list[Mutant]](list)
+    for module, mutants in of_module.items():
+        of_room[room_of(module)] += mutants
+    chosen = sample_of(chain.from_iterable(of_module.values()), options.sample, options.seed)
+    for mutants in of_room.values():
+        chosen += sample_of(mutants, options.each_room, options.seed)
+    return {mutant.name for mutant in chosen}
+
+
+def _run(options: argparse.Namespace, reached: ReachedTests, verdicts_path: Path) -> float:
+    """Try the chosen mutants and print what became of them; returns the share that was killed."""
     chosen_modules = [one for one in _modules() if not options.module or one[0].startswith(tuple(options.module))]
     of_module = {one: mutants_of(one[0], one[1].read_text(encoding="utf-8")) for one in chosen_modules}
-    sample = {
-        mutant.name for mutant in sample_of(chain.from_iterable(of_module.values()), options.sample, options.seed)
-    }
+    sample = _chosen(of_module, options)
     trials = [
         _trial(module, path, hashlib.sha256(path.read_bytes()).hexdigest()[:16], mutant, reached, options.seconds)
         for (module, path), mutants in of_module.items()
@@ -417,8 +439,11 @@ def _run(options: argparse.Namespace, reached: ReachedTests, verdicts_path: Path
         if trial.key not in tried:
             start = time.monotonic()
             keep(trial.verdict(*try_imported(trial), start))
-    print(*report(trials, read_verdicts(verdicts_path)), sep="\n")
-    print(f"of {sum(map(len, of_module.values())):,} possible mutants")
+    verdicts = read_verdicts(verdicts_path)
+    print(*report(trials, verdicts), sep="\n")
+    killed = sum(verdicts[trial.key].killed for trial in trials)
+    print(f"{killed:,} of {len(trials):,} killed; {sum(map(len, of_module.values())):,} are possible")
+    return killed / max(1, len(trials))
 
 
 if __name__ == "__main__":

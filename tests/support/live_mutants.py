@@ -70,10 +70,12 @@ def changed_functions(code: CodeType, mutant: CodeType) -> dict[Key, CodeType] |
 def put_into_functions(path: str, changed: dict[Key, CodeType]) -> bool:
     """Give living functions of a file their new code; whether each of them was found."""
     found = set[Key]()
+    gc.unfreeze()  # else nobody is told of what was there when the tests had been collected
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename == path:
             key = (one.__code__.co_qualname, one.__code__.co_firstlineno, 0)
             if new := changed.get(key):
                 one.__code__ = new
                 found.add(key)
+    gc.freeze()
     return found == changed.keys()

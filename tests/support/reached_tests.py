@@ -1,4 +1,4 @@
-"""Which tests run which lines of the package: the quick tests are run once with `coverage`, and asked afterwards."""
+"""Which tests run which lines of the package: the tests are run once with `coverage`, and asked afterwards."""
 
 import json
 import subprocess
@@ -74,20 +74,21 @@ class ReachedTests:
         return any(AT_IMPORT in by_line.get(line, ()) for line in lines)
 
 
-def record(directory: Path) -> None:
-    """Run the quick tests, and note in a directory which lines each of them runs."""
+def record(directory: Path, *, with_proofs: bool = False) -> None:
+    """Run the quick tests, and the proofs if they are wanted; note in a directory which lines each of them runs."""
     directory.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", __name__, str(directory)], cwd=ROOT, check=False)
+    more = ["--proof"] if with_proofs else []
+    subprocess.run([sys.executable, "-m", __name__, str(directory), *more], cwd=ROOT, check=False)
 
 
-def _main(directory: Path) -> None:
+def _main(directory: Path, *more: str) -> None:
     (directory / "coveragerc").write_text(f"[run]\ndata_file = {directory / 'coverage'}\nconcurrency = thread\n")
     durations = Durations()
     covered = [f"--cov={PACKAGE}", "--cov-context=test", f"--cov-config={directory / 'coveragerc'}", "--cov-report="]
     options = ["-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
-    pytest.main([*options, *covered, str(ROOT / "tests")], plugins=[durations])
+    pytest.main([*options, *covered, *more, str(ROOT / "tests")], plugins=[durations])
     (directory / "durations.json").write_text(json.dumps(durations.of_those_that_passed()), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]))
+    _main(Path(sys.argv[1]), *sys.argv[2:])
