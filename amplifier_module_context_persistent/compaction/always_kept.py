@@ -19,12 +19,12 @@ from .draft import MARKER_TOKENS, Draft
 
 
 class Stage(IntEnum):
-    """The classes of what a choice may take, in their order; each only as far as it is needed."""
+    """The stages of a choice, in order; each takes only as much as is needed."""
 
     FREE = 0
-    """What loses least, of all that no promise holds."""
+    """Groups without a promise, the smallest loss first."""
     RECENT = 1
-    """What is recent, by what loses least."""
+    """Recent groups, the smallest loss first."""
     SHORTEN = 2
     """Results that are held are shortened, the largest first."""
     ANSWERS = 3
@@ -34,7 +34,7 @@ class Stage(IntEnum):
     PEOPLE = 5
     """People's messages with their answers, the oldest first."""
     HELD = 6
-    """What is held, the oldest first; what the first person said last."""
+    """Groups with a promise, the oldest first; the first person's message last."""
     LAST = 7
     """Anything is shortened, the largest first."""
     NEVER = 8
@@ -50,7 +50,7 @@ STEPS = {
     Stage.HELD: 5,
     Stage.LAST: 6,
 }
-"""By stage, the number that a plan's record has for it."""
+"""The number of each stage in a plan's record."""
 
 
 class Hold(NamedTuple):
@@ -98,7 +98,7 @@ def what_stays(draft: Draft) -> Iterator[Hold]:
 
 
 def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
-    """What each hook added last as system text."""
+    """The last system text of each hook."""
     return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
 
 
@@ -140,7 +140,7 @@ def recent_share(draft: Draft) -> Iterator[Hold]:
 
 
 def recent_start(draft: Draft) -> int:
-    """Where the newest `protected_recent` of the target's tokens begins."""
+    """The first group of the newest ones, which together have `protected_recent` of the target's tokens."""
     newest_first = draft.left()[::-1]
     sums = accumulate(draft.sizes[position] for position in newest_first)
     most = draft.config.protected_recent * draft.room_tokens
@@ -173,7 +173,7 @@ def newest_groups(draft: Draft) -> list[int]:
 
 
 def start_of_turn(draft: Draft) -> Iterator[Hold]:
-    """What comes first after the newest person's message, up to a result: it marks a gap there."""
+    """The first groups after the newest person's message, up to a result: the result can mark a gap there."""
     view = draft.view
     start = len(view) if view.turn is None else view.turn + 1
     marking = next((position for position in range(start, len(view)) if view.takes_line(position)), None)
@@ -229,10 +229,10 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, 
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:
-    """Something that was said in one of two turns in succession without last words that are held.
+    """A text from one of each two successive turns that have no final words with a promise.
 
-    They are chosen from the oldest turn on, so that a later plan chooses the same again; where they do not fit, the
-    oldest are not held.
+    The texts are chosen from the oldest turn on, so that a later plan chooses the same ones. If they do not fit, the
+    oldest get no promise.
     """
     view = draft.view
     answered = {hold.position for hold in last_words(draft)} | draft.fixed
@@ -256,7 +256,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:
-    """What a group comes to with its results cut to nothing."""
+    """The tokens of a group with its results cut to nothing."""
     head, *results = members
     return head.tokens - head.reasoning.tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
 

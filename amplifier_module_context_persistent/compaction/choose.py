@@ -27,10 +27,10 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
 
     Args:
         draft: the view in the making.
-        forms: what its groups offer.
-        loss: what that costs, with the stage.
-        goal_tokens: what the view may come to.
-        positions: the groups that it is about; else all.
+        forms: the shorter forms of its groups.
+        loss: the cost of each form, with the stage.
+        goal_tokens: the largest size of the view.
+        positions: the groups to choose from; by default all.
     """
     if draft.fits(goal_tokens):
         return False
@@ -104,9 +104,10 @@ def use_room(draft: Draft) -> bool:
 
 
 def merge_gaps(draft: Draft, forms: Forms) -> None:
-    """Where the markers of gaps would take too much, leave out what stands between two gaps.
+    """If the markers of gaps would take too much room, leave out stretches between two gaps.
 
-    The smallest stretches that no person wrote go first, then people's messages with their answers, the oldest first.
+    The smallest stretches without a person's message go first, then people's messages with their answers, the oldest
+    first.
     """
     stretches = _between_gaps(draft)
     room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
@@ -138,7 +139,7 @@ def _between_gaps(draft: Draft) -> list[list[int]]:
 
 
 def leave_nobody_unanswered(draft: Draft) -> None:
-    """Where people's messages are left out, leave out more, until no three stand together without anything between.
+    """Drop user messages until no three are adjacent without an answer between them.
 
     The first person's message stays, so the next ones may have lost their answers.
     """
@@ -158,7 +159,7 @@ def leave_nobody_unanswered(draft: Draft) -> None:
 
 
 def close_turn(draft: Draft, forms: Forms) -> None:
-    """Let every gap in the turn in progress begin after a result, where it can be marked."""
+    """Move each gap in the turn in progress to the place after a result, which can have a marker."""
     turn = draft.view.turn
     if turn is None:
         return

@@ -21,7 +21,7 @@ from .persons_words import prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
 from .rows import with_whole_rows
 
-MARKER_TOKENS = 20  # about what says in a cut text how the rest is had; a cut that saves less is not worth it
+MARKER_TOKENS = 20  # about the size of a cut's marker; a cut that saves less is not worth it
 GAP_TOKENS = 20  # about what the marker of a gap takes with two tools that were called and the reference
 LEAST_BODY_TOKENS = 200  # of a person's message with a pasted body that is worth a cut
 CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
@@ -34,38 +34,38 @@ class _Estimated(NamedTuple):
     position: int
     entry: Entry
     cut: Cut | None
-    """How it was cut before."""
+    """The cut of the plan before."""
     tokens: int
-    """What it came to then."""
+    """Its tokens with that cut."""
 
 
 class Draft:
-    """A view in the making; everything is kept at first, and cut as it was so far.
+    """A view in the making: at first everything is kept, with the cuts of the plan before.
 
     Args:
-        request: what the plan is made from.
+        request: the input of the plan.
     """
 
     def __init__(self, request: PlanRequest) -> None:
         self.request, self.config = request, request.config
         self.view = view = Groups(request.entries, request.count)
         self.fixed_tokens = request.fixed_tokens
-        """What is counted in the total and cannot be compacted."""
+        """Tokens that are counted in the total and cannot be compacted."""
         self.silent = request.so_far.plan.silent | request.reader.unbound
         """The ids of messages whose thinking the view will not show."""
         self.gap_tokens = GAP_TOKENS if request.config.compaction_notice_enabled else 0
-        """What the marker of a gap comes to; 0 where gaps are not marked."""
+        """The tokens of a gap's marker; 0 if gaps are not marked."""
         known = {gap.before for gap in request.so_far.plan.left_out.gaps or ()}
         self.gap_before = [group.head.id in known for group in view.groups]
-        """By group, whether messages before it were left out already."""
+        """Whether messages before a group were left out already, by group."""
         self.kept = [True] * len(view)
         self.fixed = frozenset(view.untouchable(preserve_system=request.config.preserve_system))
         """The groups that nothing may leave out."""
         self.cuts: dict[str, Cut] = {}
         self.cut_tokens: dict[str, int] = {}
-        """By message id, what cut messages come to with their thinking."""
+        """The tokens of cut messages with their thinking, by message id."""
         self.sizes = list(view.tokens)
-        """The tokens of each group, cut as it is."""
+        """The tokens of each group with its current cuts."""
         cut_before = request.so_far.plan.cuts
         for position, members in enumerate(view.members):
             for entry in members:
@@ -74,17 +74,17 @@ class Draft:
                 if entry.id in self.cuts or entry.id in self.silent:
                     self.sizes[position] += self.tokens_of(entry) - entry.tokens
         self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
-        """What no plan can take from the view: head text, tools, system text that stays, and pins."""
+        """Tokens that no plan can remove: head text, tools, system text that stays, and pins."""
         movable = max(0, request.budget_tokens - self.unmovable_tokens)
         self.room_tokens = int(movable * request.config.target_usage)
-        """What the rest is to come to; shares are shares of it."""
+        """The target for the rest, in tokens; shares are shares of it."""
         self.target_tokens = self.unmovable_tokens + self.room_tokens
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
         self._estimated: dict[str, _Estimated] = {}
-        """By id, the messages whose tokens are estimated."""
+        """The messages whose tokens are estimated, by id."""
         self._least_saved, self._least_of_people = MARKER_TOKENS, 0
 
     def _unmovable(self) -> list[int]:
@@ -103,7 +103,7 @@ class Draft:
         return words_cut(told, keep_chars)
 
     def prose_tokens(self, position: int) -> int:
-        """About the tokens of a person's message without the bodies that were pasted into it, cut as it is."""
+        """The estimated tokens of a person's message without its pasted bodies, with its current cut."""
         head = self.view.groups[position].head
         chars, size = sum(head.gist.terms.text_chars), self.sizes[position]
         if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
@@ -111,7 +111,7 @@ class Draft:
         return size * prose_chars(self.message_of(head)) // chars
 
     def _cut_as_before(self, entry: Entry) -> None:
-        """Cut a message as the plan before did, without the line that marks a gap; else as it was offloaded."""
+        """Cut a message like the plan before, without the line that marks a gap; else as it was offloaded."""
         cut = self.request.so_far.plan.cuts.get(entry.id, entry.form.offload)
         if cut is None or (cut.then and not cut.shortens and entry.form.offload is None):
             return
@@ -120,7 +120,7 @@ class Draft:
         self.cut_tokens[entry.id] = self.request.so_far.cut_tokens.get(entry.id, entry.tokens) - line_tokens
 
     def fits(self, goal_tokens: int) -> bool:
-        """Whether the view comes to no more than a goal."""
+        """Whether the view's size is at most a goal."""
         most = self.config.max_messages
         few = most is None or self.total_messages <= max(1, int(most * self.config.target_usage))
         return few and self.total_tokens <= goal_tokens
@@ -130,12 +130,12 @@ class Draft:
         return list(compress(range(len(self.kept)), self.kept))
 
     def tokens_of(self, entry: Entry) -> int:
-        """What a message comes to, cut as it is."""
+        """The tokens of a message with its current cut."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         return tokens - entry.tokens + entry.silent_tokens if entry.id in self.silent else tokens
 
     def chars_of(self, entry: Entry) -> int:
-        """How many characters the longest text of a message has, cut as it is."""
+        """The number of characters of a message's longest text, with its current cut."""
         known = self.cuts.get(entry.id)
         if known is None:
             return max(entry.gist.terms.text_chars, default=0)
@@ -148,9 +148,9 @@ class Draft:
         self.total_tokens += tokens
 
     def freed_by_leaving_out(self, position: int) -> int:
-        """How many tokens a view has less without a group: its own, less the marker of a new gap.
+        """The number of tokens that leaving out a group saves: its own, minus the marker of a new gap.
 
-        A group between two gaps frees its marker as well, as they become one.
+        A group between two gaps saves a marker too, because the gaps become one.
         """
         kept, after = self.kept, position + 1
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
@@ -180,11 +180,11 @@ class Draft:
         self._set_cut(position, entry, cut, after)
 
     def show_whole(self, position: int, entry: Entry) -> None:
-        """Show a message of a group that was cut as it was stored."""
+        """Show a cut message of a group whole again."""
         self._set_cut(position, entry, None, entry.tokens)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, saved: int) -> None:
-        """Shorten a message of a group by about so many tokens; `settle` counts it exactly."""
+        """Shorten a message of a group by about this many tokens; `settle` counts it exactly."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         if entry.id not in self._estimated:
             self._estimated[entry.id] = _Estimated(position, entry, self.cuts.get(entry.id), tokens)
@@ -195,13 +195,13 @@ class Draft:
         return cut if self.config.offers_recall or cut.instead else replace(cut, no_recall=True)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
-        """Count exactly what was estimated; a cut that saves too little is taken back.
+        """Count all estimated messages exactly; undo a cut that saves too little.
 
-        What was left out meanwhile is counted when it is taken in again.
+        Messages that were left out meanwhile are counted if they are shown again.
 
         Args:
             least_saved: the tokens that a new cut has to save.
-            least_of_people: the tokens that all that is cut from a person's message has to save.
+            least_of_people: the tokens that all cuts of a person's message together have to save.
         """
         self._least_saved, self._least_of_people = least_saved, least_of_people
         self._settle([one for one in self._estimated.values() if self.kept[one.position]])
@@ -247,7 +247,7 @@ class Draft:
         return self.terms_of(entry) if entry.id in self.cuts else entry.gist.terms.names
 
     def terms_of(self, entry: Entry) -> frozenset[str]:
-        """The terms that a message shows, remembered for as long as it is cut in the same way."""
+        """The terms that a message shows, remembered as long as its cut stays the same."""
         cut, key = self.cuts.get(entry.id), entry.id or entry.ordinal
         known = self._shown.get(key)
         if known is None or known[0] is not cut:
@@ -269,7 +269,7 @@ class Draft:
 
 
 def floor(draft: Draft) -> dict[str, int]:
-    """What a draft holds, in tokens by name, for errors and events: what cannot be compacted, and the rest."""
+    """The tokens of a draft by name, for errors and events: the parts that cannot be compacted, and the rest."""
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
     for position in sorted(draft.fixed):
         group = draft.view.groups[position]

@@ -1,7 +1,7 @@
-"""What was tried in vain: commands in what a view leaves out that failed and were not run with success later.
+"""Failed commands that a view leaves out, unless they were run with success later.
 
-A reader who does not know them tries them again. They are told in one line each, in the notice. A search that found
-nothing did not fail (`messages/outcome.py`).
+A model that does not know them tries them again. The notice has one line for each. A search that found nothing did not
+fail (`messages/outcome.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 
 
 def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
-    """The commands, the newest last; `known` are those of what earlier plans left out."""
+    """The failed commands, the newest last; `known` are the commands that earlier plans left out."""
     groups, runs = draft.view.groups, list(draft.view.calls(RUN))
     asked = [groups[run.position].head.calls[run.number].asks for run in runs]
     last = {asks: run.result for asks, run in zip(asked, runs, strict=True)}

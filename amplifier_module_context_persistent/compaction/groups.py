@@ -39,11 +39,11 @@ class Groups:
         """The messages of each, head first."""
         grouped = {entry.ordinal for some in self.members for entry in some}
         self.beside = [entry for entry in entries if entry.id and entry.ordinal not in grouped]
-        """What no view can show: blank messages, answers of thinking alone, results without calls."""
+        """Messages that no view can show: blank messages, answers of thinking alone, results without calls."""
         self.tokens = [
             some[0].tokens if len(some) == 1 else sum([entry.tokens for entry in some]) for some in self.members
         ]
-        """What each comes to whole, with stand-ins for missing results."""
+        """The tokens of each whole group, with stand-ins for missing results."""
         for position, group in enumerate(groups):
             if group.unanswered:
                 pairs = zip(group.head.calls, group.results, strict=True)
@@ -55,11 +55,11 @@ class Groups:
         self.turn = self.people[-1] if self.people else None
         """The position of the last person's message, with which the turn in progress begins."""
         self.said = [position for position, group in enumerate(groups) if group.head.role == "assistant"]
-        """Those of the model's messages."""
+        """Groups with a message of the model."""
         self.calling = [position for position, group in enumerate(groups) if group.results]
-        """Those of groups with calls."""
+        """Groups with calls."""
         self.answers: dict[int, int] = {}
-        """By the position of a person's message, that of the last words of its turn: text without calls."""
+        """The position of a turn's final words (text without calls), by the position of the person's message."""
         for start, end in pairwise(self.people) if self.said else ():
             last = self.said[bisect_left(self.said, end) - 1]
             if start < last < end and self.speaks(last) and not groups[last].head.calls:

@@ -32,11 +32,11 @@ REFERENCED, HUMAN, ERROR, RECENT = 2, 30, 10, 20
 
 
 class Loss:
-    """What forms of one draft cost; here the older a group is, the less; the first person's message most.
+    """The cost of each form of one draft: here, older groups cost less, and the first person's message costs most.
 
     Args:
         draft: the view in the making.
-        forms: what its groups offer.
+        forms: the shorter forms of its groups.
         stage: the stage of the choice.
     """
 
@@ -52,7 +52,7 @@ class Loss:
         return self._least(position, self.forms.of(position, self.stage))
 
     def gone(self, position: int) -> tuple[float, Form] | None:
-        """The form of a group that leaves it out, with its price: all that helps where only messages are too many."""
+        """The form that leaves a group out, with its price: nothing else helps if there are too many messages."""
         form = self.forms.gone(position, self.stage)
         return None if form is None else (self.of(position, form), form)
 
@@ -65,7 +65,7 @@ class Loss:
 
 
 class LargestTextLoss(Loss):
-    """The largest text first, so that all come to one level; what the first person said after all others."""
+    """The largest text first, so that all are cut to one level; the first person's text after all others."""
 
     def of(self, position: int, form: Form) -> float:
         """The larger, the cheaper; what is down to the shortest length goes last, the oldest first."""
@@ -75,10 +75,10 @@ class LargestTextLoss(Loss):
 
 
 class ImportanceLoss(Loss):
-    """By score: all results are cut, the least important first, and then groups left out.
+    """By score: all results are cut, the least important first, and then groups are left out.
 
-    `REFERENCED` for each name of a group that the arguments of a later call use, up to `RECENT` for all of them;
-    `HUMAN` for a person's message; `ERROR` for a result that tells of one; and up to `RECENT` by how new it is.
+    A group's score is the sum of: `REFERENCED` for each of its names in the arguments of a later call, at most `RECENT`
+    for all names; `HUMAN` for a person's message; `ERROR` for a result with an error; and up to `RECENT` for newness.
     """
 
     def of(self, position: int, form: Form) -> float:
@@ -87,7 +87,7 @@ class ImportanceLoss(Loss):
 
     @cached_property
     def scores(self) -> list[int]:
-        """How much each group matters, in whole numbers."""
+        """The score of each group, in whole numbers."""
         view = self.draft.view
         last_used: dict[str, int] = {}
         for position, group in enumerate(view.groups):
@@ -104,11 +104,11 @@ class ImportanceLoss(Loss):
 
 
 class UniqueTermsLoss(Loss):
-    """What no other kept group shows any more, for a token that is freed.
+    """The content that no other kept group shows, per saved token.
 
-    A name counts 1, or `NEEDED` if a call in the view was given it, for what was needed once is needed again;
-    plain words count a little, by how few of them stay. All of it weighs more the newer the group is, and more in the
-    first part of what the plan before kept, as long as nothing there was touched: the provider has that in its cache.
+    A name counts 1, or `NEEDED` if a call in the view has it as an argument: a name that was needed once is needed
+    again. Plain words count a little, more if few of them stay. Newer groups weigh more. The first part of the plan
+    before weighs more too, as long as it is unchanged: the provider has it in its cache.
     """
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
@@ -123,23 +123,23 @@ class UniqueTermsLoss(Loss):
         self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
         newest = max(1, len(view) - 1)
         self.weights = [100 + (AGE - 1) * 100 * position // newest for position in range(len(view))]
-        """How much the loss of each group weighs: `AGE` times as much in the newest as in the oldest."""
+        """The weight of each group's loss: in the newest group `AGE` times the weight in the oldest."""
         self.spoken = {position: _spoken_tokens(view.members[position][0]) for position in offered}
         """The tokens of what a model or a person says in each group that is offered."""
         self.plain = {p: 0.0 if p in view.repeated else _share_of_words(view.members[p]) for p in offered}
-        """By group, the share of the worth of a result's words that it has: none if a later group says the same."""
+        """The share of a result's words that still counts, by group: 0 if a later group says the same."""
         self.sealed = _sealed(draft) if stage == Stage.FREE else 0
-        """How many of the first groups are left alone as long as that can be."""
+        """The number of the first groups that stay unchanged as long as possible."""
         self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
-        """By group, what its cheapest form depends on (names and size; what leaving it out frees), and that form."""
+        """The cheapest form of each group, with the inputs of the choice: names and size, and the tokens without it."""
 
     def of(self, position: int, form: Form) -> float:
-        """What of a group nothing else would show, for a token; more for what the provider has in its cache."""
+        """A group's content that nothing else would show, per token; more if the provider has it in its cache."""
         price = self._price(position, form, self._only(position))
         return price * SEALED if position < self.sealed else price
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """The cheapest form of a group, with its price; looked for again where what it depends on has changed."""
+        """The cheapest form of a group, with its price; chosen again if the inputs of that choice have changed."""
         only, freed = self._only(position), self.draft.freed_by_leaving_out(position)
         state = len(only), self.draft.sizes[position]
         before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
@@ -222,7 +222,7 @@ class UniqueTermsLoss(Loss):
         return lost
 
     def took(self, position: int) -> Iterable[int]:
-        """What it no longer shows counts once less; from the first change on the provider's cache spares nothing."""
+        """Content that it no longer shows has one occurrence less; after a change the provider's cache is lost."""
         left = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         counts, gone = self.counts, self.shown[position] - left
         self.unique -= gone
@@ -255,7 +255,7 @@ def _share_of_words(members: Sequence[Entry]) -> float:
 
 
 def _sealed(draft: Draft) -> int:
-    """How many of the first groups the provider has in its cache: a share of what the plan before kept."""
+    """The number of the first groups in the provider's cache: a share of the groups that the plan before kept."""
     kept = set(draft.request.so_far.plan.keep)
     known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
     sums = list(accumulate(draft.sizes[: len(known)]))

@@ -1,18 +1,18 @@
-"""What compaction puts into a view: the markers of gaps, the notice, and where both and a summary stand.
+"""Insertions of compaction: the markers of gaps, the notice, and the places of both and of a summary.
 
 Rules:
-- A gap is where a view leaves messages out. It ends before a kept group that is in the log, and never before the
-  system text at the beginning. What is shown though no group has it (messages beside the entries) is not missing from a
-  gap. What no view can show is missing: an answer of thinking alone, a blank message, a result without a call.
-- A marker stands between two groups: as the last line of the last result before the gap, else as a user's message
-  before the next kept group. In the turn in progress a user's message would begin a new turn, except right after the
-  person's own. So a gap there that begins after no result is marked after the results of the group behind it (`left out
-  before this call`). It has no marker if that group has none, and words of the model are before the gap.
-- Its text is stored in the plan. A gap that a later plan leaves as it is keeps its bytes.
-- The notice stands at the last gap, with its marker. It says how much is gone and how it is had again, and the newest
-  of what was tried in vain; files are named only where there is room.
-- All of it shares `SHARE` of the target with the markers of cuts: first brief markers (tools that were called most),
-  then the notice, then more tools and the files that were changed.
+- A gap is a place where a view leaves messages out. It ends before a kept group that is in the log, and never before
+  the system text at the beginning. Messages beside the entries, which no group has, do not count as missing. Messages
+  that no view can show do: an answer of thinking alone, a blank message, a result without a call.
+- A marker is between two groups: the last line of the last result before the gap, else a user message before the next
+  kept group. In the turn in progress a user message would begin a new turn, except right after the person's own. So a
+  gap there that does not follow a result is marked after the results of the next group (`left out before this call`).
+  It has no marker if that group has no results, and words of the model are before the gap.
+- The marker's text is stored in the plan. A gap that a later plan does not change keeps its bytes.
+- The notice is at the last gap, with its marker. It says how much was left out and how to read it, and names the newest
+  failed commands; files are named only if there is room.
+- Markers and notice share `SHARE` of the target with the markers of cuts: first brief markers (the most frequent
+  tools), then the notice, then more tools and changed files.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
 from .failed_commands import MOST_KNOWN, tried_in_vain
 
 SHARE = 0.08  # of the target, for all that is inserted
-NOTICE_SHARE = 0.02  # of the budget; where even the shortest notice is longer, there is none
+NOTICE_SHARE = 0.02  # of the budget; if even the shortest notice is longer, there is none
 MOST_NAMES = 4  # tools that a marker names, in about 20 tokens; calls of others are counted together
-BRIEF_NAMES = 2  # the same where there is no room for more
+BRIEF_NAMES = 2  # the same if there is no room for more
 MOST_FILES_OF_A_TOOL = 3  # that a marker names; the notice has more
 _BELOW = " Relative paths are below {}."
 MOST_FILES = 12  # of each kind
@@ -120,7 +120,7 @@ def _marked_behind(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
 
 
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
-    """What comes after gaps that nothing can mark, as it would begin a new turn: by the id of the message."""
+    """The ids of messages after gaps that cannot have a marker, because it would begin a new turn."""
     groups, turn = draft.view.groups, draft.view.turn
     kept = [] if turn is None else [position for position in draft.left() if position > turn]
     behind_words = {groups[position].head.id for position in kept[1:]}  # the first is right after the person's message
@@ -161,14 +161,14 @@ def _shown_places(draft: Draft) -> list[int]:
 
 
 def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[str, Gap]) -> Gap:
-    """The gap between two kept groups; an unchanged one is that of the plan before.
+    """The gap between two kept groups; an unchanged gap is reused from the plan before.
 
     Args:
         draft: the view.
-        last: the position of the group before the gap, -1 where there is none.
-        position: of the next kept group.
-        messages: how many are missing.
-        known: the gaps of the plan before, by what comes after them.
+        last: the position of the group before the gap, -1 if there is none.
+        position: the position of the next kept group.
+        messages: the number of missing messages.
+        known: the gaps of the plan before, by the message after them.
     """
     if last + 1 == position:  # nothing new is left out here: most gaps of a plan are such
         part = known.get(draft.view.groups[position].head.id)
@@ -204,7 +204,7 @@ def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _marked_result(draft: Draft, last: int, position: int) -> str:
-    """The id of the result that the marker of a gap ends; empty where it is a message of its own.
+    """The id of the result that gets the marker of a gap as its last line; empty if the marker is a message of its own.
 
     It is the last result before the gap. In the turn in progress, if a text stands before the gap, it is the last
     result of the group behind it.
@@ -246,7 +246,7 @@ def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
 
 
 def _times_by_tool(gap: Gap) -> Counter[str]:
-    """How often each tool was called in a gap."""
+    """The number of calls of each tool in a gap."""
     times = Counter[str]()
     for what, count in gap.did:
         times[what.partition(" ")[0]] += count
@@ -270,7 +270,7 @@ def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
 
 
 def cost_of(text: str) -> int:
-    """About what a marker comes to, rather more than less: a plan would spend most of its time with counting them."""
+    """The estimated tokens of a marker, rather too many than too few: exact counts would take most of a plan's time."""
     return len(text) // CHARS_A_TOKEN + 4
 
 
@@ -301,10 +301,10 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
 
 
 def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str:
-    """The notice; as long as configured, or as the budget and the room allow.
+    """The notice, in the configured length, or as long as the budget and the room allow.
 
-    What has to be said is said in any room: how much is gone, how the rest is had, and the newest of what was tried in
-    vain. Only the names of files need it.
+    It always says how much was left out, how to read it, and the newest failed commands. Only the names of files
+    depend on the room.
     """
     config, budget, gaps = draft.config, draft.request.budget_tokens, plan.left_out.gaps or ()
     most = min(config.compaction_notice_token_reserve, int(budget * NOTICE_SHARE))
@@ -372,13 +372,13 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
 
 
 def _ends(paths: Sequence[str]) -> dict[str, str]:
-    """By what they may also be named by, absolute paths: by an end, but no name alone, which may be another file's."""
+    """Absolute paths by their shorter names: an end of the path, but not a name alone, which may be another file's."""
     ends = ((path[at + 1 :], path) for path in paths if _is_absolute(path) for at in _slashes(path, 0))
     return {end: path for end, path in ends if "/" in end}
 
 
 def _shared_directory(paths: Sequence[str]) -> str:
-    """The directory that saves most if it is named once; none where relative paths may be below another one."""
+    """The directory that saves most if it is named once; none if relative paths may be below another one."""
     if not all(_is_absolute(path) for path in paths):
         return ""
     counts = Counter(path[:at] for path in paths for at in _slashes(path))
@@ -397,7 +397,7 @@ def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
 
 
 def _slashes(path: str, start: int = 1) -> list[int]:
-    """Where the slashes of a path are from a letter on."""
+    """The positions of a path's slashes from a character on."""
     return [at for at, letter in enumerate(path[start:], start) if letter == "/"]
 
 

@@ -1,9 +1,9 @@
-"""What a provider may compact of a view, and the plan that follows from its item. Pure.
+"""The part of a view that a provider may compact, and the plan that follows from the provider's item. Pure.
 
-The item takes the place of the beginning of a view. The last message before the cut and the first one after it are of
-different roles on the wire: else the provider would join the two, and reasoning after the item would end (Claude docs,
-"Compaction and preserved thinking"). No tool group is split, no call in the beginning waits for a result, and what a
-person said last stays.
+The item replaces the beginning of a view. The last message before the cut and the first one after it have different
+roles on the wire: else the provider would join the two, and reasoning after the item would end (Claude docs,
+"Compaction and preserved thinking"). No tool group is split, no call in the beginning waits for a result, and the
+person's last message stays.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class NativeOffer:
     first_kept: int
     """The ordinal of the first message after it."""
     basis: Hashable
-    """What an item of it is valid for."""
+    """The recipient for which an item is valid."""
     covers: int
     tokens: int
     seed: str
     stands_for: tuple[str, ...]
 
     def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> ArrivedItem:
-        """What came of it."""
+        """The outcome of an offer."""
         return ArrivedItem(
             NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for, counts_in(usage)),
             self.first_kept,
@@ -56,10 +56,10 @@ class ArrivedItem:
 
 @dataclass(frozen=True, slots=True)
 class NativeTurn:
-    """What a request's provider can do with items."""
+    """The abilities of a request's provider with items."""
 
     refuses: Callable[[Message], str]
-    """Why it does not take an item back; empty where it does."""
+    """Why it does not accept an item; empty if it does."""
     ready: ArrivedItem | None = None
     may_ask: bool = False
     """Whether it can be asked for an item now."""
@@ -70,13 +70,13 @@ class NativeTurn:
 
 
 LETS_GO = NativeTurn(lambda _item: "compaction_strategy is another one")
-"""What a session that has another strategy does with the item of an earlier plan."""
+"""The abilities in a session with another strategy, whose earlier plan may have an item."""
 
 
 def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
     """The position of the first item that stays, with at least the newest `protected_recent` of the target.
 
-    It is before what a person said last, where an item of that frees enough; else in the turn that runs. None where
+    It is before the person's last message if an item of that part saves enough; else in the turn in progress. None if
     there is no such place either.
     """
     items, kept = arrangement.items, 0
@@ -120,12 +120,12 @@ def _wire_role(item: Item) -> str:
 
 
 def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
-    """The messages of a view to be compacted, and system text that stands later: providers may send it first.
+    """The messages of a view to be compacted, and later system text: providers may send it first.
 
     Args:
         view: the rendered view.
-        head: how many messages of system text head it.
-        cut: how many after these are to be compacted.
+        head: the number of messages of system text at its beginning.
+        cut: the number of messages after these to be compacted.
     """
     begin, rest = list(view[: head + cut]), view[head + cut :]
     later = [message for message in rest if message.get("role") in INSTRUCTING]
@@ -134,9 +134,9 @@ def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
 
 
 def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
-    """What stays of a view's entries: from the first kept one on; before it system text, pins, what was asked last.
+    """The entries that stay: all from the first kept one on; before it system text, pins and the last question.
 
-    Reminders that hooks gave later go into the item, as hooks give them again.
+    Later reminders of hooks go into the item, because hooks repeat them.
     """
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:
@@ -153,14 +153,14 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
 def plan_with(
     item: NativeItem, before: Plan, kept: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
 ) -> tuple[Plan, dict[str, int]]:
-    """The plan that shows an item, with what stays shown as the plan before it showed it.
+    """The plan that shows an item, and shows the kept entries in the same form as the plan before.
 
     Args:
         item: the item.
-        before: the plan that was followed so far.
+        before: the plan before.
         kept: the entries that stay.
-        cut_tokens: what the plan's cut messages come to.
-        plan: with an id, sizes and counts; the rest is filled in.
+        cut_tokens: the tokens of the plan's cut messages.
+        plan: has an id, sizes and counts; the rest is filled in.
     """
     ids = [entry.id for entry in kept if entry.id]
     named = frozenset(ids)

@@ -1,9 +1,9 @@
-"""A person's words: a message taken apart into prose and into bodies that were pasted into it.
+"""A person's words: a message divided into prose and pasted bodies.
 
-A body is a log, a file, a table or a fenced block of eight lines or more: output that a person passed on, so it is
-cut as a result is. All the rest is prose, and a cut that is about bodies leaves it whole. If prose alone is too long,
-its beginning and its end stay, and the lines between them that stand out. All of it is told from the text alone, in no
-language: by letters, by marks of code, and by how lines begin.
+A body is a log, a file, a table or a fenced block of eight lines or more: output that a person passed on, so it is cut
+like a result. All the rest is prose, and a cut of bodies leaves it whole. If the prose alone is too long, its beginning
+and its end stay, and prominent lines between them. The division depends on the text alone, in any language: on letters,
+marks of code, and the beginnings of lines.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ LEAST_WORDS = 4  # of a line of prose
 PLAIN_SHARE = 2 / 3  # of the words of a line of prose are plain; names and numbers are the rest
 LEAST_LETTERS = 0.8  # of the characters of a line of prose without spaces; a line of a log has a third of digits
 CHARS_A_WORD = 2  # in scripts without spaces
-RARE_SHARE = 0.03  # of the lines may begin as a line does that stands out
-MOST_LINE_CHARS = 400  # of a line that stands out
+RARE_SHARE = 0.03  # of the lines may begin like a prominent line
+MOST_LINE_CHARS = 400  # of a prominent line
 
 _LINE = re.compile(r"[^\n]+")
 _PLAIN = re.compile(r"[(\"'‘“]*[^\W\d_]+(?:['’-][^\W\d_]+)*[,.;:!?)\"'’”]*\Z")  # noqa: RUF001 - people write either apostrophe
@@ -77,7 +77,7 @@ def bodies(text: str) -> list[Span]:
 
 
 def _runs(text: str) -> Iterator[tuple[int, int, int]]:
-    """Runs of lines that a machine wrote, or that stand between fences, each with how many such lines it has."""
+    """Runs of lines that a machine wrote or that are in a fence, each with the number of such lines."""
     first, last, lines, fence = -1, -1, 0, ""
     for match in _LINE.finditer(text):
         line = match[0]
@@ -100,7 +100,7 @@ def _runs(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def prose_chars(message: Message) -> int:
-    """How many characters of a message a person wrote by hand."""
+    """The number of a message's characters that a person wrote by hand."""
     return sum(len(text) - sum(end - start for start, end in bodies(text)) for text in texts_of(message))
 
 
@@ -130,21 +130,21 @@ def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) ->
 
 
 class Told(NamedTuple):
-    """What of one text of a person's message has to be known to shorten it."""
+    """The facts about one text of a person's message that are needed to shorten it."""
 
     chars: int
     """The text's length."""
     lines: Sequence[Span]
-    """The lines that stand out, the rarest first."""
+    """The prominent lines, the rarest first."""
 
 
 def told_lines(message: Message) -> list[Told]:
-    """The lines of each text of a person's message that stand out."""
+    """The prominent lines of each text of a person's message."""
     return [Told(len(text), standing_out(text)) for text in texts_of(message)]
 
 
 def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
-    """The cut that keeps about so many characters of a message: head, tail, and the lines that stand out."""
+    """The cut that keeps about this many characters of a message: head, tail, and prominent lines."""
     cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     lines = list[tuple[int, int, int]]()
     for number, (chars, standing) in enumerate(told):

@@ -1,7 +1,7 @@
-"""What the plans of one window know of messages that do not change, so that a plan looks closely only at what is new.
+"""The memory of one window's plans: facts about unchanged messages, so that a plan examines only new ones.
 
-All of it follows from a message and a cut alone: with an empty memory a plan is the same and takes longer. What is
-known of a message holds as long as its entry has the same terms and tokens; a purge gives it others.
+Every fact follows from a message and a cut alone: with an empty memory a plan is the same and takes longer. The facts
+about a message are valid as long as its entry has the same terms and tokens; a purge changes these.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .persons_words import Told
 
 
 class _Known:
-    """What is known of one message."""
+    """The facts about one message."""
 
     __slots__ = ("bodies", "counted", "shown", "terms", "tokens", "told")
 
@@ -24,11 +24,11 @@ class _Known:
         self.shown: tuple[Cut, frozenset[str]] | None = None
         """The names that it shows, with the cut by which it shows them."""
         self.counted: dict[Cut, tuple[Cut, int]] = {}
-        """By cuts that were tried, the cuts grown to whole rows, and the tokens of what they show."""
+        """For each cut that was tried: the cut extended to whole rows, and the tokens that it shows."""
         self.bodies: Sequence[Cut] | None = None
         """Of a person's message, the cuts of what was pasted into it,"""
         self.told: Sequence[Told] | None = None
-        """and its lines that stand out."""
+        """and its prominent lines."""
 
 
 class PlanMemory:
@@ -37,7 +37,7 @@ class PlanMemory:
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
         self._briefs: dict[str, tuple[tuple[object, ...], str]] = {}
-        """By the message after a gap, the shortest text of its marker, with what that follows from."""
+        """The shortest text of a gap's marker with its inputs, by the message after the gap."""
 
     def shown(self, entry: Entry, cut: Cut) -> frozenset[str]:
         """The names that a message shows by a cut."""
@@ -62,7 +62,7 @@ class PlanMemory:
         return known.bodies
 
     def told(self, entry: Entry, find: Callable[[], Sequence[Told]]) -> Sequence[Told]:
-        """The lines of a person's message that stand out, found once."""
+        """The prominent lines of a person's message, found once."""
         known = self._of(entry)
         if known.told is None:
             known.told = find()

@@ -1,4 +1,4 @@
-"""What a plan is made from."""
+"""The input of a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..view.recipients import NOBODY, Recipient
 from ..view.wire_rules import TAKES_ALL, WireRules
 from .plan_memory import PlanMemory
 
-FALLBACK = "truncate"  # where there is no summary
+FALLBACK = "truncate"  # if there is no summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ViewSoFar:
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
     """Tokens of its cut messages, by message id."""
     arranged: Arrangement | None = None
-    """The view as it was arranged before; what it inserted is not counted again."""
+    """The arrangement of the view before; its insertions are not counted again."""
     memory: PlanMemory = field(default_factory=PlanMemory)
     """Knowledge of the same messages from earlier plans; the plan is the same without it, and takes longer."""
 
@@ -89,12 +89,12 @@ class PlanRequest:
 
     @property
     def summary_so_far(self) -> str:
-        """The text of the summary that the view shows; empty where there is none."""
+        """The text of the summary that the view shows; empty if there is none."""
         return self.summary.text if self.summary is not None else self.so_far.plan.summary
 
     @property
     def strategy(self) -> str:
-        """The strategy of the plan: `summarize` only where there is a summary; `native` makes its own plans."""
+        """The strategy of the plan: `summarize` only if there is a summary; `native` makes its own plans."""
         strategy = self.config.compaction_strategy
         needs_provider = strategy == NATIVE or (strategy == SUMMARIZE and self.summary is None)
         return FALLBACK if needs_provider else strategy

@@ -31,9 +31,9 @@ from .summary_span import drop_span
 NOTICE_SHARE = 0.01  # of the target is left free for the notice
 # Measured: docs/experiments.md ("Constants of the choice").
 NEWEST_SHARE = 0.3  # of the room, for the results of the newest group, and of what is left for the other newest results
-OLDER_SHARE = 0.6  # of the target's room is left to older messages where the newest ones alone are large,
+OLDER_SHARE = 0.6  # of the target's room is left to older messages if the newest ones alone are large,
 RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
-RAISED_FOR_PEOPLE = 0.7  # the same where people's messages would be left out, which no later plan can bring back
+RAISED_FOR_PEOPLE = 0.7  # the same if people's messages would be left out, which no later plan can bring back
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Compaction:
     plan: Plan
     arrangement: Arrangement
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """By message id, what the cut messages come to."""
+    """The tokens of the cut messages, by message id."""
     kept_ordinals: frozenset[int] = frozenset()
     floor: dict[str, int] = field(default_factory=dict)
-    """What of its view cannot be compacted, in tokens by name."""
+    """The parts of its view that cannot be compacted, in tokens by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What a view is to come to, in tokens."""
+    """The target size of a view, in tokens."""
 
     tokens: int
     """The target, or somewhat more where the newest messages would push out all older ones."""
@@ -72,7 +72,7 @@ class Goals:
         return cls(tokens, with_people, max(with_people, target + min(newest, above)))
 
     def at(self, stage: Stage) -> int:
-        """What a view is to come to before a stage takes anything."""
+        """The size of a view at which a stage stops."""
         if stage < Stage.SHORTEN:
             return self.tokens
         return self.with_people if stage < Stage.HELD else self.at_last
@@ -146,7 +146,7 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
 
 
 def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
-    """What decides at a stage."""
+    """The losses that decide at a stage."""
     loss = LargestTextLoss if stage in SHORTENING else Loss if stage in (Stage.PEOPLE, Stage.HELD) else strategy.loss
     return loss(draft, forms, stage)
 
@@ -163,7 +163,7 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
 
 
 def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[int], tokens: int, room: int) -> None:
-    """Shorten groups whose results come to so many tokens, the largest first, to their share of the room."""
+    """Shorten groups whose results have at least this many tokens, the largest first, to their share of the room."""
     excess = min(tokens, tokens - int(NEWEST_SHARE * room))
     if excess > 0:
         goal = max(goals.tokens, draft.total_tokens - excess)
@@ -232,7 +232,7 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry
 
 
 def _cut_tokens(draft: Draft, alive: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
-    """What the cut messages come to, counted anew where lines came or went after their texts."""
+    """The tokens of the cut messages, counted again if lines after their texts changed."""
     request, before, known = draft.request, draft.request.so_far.plan.cuts, draft.request.so_far.cut_tokens
     marked = [e for e in alive if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
     changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]

@@ -1,10 +1,10 @@
-"""What a plan leaves as it is because of its place: `protect_first` and `protect_last` messages of a history.
+"""Protected ends: the first `protect_first` and last `protect_last` messages of a history, which plans do not change.
 
 Rules:
-- A protection holds whole tool groups. It acts when a plan is made, as pins do.
-- Together they hold at most half of the target, and no more than what stays of it beside what is never compacted.
-- Where they ask for more, they take groups in turns, whichever has taken less; `protect_first` from the oldest on,
-  `protect_last` from the newest. A group that alone is larger than the room is passed over.
+- A protection covers whole tool groups. It acts when a plan is made, like a pin.
+- Both together cover at most half of the target, and at most the room that the parts without compaction leave.
+- If they ask for more, they take groups in turns, the one with fewer tokens next; `protect_first` from the oldest on,
+  `protect_last` from the newest. A group that alone is larger than the room is skipped.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def protect(
     fixed_tokens: int,
     tokens_of: Callable[[Entry], int],
 ) -> Sequence[Entry]:
-    """Mark the entries that a plan has to leave as they are because of their places; the very same if there are none.
+    """Mark the entries that a plan must not change because of their places; the same object if there are none.
 
     Args:
-        entries: what the plan is made of, in the history's order.
+        entries: the entries of the plan, in the history's order.
         live: the ordinals of the live history.
         config: the policy.
         budget_tokens: the budget of the whole request.
-        fixed_tokens: what of it is taken by head text, tool definitions and overhead.
-        tokens_of: what a message comes to, cut as it is.
+        fixed_tokens: the part of it for head text, tool definitions and overhead.
+        tokens_of: the tokens of a message with its current cut.
     """
     first, last = set(live[: config.protect_first]), set(live[max(0, len(live) - config.protect_last) :])
     if not first and not last:

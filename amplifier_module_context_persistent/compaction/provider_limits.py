@@ -1,11 +1,12 @@
-"""What a request may have: tokens, bytes, images, the size of each; and which images a view leaves out for it.
+"""The limits of a request: tokens, bytes, number and size of images; and the images that a view leaves out for them.
 
-The budget of tokens is how large a view may be, system text and tool definitions included.
+The budget of tokens is the largest size of a view, system text and tool definitions included.
 
-The oldest images go first, down to half of the limit that was passed, so that it happens rarely. The newest one and
-those of the turn in progress stay if they fit alone. What the provider would refuse by itself goes wherever it is.
+If a limit is exceeded, the oldest images are left out first, down to half of the limit, so that it happens rarely. The
+newest image and the images of the turn in progress stay if they fit alone. An image that the provider would refuse by
+itself is left out at any place.
 
-The table says what providers publish; `told` is what a provider says of itself, where it does.
+The table has the published limits of providers; `told` are the limits that a provider reports itself, if it does.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..view.arrangement import Item, turn_start
 from ..view.entry import Entry
 
 MARGIN_BYTES = 20_000
-"""What a request holds besides messages, system text and definitions of tools."""
+"""The bytes of a request besides messages, system text and definitions of tools."""
 _MANY = 1 << 40
 _COMMON = frozenset({"image/png", "image/jpeg", "image/jpg", "image/webp"})
 _GIF, _HEIF = frozenset({"image/gif"}), frozenset({"image/heic", "image/heif"})
@@ -39,7 +40,7 @@ class ShownMedium(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """The limits of one provider's requests; sizes of images and documents are those of their base64 text."""
+    """The limits of one provider's requests; the size of an image or a document is the size of its base64 text."""
 
     request_bytes: int = _MANY
     images: int = _MANY
@@ -71,7 +72,7 @@ class RequestLimits:
         return few and small and rest + sum([one.medium.chars for one in media]) <= self.request_bytes
 
     def halved(self, rest: int) -> RequestLimits:
-        """What is left of a view's media where they do not fit, so that it happens rarely."""
+        """The share of a limit that is left to a view's media if they exceed it, so that it happens rarely."""
         halves = {name: getattr(self, name) // 2 for name in ("images", "few_images", "pages")}
         return replace(self, **halves, request_bytes=(self.request_bytes + rest) // 2)
 
@@ -85,7 +86,7 @@ PUBLISHED: Mapping[str, RequestLimits] = {
     # ai.google.dev/gemini-api/docs/image-understanding (inline data)
     "gemini": RequestLimits(20_000_000, 3_600, 20_000_000, document_bytes=20_000_000, types=_COMMON | _HEIF),
 }
-"""By family of providers, what the public documentation says, each with its page; read in 2026."""
+"""The limits in the public documentation, by family of providers, each with its page; read in 2026."""
 
 _NUMBERS = tuple(field.name for field in fields(RequestLimits) if field.name != "types")
 STRICTEST = RequestLimits(**{name: min(getattr(one, name) for one in PUBLISHED.values()) for name in _NUMBERS})
@@ -120,7 +121,7 @@ def read_told(published: Any) -> dict[str, int]:
 
 
 def said_by(published: Any, name: str) -> Any:
-    """What a provider publishes under a name; None where it publishes nothing."""
+    """The published limit of this name; None if the provider publishes none."""
     if isinstance(published, Mapping):
         return published.get(name)
     defaults = getattr(published, "defaults", None)
@@ -169,9 +170,9 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
-    """All media of a view but so many of the newest ones: by the ordinal of their message, their numbers in it.
+    """All media of a view except the newest ones: their numbers in the message, by the message's ordinal.
 
-    Those of people's messages and of pins stay: they are never compacted for their tokens.
+    Media in people's messages and in pins stay: they are never compacted for their tokens.
     """
     shown = [
         one for one in _media_in(items) if not (one.entry.human or one.entry.pinned or one.entry.changes.protected)

@@ -52,7 +52,7 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
 
 
 def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
-    """How many of some messages that a view leaves out have a path, a name or an id which it does not show."""
+    """The number of left-out messages with a path, a name or an id that the view does not show."""
     shown = {name for message in view for name in terms_of(message).names}
     return sum(any(n not in shown and not is_figure(n) for n in terms_of(message).names) for message in gone)
 
@@ -82,5 +82,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _count(message: Message) -> int:
-    """About what a message comes to."""
+    """The estimated tokens of a message."""
     return len(str(message.get("content") or "")) // 4 + len(str(message.get("tool_calls") or "")) // 4 + 4

@@ -17,7 +17,7 @@ SAFETY_MARGIN_TOKENS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """What a provider says of its model: tokens that fit, and the most that it may answer with (0: unknown)."""
+    """A provider's figures for its model: the tokens of its window, and the largest answer (0: unknown)."""
 
     context_tokens: int
     max_output_tokens: int = 0
@@ -47,7 +47,7 @@ def budget_tokens(
 
 
 def _window_budget(config: Config, window: ModelLimits) -> int:
-    """What a window holds besides an answer and the margin; 0 where that is nothing."""
+    """The room of a window besides an answer and the margin; at least 0."""
     reserve = min(int(window.max_output_tokens * config.output_reserve_fraction), window.context_tokens // 2)
     budget = window.context_tokens - reserve - SAFETY_MARGIN_TOKENS
     if budget <= 0:
@@ -62,7 +62,7 @@ def read_window(published: Any) -> ModelLimits | None:
 
 
 def _number(published: Any, name: str) -> int:
-    """A number of tokens that a provider publishes; 0 where it does not."""
+    """A number of tokens that a provider publishes; 0 if it does not."""
     value = said_by(published, name) or 0
     if type(value) is int and value >= 0:
         return value

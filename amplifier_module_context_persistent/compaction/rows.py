@@ -22,7 +22,7 @@ MOST_ROW_CHARS = 600  # of a record that a line brings: an object of a dozen mem
 MOST_TITLE_CHARS = 160  # of the first line, which names the columns or the file
 
 _NUMBER = re.compile(r"\s*\d+(?:\t|→|\s*[|:]\s?)")
-"""What tools put before the lines of a file."""
+"""The prefix that tools put before the lines of a file."""
 _MEMBER = re.compile(r"""["'][^"'\n]{1,80}["']\s*:\s""")
 _PAIR = re.compile(r"-?\s*[^\W\d][\w .()/-]{0,40}:(?:\s|$)")
 _OPENS, _CLOSES = ("{", "[", "("), ("}", "]", ")")

@@ -1,8 +1,8 @@
-"""Forms: how less of a tool group may be shown, and about how many tokens that frees.
+"""Forms: the shorter versions of a tool group, with the estimated tokens that each saves.
 
-A group is whole, or some of its texts are cut, each at lines and with half of it the end, where errors stand; or it is
-left out. Which of these a group offers at a stage of the choice is up to the promises (`always_kept`). Tokens are
-estimated here; what a view shows in the end is counted exactly.
+A group is whole; or some of its texts are cut at lines, with half of the rest from the end, because errors are there;
+or it is left out. The promises (`always_kept`) decide which forms a group has at a stage of the choice. Tokens are
+estimated here; the final view is counted exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .persons_words import bodies_cuts
 # Measured: docs/experiments.md ("Constants of the choice").
 BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
 LEAST_TOKENS = 2 * MARKER_TOKENS  # of a text that is worth a cut
-SMALLER = 0.75  # what stays of a text that is shortened as it is among the largest
+SMALLER = 0.75  # the rest of a text that is shortened because it is among the largest
 
 
 class Form(NamedTuple):
@@ -35,13 +35,11 @@ class Form(NamedTuple):
     saved: int
     """About how many tokens that frees."""
     words: float
-    """What its words that are no terms are worth to a loss: the more, the less of them stays."""
+    """The loss of its words that are not terms: larger if fewer of them stay."""
 
 
 GONE, GONE_WORDS = Cut(0, 0), 3
-ENDS_WORDS = (
-    2.2  # of a result of which both ends stay: less than without the group, as its first line often tells it all
-)
+ENDS_WORDS = 2.2  # of a result with both ends: less than without the group, because its first line often tells it all
 SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
 """The stages that leave nothing out."""
 
@@ -57,9 +55,9 @@ class Forms:
     def __init__(self, draft: Draft, promises: Iterable[Promise]) -> None:
         self._draft = draft
         self.leave, self.cut = [Stage.FREE] * len(draft.view), [Stage.FREE] * len(draft.view)
-        """By group, from which stage on it may be left out, and from which on it may be cut."""
+        """The stages from which on a group may be left out, and may be cut, by group."""
         self.to: dict[int, Cut] = {}
-        """By group, the only cut that it has."""
+        """The only cut of a group, by group."""
         for position, leave, cut, to in chain.from_iterable(promise.holds(draft) for promise in promises):
             if leave > self.leave[position]:
                 self.leave[position] = leave
@@ -71,7 +69,7 @@ class Forms:
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [excerpt_cut(length) for length in dict.fromkeys(lengths)]
         self._long: dict[int, list[Entry]] = {}
-        """By group, its texts that are long enough to be worth a cut."""
+        """The texts of a group that are long enough for a cut, by group."""
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._pasted: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
@@ -132,13 +130,13 @@ class Forms:
     def with_lines(
         self, position: int, only: frozenset[str], needed: frozenset[str], is_worth: Callable[[int, int], bool]
     ) -> Iterator[Form]:
-        """A group's results cut to the lines that have terms which nothing else shows, or to those of needed ones.
+        """A group's results cut to the lines with terms that nothing else shows, or to the lines with needed terms.
 
         Args:
             position: the group.
             only: the terms that it alone shows.
-            needed: the terms that calls were given.
-            is_worth: whether a form may be the best, by the tokens that it saves and what its words are worth.
+            needed: the terms in the arguments of calls.
+            is_worth: whether a form may be the best, by the tokens that it saves and the loss of its words.
         """
         draft = self._draft
         if self.cut[position] > Stage.FREE or position in self.to or not only:

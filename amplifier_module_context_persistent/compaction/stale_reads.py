@@ -1,8 +1,8 @@
-"""Nothing stale: what a view shows of a file is not older than a change to it that the view leaves out.
+"""Stale reads: a view never shows lines of a file without a later change of these lines.
 
-Where a plan leaves out a change, results of reading the same file before it, which show lines that the change replaced,
-become a line that says so. A read that has to stay as it is, a pin for example, keeps the change in the view instead.
-Where the change only put lines in around those that a result shows, a line after it says that the file changed since.
+If a plan leaves out a change, earlier results that show the replaced lines become one line that says so. If a read must
+not change, for instance because it is pinned, the change stays in the view instead. If the change only added lines
+around the shown ones, a line after the result says that the file has changed since.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
 
 def replace_stale_reads(draft: Draft) -> dict[str, str]:
-    """Replace the results that show what a change replaced which the view leaves out.
+    """Replace the results with lines that were replaced by a change that the view leaves out.
 
     Returns:
-        By the id of a result, the line to put after it where such a change only put lines in around what it shows.
+        The lines to put after results, by their ids, if such a change only added lines around the shown ones.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
     kept, before = draft.kept, draft.request.so_far.plan.cuts
@@ -77,7 +77,7 @@ def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:
 
 
 def _puts_in(replaced: ReplacedLines, shown: Set[str]) -> bool:
-    """Whether a change that takes nothing away puts lines in beside those that are shown, or nobody knows where."""
+    """Whether a change that removes nothing adds lines beside the shown ones, or at an unknown place."""
     if replaced.new is not None:
         return any(len(line) >= LEAST_CHARS for line in replaced.new - shown)
     around = {line for line in replaced.around if len(line) >= LEAST_CHARS}
@@ -98,7 +98,7 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
 
 
 def _replaced(draft: Draft, position: int, call: int) -> ReplacedLines:
-    """What a call replaces."""
+    """The lines that a call replaces."""
     (message,) = draft.request.fetch([draft.view.groups[position].head])
     calls = list(given_calls(message).values())
     return replaced_by(call_arguments_of(calls[call]) if call < len(calls) else {})

@@ -16,21 +16,21 @@ from .losses import ImportanceLoss, Loss, UniqueTermsLoss
 
 
 class Strategy(NamedTuple):
-    """How views are made smaller."""
+    """The ways to make views smaller."""
 
     loss: type[Loss] = UniqueTermsLoss
-    """What less of a group costs, at the stages where nothing else decides."""
+    """The cost of a group's shorter forms, at the stages without another rule."""
     promises: tuple[Promise, ...] = PROMISES
     goes: Callable[[Draft], Iterable[int]] = lambda _: ()
-    """The groups that go in any case where a view does not fit."""
+    """The groups that are left out first in any case if a view does not fit."""
     uses_room: bool = False
-    """Whether what still fits is taken in again."""
+    """Whether groups that still fit are shown again."""
 
 
 def before_the_window(draft: Draft) -> list[int]:
-    """What is older than the newest `keep_recent` messages, but for the first human message.
+    """All groups older than the newest `keep_recent` messages, except the first human message.
 
-    The window is widened to whole tool groups, and does not move while it fits: it is as sticky as every plan.
+    The window is widened to whole tool groups, and does not move while the view fits, as with every plan.
     """
     gone, left = [], draft.config.keep_recent
     for position in reversed(draft.left()):
@@ -45,7 +45,7 @@ FEW = tuple(promise for promise in PROMISES if promise.name not in ("last words"
 STRATEGIES: Mapping[str, Strategy] = {
     "truncate": Strategy(uses_room=True),
     SUMMARIZE: Strategy(),  # after the summary
-    NATIVE: Strategy(uses_room=True),  # where no provider's item is valid
+    NATIVE: Strategy(uses_room=True),  # if no provider's item is valid
     "sliding_window": Strategy(promises=FEW, goes=before_the_window),
     "importance": Strategy(loss=ImportanceLoss),
 }

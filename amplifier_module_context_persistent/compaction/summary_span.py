@@ -37,7 +37,7 @@ _FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*\d(?!\w)")
 
 
 def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) -> frozenset[str]:
-    """The names and the figures of messages, and of the summary that stood before them."""
+    """The names and the figures of messages, and of the summary before them."""
     figures = {figure for text in (*texts, earlier) for figure in _FIGURE.findall(text)}
     return frozenset(figures.union(spans(earlier), *[entry.gist.terms.names for entry in entries]))
 
