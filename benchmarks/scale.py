@@ -177,6 +177,8 @@ def measure(log: str, commands: Collection[str] = COMMANDS, *, goes_on: bool = T
         told = run("view", log)
         found |= {f"{name}_s": told["seconds"], f"{name}_mb": told["peak_mb"]}
         if os.path.exists(aside):
+            with contextlib.suppress(FileNotFoundError):  # it would be rolled back into the other catalogue
+                os.remove(f"{catalogue}-journal")
             os.rename(aside, catalogue)
     if goes_on:
         told = run("go_on", log)

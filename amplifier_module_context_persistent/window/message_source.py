@@ -80,13 +80,16 @@ class MessageSource:
         """Parse the messages of entries, in order; each call returns new objects."""
         return self._fetch(partial(self._lines.read, log), entries)
 
+    def look_at(self, log: Log, items: Sequence[Item]) -> Sequence[Message]:
+        """Render items of the view that is being made. `view` gives these messages away, so nobody may change them."""
+        return self._shown.look_at(log, items, self._render)
+
     def view(self, log: Log, items: Sequence[Item]) -> list[Message]:
         """The messages of a view. Their bytes are kept for the next view."""
+        return self._shown.view(log, items, self._render)
 
-        def render_some(some: Sequence[Item], read: ReadLines) -> list[Message]:
-            return render(Arrangement(list(some)), partial(self._fetch, read), boundary=self._boundary)
-
-        return self._shown.view(log, items, render_some)
+    def _render(self, items: Sequence[Item], read: ReadLines) -> list[Message]:
+        return render(Arrangement(list(items)), partial(self._fetch, read), boundary=self._boundary)
 
     def _fetch(self, read: ReadLines, entries: Sequence[Entry]) -> Iterator[Message]:
         stored = read([entry.ordinal for entry in entries if entry.ordinal >= 0])

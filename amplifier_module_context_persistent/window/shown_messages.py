@@ -6,6 +6,7 @@ Rules:
   index, and the bytes are dropped.
 - A view repeats the start of the last one as far as both have identical items. Another plan, another reader or another
   text before a message makes other items. From the first different item on, everything is rendered again.
+- What is rendered before a view, to hash it, is rendered once: the view takes the messages of the same items.
 - At most `MOST_BYTES` of lines are kept, and as many bytes of rendered messages. Messages beyond that are read and
   verified for each request.
 """
@@ -107,6 +108,22 @@ class ShownMessages:
         self._bytes = 0
         self._not_kept: list[int] = []
         """The positions of the messages that are rendered for each view."""
+        self._looked_at: dict[int, tuple[Item, Message]] = {}
+        """The messages that were rendered since the last view, by the identity of their items."""
+
+    def look_at(self, log: Log, items: Sequence[Item], render: Render) -> Sequence[Message]:
+        """Render items of the next view. That view gives the messages away, so they must not be changed.
+
+        Args:
+            log: the log.
+            items: some of the view's items.
+            render: as in `view`.
+        """
+        if log.index is not self._index:
+            self._forget(log.index)
+        messages = render(items, lambda ordinals: self._lines.read(log, ordinals, keeps=True))
+        self._looked_at.update((id(item), (item, message)) for item, message in zip(items, messages, strict=True))
+        return messages
 
     def view(self, log: Log, items: Sequence[Item], render: Render) -> list[Message]:
         """The messages of a view: kept ones are parsed, the others are rendered.
@@ -123,8 +140,7 @@ class ShownMessages:
         self._begin_with(same, items)
         view: list[Message] = orjson.loads(b"[%b]" % b",".join(self._shown))
         missing = [*self._not_kept, *range(same, len(items))]
-        rendered = render([items[at] for at in missing], lambda ordinals: self._lines.read(log, ordinals, keeps=True))
-        for at, message in zip(missing, rendered, strict=True):
+        for at, message in zip(missing, self._messages(log, [items[at] for at in missing], render), strict=True):
             if at < same:
                 view[at] = message
             else:
@@ -132,6 +148,14 @@ class ShownMessages:
                 self._keep(at, items[at], message)
         self._items = items
         return view
+
+    def _messages(self, log: Log, items: Sequence[Item], render: Render) -> Iterator[Message]:
+        """The messages of items: those that were looked at, each once, and the others rendered."""
+        looked_at, self._looked_at = self._looked_at, {}
+        known = [looked_at.pop(id(item), None) for item in items]
+        others = [item for item, found in zip(items, known, strict=True) if found is None]
+        rendered = iter(render(others, lambda ordinals: self._lines.read(log, ordinals, keeps=True)))
+        return (next(rendered) if found is None else found[1] for found in known)
 
     def _begin_with(self, same: int, items: Sequence[Item]) -> None:
         """Drop the kept bytes of the last view from a position on."""

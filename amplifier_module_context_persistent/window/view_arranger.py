@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from ..config import Config
 from ..log.base import Log
@@ -14,7 +14,6 @@ from ..view.calls_and_results import LateResults
 from ..view.entry import Entry
 from ..view.plan import NO_PLAN
 from ..view.recipients import FIRST_RULES, NOBODY
-from ..view.render import render
 from ..view.wire_rules import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of
 from .kept_entries import KeptEntries
 from .message_source import MessageSource
@@ -69,9 +68,8 @@ class ViewArranger:
         how = Presentation(plan or NO_PLAN, state.cut_tokens, request.reader, self.wire(log, request))
         arranged = self.last = arrange(entries, count, how, after=self.last)
 
-        def rendered(start: int) -> list[Message]:
-            part = Arrangement(arranged.items[start:])
-            return render(part, partial(self._source.fetch, log), boundary=self._config.truncate_boundary)
+        def rendered(start: int) -> Sequence[Message]:
+            return self._source.look_at(log, arranged.items[start:])
 
         native = plan.native if plan is not None else None
         return self.bound.bind(

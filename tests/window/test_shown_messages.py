@@ -46,11 +46,14 @@ class Shown:
         return [Item(entry, cut, as_stored=cut is None) for entry in self.desk.entries(ordinals)]
 
     def view(self, items: Sequence[Item]) -> list[Message]:
-        def write(some: Sequence[Item], read: ReadLines) -> list[Message]:
-            self.rendered = [item.entry.ordinal for item in some if item.entry is not None]
-            return render(Arrangement(list(some)), lambda entries: read([entry.ordinal for entry in entries]))
+        return self.views.view(self.desk.log, items, self._write)
 
-        return self.views.view(self.desk.log, items, write)
+    def look_at(self, items: Sequence[Item]) -> Sequence[Message]:
+        return self.views.look_at(self.desk.log, items, self._write)
+
+    def _write(self, some: Sequence[Item], read: ReadLines) -> list[Message]:
+        self.rendered = [item.entry.ordinal for item in some if item.entry is not None]
+        return render(Arrangement(list(some)), lambda entries: read([entry.ordinal for entry in entries]))
 
     def afresh(self, items: Sequence[Item]) -> list[Message]:
         log = self.desk.log
@@ -72,6 +75,37 @@ def test_a_view_is_rendered_once_and_parsed_anew_for_each_request(cut: Cut | Non
     assert shown.rendered == [1, 2, 3]
     assert repr(shown.view([*items, *shown.items(0)])) == repr(shown.afresh([*items, *shown.items(0)]))
     assert shown.rendered == [1, 2, 3, 0]
+
+
+@pytest.mark.parametrize("cut", [None, Cut(3, 3)], ids=["as stored", "cut"])
+def test_what_was_looked_at_is_not_rendered_again(cut: Cut | None) -> None:
+    """The view has the messages of these items, each once; those of others are rendered in their places."""
+    shown = Shown()
+    items = shown.items(*range(len(ODD)), cut=cut)
+    looked_at = shown.look_at(items[1:3]), shown.look_at(items[4:])
+    assert repr([*looked_at[0], *looked_at[1]]) == repr(shown.afresh([*items[1:3], *items[4:]]))
+    twice = [*items, items[4]]
+    wanted = repr(shown.afresh(twice))
+    view = shown.view(twice)
+    assert repr(view) == wanted
+    assert shown.rendered == [0, 3, 4]
+    for message in view:
+        spoil(message)
+    assert repr(shown.view(twice)) == wanted
+
+
+def test_what_was_looked_at_is_of_one_log_and_one_view() -> None:
+    """A log that was read anew has other messages, and the next view gets messages of its own."""
+    shown, other = Shown([{"role": "user", "content": "one"}]), Shown([{"role": "user", "content": "two"}])
+    items = shown.items(0)
+    shown.look_at(items)
+    log, shown.desk.log = shown.desk.log, other.desk.log
+    assert shown.view(items)[0]["content"] == "two"
+    shown.desk.log = log
+    shown.look_at(items)
+    first = shown.view(items)
+    assert shown.rendered == []
+    assert first[0] is not shown.view(items)[0]
 
 
 def test_an_item_that_is_only_equal_is_rendered_again() -> None:
