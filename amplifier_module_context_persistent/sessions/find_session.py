@@ -25,10 +25,10 @@ from pathlib import Path
 
 from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
-from ..log.database_location import location_of, stored_name, why_no_place
+from ..log.database_location import location_of, split_location, stored_name, why_no_place
 from ..log.file_handle import beginning
 from ..paths import LOG_NAME, project_slug
-from .session_name import key_of, name_of, names_of
+from .session_name import key_of, metadata_files, name_of, names_of
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
@@ -91,7 +91,7 @@ def session_files(
     if storage is not None:
         from ..log.postgres.names import stored_logs  # its driver is an extra
 
-        return [_stored_session(storage, *found) for found in stored_logs(storage, project, since_s=since_s)]
+        return [stored_session(storage, *found) for found in stored_logs(storage, project, since_s=since_s)]
     below = f"{project}/sessions/*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}"
     paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
     return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
@@ -141,10 +141,36 @@ def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[Ses
     """The sessions of one project in a database, or of all, whose id or whose whole name begins so."""
     from ..log.postgres.names import stored_logs_of_id  # its driver is an extra
 
-    return [_stored_session(storage, *found) for found in stored_logs_of_id(storage, beginning, project)]
+    return [stored_session(storage, *found) for found in stored_logs_of_id(storage, beginning, project)]
 
 
-def _stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
+def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
+    """The sessions that may belong to those of some logs in databases: their ids begin with one of theirs.
+
+    Raises:
+        LogUnreadableError: a database cannot be asked.
+    """
+    found: dict[str, SessionFile] = {}
+    for path in paths:
+        project, _, session_id = (stored_name(path) or "").rpartition("/")
+        beginning_so = _stored_of_id(split_location(path)[0], session_id, project or None)
+        found |= {str(one.path): one for one in beginning_so}
+    return list(found.values())
+
+
+def _stored_with_names(storage: str, project: str | None) -> list[SessionFile]:
+    """The sessions of one project in a database, or of all, that may have a name."""
+    from ..log.postgres.names import stored_logs_with_names  # its driver is an extra
+
+    hosted = [f"{path.parents[2].name}/{path.parent.name}" for path in metadata_files(project)]
+    found = stored_logs_with_names(storage, hosted, project)
+    if found is None:
+        return session_files(project, storage=storage)
+    return [stored_session(storage, *one) for one in found]
+
+
+def stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
+    """The session of a log in a database, by the log's name."""
     project, _, session_id = name.rpartition("/")
     return SessionFile(location_of(storage, name), session_id, project, changed_s)
 
@@ -158,7 +184,7 @@ def stored_session_pages(storage: str, project: str | None) -> Iterator[list[Ses
     from ..log.postgres.names import stored_pages  # its driver is an extra
 
     for page in stored_pages(storage, project):
-        yield [_stored_session(storage, *found) for found in page]
+        yield [stored_session(storage, *found) for found in page]
 
 
 def files_in(directory: str | Path) -> list[SessionFile]:
@@ -302,9 +328,12 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         partial(session_files, storage=storage),
     )
     of_id: Scopes = scopes
+    of_name: Scopes = scopes
     if storage is not None:
-        of_id = [partial(_stored_of_id, storage, name, one) for one in (project_slug(working_dir), None)]
-    if (found := _by_id(name, of_id) or _by_name(name, scopes)) is not None:
+        projects = (project_slug(working_dir), None)
+        of_id = [partial(_stored_of_id, storage, name, project) for project in projects]
+        of_name = [partial(_stored_with_names, storage, project) for project in projects]
+    if (found := _by_id(name, of_id) or _by_name(name, of_name)) is not None:
         return found.path
     if os.sep in name and storage is None and not is_directory:
         return path
@@ -369,8 +398,12 @@ def root_of(session_id: str, roots: Container[str]) -> str | None:
     The id of a sub-agent's session consists of its parent's id, `-` or `_`, and a text with a `_`: the host takes every
     id with a `_` for a sub-session. A fork or a branch is a session of its own, even if its id has this form.
     """
-    ends = (at for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
-    return next((session_id[:at] for at in ends if session_id[:at] in roots), None)
+    return next((root for root in possible_roots(session_id) if root in roots), None)
+
+
+def possible_roots(session_id: str) -> Iterator[str]:
+    """The ids of sessions whose sub-agent a session may be by its id, the shortest first."""
+    return (session_id[:at] for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
 
 
 def _there(storage: str | None) -> str:

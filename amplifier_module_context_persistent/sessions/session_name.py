@@ -7,6 +7,7 @@ is not trusted: if it is damaged, not an object, a link or a FIFO, the session h
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import stat
@@ -146,7 +147,17 @@ def metadata_path(log: str | Path) -> Path | None:
     project, _, session_id = stored.rpartition("/")
     if not (is_name(project) and is_name(session_id)):
         return None
-    return Path.home() / ".amplifier" / "projects" / project / "sessions" / session_id / METADATA_NAME
+    return _projects() / project / "sessions" / session_id / METADATA_NAME
+
+
+def metadata_files(project: str | None = None) -> list[Path]:
+    """The host's `metadata.json` files of one project on this machine, or of all."""
+    below = f"{glob.escape(project) if project is not None else '*'}/sessions/*/{METADATA_NAME}"
+    return list(_projects().glob(below))
+
+
+def _projects() -> Path:
+    return Path.home() / ".amplifier" / "projects"
 
 
 def read_metadata(path: Path) -> dict[str, Any]:

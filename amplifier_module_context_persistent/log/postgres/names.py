@@ -6,7 +6,7 @@ import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 TIMEOUT_S = 10.0
 SEARCH_S = 60.0
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
-_LAST_DAY = """pg_catalog.substring(told, '"last_message":"([0-9]{4}-[0-9]{2}-[0-9]{2})T') collate "C\""""
-"""The day of a log's last message, as a kept list entry tells it; null if it tells none."""
+_UNNAMED = """'"label":""'"""
+"""The text in a kept list entry of a session to which nobody gave a name."""
 _LAST_CHARACTER = chr(0x10FFFF)
 """The character that comes behind all others."""
 
@@ -48,6 +48,13 @@ def asking(
         raise failure(errno.EIO, f"the sessions cannot be reached: {error}{advice}", location.shown) from error
 
 
+def of_project(connection: psycopg.Connection[Any]) -> str:
+    """The condition of logs of the project `%(project)s`, by the index if there is one."""
+    begins = "pg_catalog.starts_with(name, %(project)s || '/')"
+    has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
+    return f"{PROJECT} = %(project)s and {begins}" if has_index else begins
+
+
 def stored_logs(storage: str, project: str | None = None, *, since_s: float | None = None) -> list[tuple[str, float]]:
     """The names of the logs of one project, or of all, and when each was written last, in seconds since 1970.
 
@@ -64,9 +71,7 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
-        wanted = ["true"]
-        if project is not None:
-            wanted += [f"{PROJECT} = %(project)s"] * has_index + ["pg_catalog.starts_with(name, %(project)s || '/')"]
+        wanted = [of_project(connection) if project is not None else "true"]
         if since_s is not None:
             at_least = "pg_catalog.to_timestamp(%(since)s::double precision)"
             wanted += [f"touched >= {at_least} - interval '{TOUCHED_S} s'"] * has_index + [f"changed >= {at_least}"]
@@ -101,6 +106,32 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
         """
         values = {"beginning": beginning, "last": _LAST_CHARACTER, "project": project}
         return connection.execute(statement.encode(), values).fetchall()
+
+
+def stored_logs_with_names(
+    storage: str, hosted: Sequence[str], project: str | None = None
+) -> list[tuple[str, float]] | None:
+    """As `stored_logs`, only those that may have a name: by their list entry, since that is missing, or by a host.
+
+    None if the server does not say: the tables may be older, or the role may not read list entries.
+
+    Args:
+        storage: a location without a log's name.
+        hosted: names of logs whose sessions a host may have named.
+        project: what stands before the last `/` of a name.
+    """
+    with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
+        statement = f"""
+            select name, pg_catalog.date_part('epoch', changed)
+              from {location.schema}.log left join {location.schema}.glance using (log_id)
+             where {of_project(connection) if project is not None else "true"}
+               and (coalesce(glance.size <> log.size, true) or name = any(%(hosted)s::text[])
+                    or pg_catalog.position(told, {_UNNAMED}) = 0)
+             order by changed desc, name
+        """
+        values = {"project": project, "hosted": list(hosted)}
+        return connection.execute(statement.encode(), values).fetchall()
+    return None
 
 
 def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tuple[str, float]]]:
@@ -141,12 +172,9 @@ def _page(
     with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
         order = "touched" if has_index else "changed"
-        of_project = f"{PROJECT} = %(project)s and pg_catalog.starts_with(name, %(project)s || '/')"
-        if not has_index:
-            of_project = "pg_catalog.starts_with(name, %(project)s || '/')"
         statement = f"""
             select {order}, changed, name from {location.schema}.log
-             where {of_project if project is not None else "true"}
+             where {of_project(connection) if project is not None else "true"}
                {f"and ({order}, name) < (%(time)s::timestamptz, %(name)s::text)" if last[1] is not None else ""}
              order by {order} desc, name desc limit %(size)s
         """
@@ -193,23 +221,6 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             statement += f" union select name from {location.schema}.log where archived > 0"
         return {name for (name,) in connection.execute(statement.encode(), [word, unless]).fetchall()}
-
-
-def names_without_news(storage: str, since_s: float) -> set[str] | None:
-    """The names of logs that were written to since a time, and of which no kept list entry tells a message since then.
-
-    An entry counts only from the second day on after that time, as its message may name any time zone. None where the
-    server does not say: the tables may be older, or the role may not read them.
-    """
-    day = datetime.fromtimestamp(since_s, UTC) + timedelta(days=2)
-    with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
-        statement = f"""
-            select name from {location.schema}.log left join {location.schema}.glance using (log_id)
-             where changed >= pg_catalog.to_timestamp(%s::double precision)
-               and not coalesce(glance.size = log.size and {_LAST_DAY} >= %s::text, false)
-        """
-        return {name for (name,) in connection.execute(statement.encode(), [since_s, f"{day:%Y-%m-%d}"]).fetchall()}
-    return None
 
 
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:

@@ -15,16 +15,14 @@ from pathlib import Path
 
 import click
 
-from ...catalogue.glance import Glance
 from ...catalogue.session_list_cache import Glances
 from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
 from ...log.file_handle import beginning
-from ...messages.metadata import instant_of
 from ...paths import LOG_NAME, project_slug
-from ...sessions.filters import SessionFilter, matching
-from ...sessions.find_session import SessionFile, root_of, session_files
+from ...sessions.filters import SessionFilter, is_of_project, matching
+from ...sessions.find_session import SessionFile, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
@@ -44,7 +42,7 @@ from .session_argument import (
     path_of,
     picked,
     session_file,
-    sessions_here,
+    sessions_that_may_belong,
     storage,
     storage_option,
 )
@@ -80,7 +78,7 @@ def delete(
     places = [place for name in sessions for place in _places_of(name)]
     paths = dict.fromkeys(path_of(name) for name in sessions if not _places_of(name))
     is_kept = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
-    project = sessions_here(everywhere=True) if is_kept else []
+    project = sessions_that_may_belong(paths) if is_kept else []
     known = {str(session.path): session for session in project}
     named = [known.get(path) or session_file(path) for path in paths]
     orphans = [one for one in project if any(_lies_below(one.path, log) for log, _ in places)]
@@ -140,12 +138,14 @@ def prune(
         remove_abandoned_copies()
     if older is None:
         check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
-    sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
+    sessions = None
+    if storage() and older is not None and wanted.most is None:
+        sessions = _may_be_old(older, everywhere=everywhere, project=wanted.project)
+    if sessions is None:
+        sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
     with unreadable():
         chosen = {one.path for one in matching(sessions, wanted, watch=watched)}
     candidates = sessions if chosen or older is not None else []
-    if storage() and older is not None:
-        candidates = _may_be_old(candidates, older)
     groups = [
         group
         for group in with_sub_agents(_looked_at(candidates, older))
@@ -196,37 +196,20 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
     return [session for session in found if session.path in here]
 
 
-def _may_be_old(sessions: Iterable[SessionFile], older: float) -> list[SessionFile]:
-    """The sessions of a database without those that are in use, and whose sub-agents' are: these need not be opened.
+def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[SessionFile] | None:
+    """The sessions of the database without those that are in use, and whose sub-agents' are; None if it does not say.
 
-    Of those that were written to since, what `list` keeps says which have a message since: one question to the server
-    leaves out nearly all.
+    Raises:
+        UnusableError: the database cannot be asked.
     """
-    from ...log.postgres.names import names_without_news  # its driver is an extra
+    from ...sessions.old_sessions import sessions_without_news  # needs the extra `postgres`
 
-    doubtful = names_without_news(storage() or "", older)
-    groups: dict[tuple[str, str], list[SessionFile]] = {}
-    roots: dict[str, set[str]] = {}
-    for one in sorted(sessions, key=lambda session: (session.project, len(session.id), session.id)):
-        known = roots.setdefault(one.project, set())
-        root = root_of(one.id, known)
-        if root is None:
-            known.add(one.id)
-        groups.setdefault((one.project, root or one.id), []).append(one)
-    glances = Glances()
-    written = [str(one.path) for group in groups.values() for one in group if one.modified_s >= older]
-    used = set() if doubtful is None else {path for path in written if stored_name(path) not in doubtful}
-    asked = [path for path in written if path not in used]
-    glances.expect(asked)
-    used |= {path for path in asked if (kept := glances.of(path)) is not None and _last_s(kept) >= older}
-    left = (group for group in groups.values() if not any(str(one.path) in used for one in group))
-    return [one for group in left for one in group]
-
-
-def _last_s(kept: Glance) -> float:
-    """When a session's last message was written; 0 if that is not kept."""
-    instant = instant_of(kept.last_message)
-    return instant.timestamp() if instant is not None else 0.0
+    with unusable():
+        slug = None if everywhere or project is not None else project_slug(".")
+        found = sessions_without_news(storage() or "", older, slug)
+    if found is None or project is None:
+        return found
+    return [session for session in found if is_of_project(session.project, project)]
 
 
 def _places_of(name: str) -> list[tuple[str, list[str]]]:

@@ -26,7 +26,7 @@ from .session_argument import (
     path_of,
     picked,
     session_file,
-    sessions_here,
+    sessions_that_may_belong,
     storage_option,
 )
 from .session_rows import shortest_ids
@@ -93,7 +93,7 @@ def _named(given: str | None, *, last: bool) -> str:
 
 def _one(path: str) -> list[SessionFile]:
     """The session of a log, with its sub-agents' sessions."""
-    known = sessions_here(everywhere=True)
+    known = sessions_that_may_belong([path])
     session = next((one for one in known if str(one.path) == path), None) or session_file(path)
     return with_sub_agents(session, known)
 

@@ -26,7 +26,13 @@ from .filter_options import chosen_sessions, filter_options
 from .parameters import Span, SpanType, check_place, chosen_turns, own_forms_options
 from .progress import progress, stages
 from .sealed_files import reads_sealed
-from .session_argument import no_catalogue_option, session_argument, session_file, sessions_here, storage_option
+from .session_argument import (
+    no_catalogue_option,
+    session_argument,
+    session_file,
+    sessions_that_may_belong,
+    storage_option,
+)
 from .terminal import (
     UnusableError,
     counted,
@@ -100,7 +106,7 @@ def report(
                 own=own,
                 prices=PriceList.load(table) if table else None,
                 force=force,
-                sub_agents=_sub_agents(session_file(path), sessions_here(everywhere=True)),
+                sub_agents=_sub_agents(session_file(path), sessions_that_may_belong([path])),
                 progress=tell,
             )
     if as_json:
@@ -149,7 +155,7 @@ def reports(
 
     sessions = chosen_sessions(wanted, everywhere=everywhere)
     failed: dict[str, str] = {}
-    made, known = 0, sessions_here(everywhere=True)
+    made, known = 0, sessions_that_may_belong(str(session.path) for session in sessions)
     index = str(Path(directory) / "index.html")
     with making(index, force=force):
         check_index(directory, force=force)

@@ -31,6 +31,7 @@ from ...sessions.find_session import (
     last_session,
     project_sessions,
     session_files,
+    sessions_beside,
 )
 from ...sessions.session_name import key_of, names_of
 from .sealed_files import plain_path
@@ -145,6 +146,18 @@ def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
         return session_files(storage=storage()) if everywhere else project_sessions(storage=storage())
 
 
+def sessions_that_may_belong(paths: Iterable[str]) -> list[SessionFile]:
+    """The sessions among which those of some logs and of their sub-agents are; on disk, all sessions.
+
+    Raises:
+        UnusableError: the database cannot be asked.
+    """
+    if storage() is None:
+        return sessions_here(everywhere=True)
+    with unusable():
+        return sessions_beside(paths)
+
+
 def session_file(path: str) -> SessionFile:
     """A session by its log's path or location; its project is not known.
 
@@ -166,9 +179,10 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
     """
     from ...sessions.file_uses import with_sub_agents
 
-    known = sessions_here(everywhere=True)
+    named = list(paths)
+    known = sessions_that_may_belong(named)
     by_path = {str(one.path): one for one in known}
-    found = (by_path.get(path) or session_file(path) for path in paths)
+    found = (by_path.get(path) or session_file(path) for path in named)
     return list({str(one.path): one for session in found for one in with_sub_agents(session, known)}.values())
 
 

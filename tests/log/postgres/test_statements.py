@@ -12,6 +12,7 @@ import pytest
 from amplifier_module_context_persistent.log.postgres import (
     figure_rows,
     names,
+    old_logs,
     ranked_rows,
     row_security,
     schema,
@@ -83,7 +84,9 @@ def do_everything(storage: str) -> None:
         names.stored_logs_of_id(storage, "s", project)
         list(names.stored_pages(storage, project))
     names.stored_heads(storage, ["p/s"])
-    assert names.names_without_news(storage, 0.0) is not None
+    for project in (None, "p"):
+        assert old_logs.logs_without_news(storage, 0.0, project) is not None
+        assert names.stored_logs_with_names(storage, ["p/s"], project) is not None
     figure_rows.keep_figures(storage, "1 estimate", [("p/s", log.describe().size_bytes, b"told")])
     figure_rows.kept_figures(storage, ["p/s"], "1 estimate")
     with ranked_rows.ranked_server(storage, 1) as ranked:

@@ -6,6 +6,7 @@ import json
 import time
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -14,9 +15,10 @@ import pytest
 from amplifier_module_context_persistent.catalogue import session_list_cache
 from amplifier_module_context_persistent.catalogue.glance import Glance, told_of
 from amplifier_module_context_persistent.clock import utc_now
-from amplifier_module_context_persistent.log.postgres import names
+from amplifier_module_context_persistent.log.postgres import names, old_logs
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.sessions import find_session as find_session_module
 from amplifier_module_context_persistent.sessions import overview
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
 from amplifier_module_context_persistent.toolbox.cli import list_
@@ -121,6 +123,13 @@ def test_an_append_keeps_the_time_by_which_lists_are_ordered(may: bool, server: 
     assert ages == [(True,), (not may,)]
 
 
+def doubtful(storage: str, since_s: float) -> set[str]:
+    """The logs that may have no message since a time."""
+    found = old_logs.logs_without_news(storage, since_s, "-p")
+    assert found is not None
+    return {log.name for log in found if not log.is_in_use}
+
+
 def test_prune_opens_only_what_it_deletes(server: TestServer, storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what is in use, nor what has a sub-agent's session in use; a forged time or list entry deletes nothing."""
     schema = storage.rpartition("=")[2]
@@ -140,10 +149,10 @@ def test_prune_opens_only_what_it_deletes(server: TestServer, storage: str, monk
 
     monkeypatch.setattr(overview, "_read", noting)
     february = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
-    assert names.names_without_news(storage, february) == set()
+    assert doubtful(storage, february) == {"-p/old", "-p/busy", "-p/forged"}
     of_new = f"(select log_id from {schema}.log where name = '-p/new')"
     server.execute(f"update {schema}.glance set told = 'x' where log_id = {of_new}")
-    assert names.names_without_news(storage, february) == {"-p/new"}
+    assert doubtful(storage, february) == {"-p/old", "-p/busy", "-p/forged", "-p/new"}
     server.execute(f"delete from {schema}.glance where told = 'x'")
     run("list", "--all", "--storage", storage)
     opened.clear()
@@ -194,3 +203,51 @@ def test_a_session_is_found_by_the_beginning_of_its_id(
         assert find_session(given, storage=storage) == f"{storage}#{expected}"
     with pytest.raises(SessionNameError, match="more than one"):
         find_session("ab", storage=storage)
+
+
+def test_prune_keeps_a_group_of_which_a_session_is_in_use(server: TestServer, storage: str) -> None:
+    """A sub-agent's session whose parent is in use stays, and so does a parent whose sub-agent is."""
+    schema, old = storage.rpartition("=")[2], "2026-01-01T00:00:00Z"
+    ids = {"a": utc_now(), "a-1_sub": old, "b": old, "b-1_sub": utc_now(), "c": old, "c-1_sub": old}
+    for session, stamp in ids.items():
+        with closing(PostgresLog(f"{storage}#-p/{session}")) as log:
+            append_bodies(log, encode_message({"role": "user", "content": "x"}, message_id="m", timestamp=stamp))
+    server.execute(f"update {schema}.log set changed = '2026-01-01' where name like '%%/c%%' or name = '-p/a-1_sub'")
+    run("list", "--all", "--storage", storage)
+    prune = ("prune", "--project", "p", "--older", "2026-02-01", "--storage", storage, "--dry-run", "--json")
+    deleted = json.loads(run(*prune).output)["deleted"]
+    assert sorted(one["session"] for one in deleted) == ["c", "c-1_sub"]
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["kept", "nothing kept"])
+def test_a_session_is_found_by_its_name_without_a_look_at_all(
+    is_kept: bool, storage: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server gives those with a label, and those that the host has named on this machine."""
+    for session in ("s1", "s2", "s3", "s4"):
+        with closing(PostgresLog(f"{storage}#-p/{session}")) as log:
+            append(log, 1)
+    run("rename", "s2", "Nightly build", "--storage", storage)
+    (home / ".amplifier/projects/-p/sessions/s3").mkdir(parents=True)
+    (home / ".amplifier/projects/-p/sessions/s3/metadata.json").write_text('{"name": "Release"}')
+    if is_kept:
+        run("list", "--all", "--storage", storage)
+        asked = names.stored_logs_with_names(storage, ["-p/s3"])
+        assert asked is not None
+        assert sorted(name for name, _ in asked) == ["-p/s2", "-p/s3"]
+        monkeypatch.setattr(find_session_module, "session_files", lambda *_, **__: pytest.fail("all are asked for"))
+    for given, expected in (("nightly", "s2"), ("Release", "s3")):
+        assert find_session(given, storage=storage) == f"{storage}#-p/{expected}"
+    with pytest.raises(SessionNameError, match="no such"):
+        find_session("nobody", storage=storage)
+
+
+def test_a_command_on_one_session_asks_for_no_others(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sub-agents' sessions are found by the beginning of their ids."""
+    for session in ("p/s1", "p/s1-2_sub", "p/s2", "q/s1-3_sub"):
+        with closing(PostgresLog(f"{storage}#{session}")) as log:
+            append(log, 1)
+    monkeypatch.setattr(names, "stored_logs", lambda *_, **__: pytest.fail("all are asked for"))
+    told = json.loads(run("delete", "p/s1", "--storage", storage, "--dry-run", "--json").output)
+    assert [one["session"] for one in told["deleted"]] == ["s1", "s1-2_sub"]
+    run("files", "p/s1", "--storage", storage, code=1)

@@ -1,0 +1,80 @@
+"""Lists go by their indexes: the server's own plans say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.log.postgres import figure_rows, names
+from tests.support.postgres import TestServer
+
+SESSIONS = 5_000
+
+
+@pytest.fixture(scope="module")
+def full(server: TestServer) -> str:
+    """A storage with sessions of 100 projects, of which a list entry and figures are kept."""
+    storage = server.new_location()
+    schema = storage.rpartition("=")[2]
+    server.execute(f"""
+        insert into {schema}.log (name, head, size, changed, touched)
+        select '-p' || n %% 100 || '/' || md5(n::text), 1, 100, stamp, stamp
+          from generate_series(1, {SESSIONS}) as n, lateral (select now() - n * interval '1 hour' as stamp) as at;
+        insert into {schema}.glance select log_id, size, repeat('x', 300), 0 from {schema}.log;
+        insert into {schema}.figures select log_id, size, '1 estimate', repeat('x', 300)::bytea from {schema}.log;
+        analyze
+    """)
+    return storage
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """The plans of the questions on tables that are asked meanwhile."""
+    import psycopg
+
+    found, execute = list[dict[str, Any]](), psycopg.Cursor.execute
+
+    def explaining(cursor: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+        if type(cursor.connection).__name__ == "DeadlineConnection" and b".log" in query:
+            told = execute(cursor, b"explain (format json) " + query, *arguments, **{**options, "binary": False})
+            found.append(told.fetchone()[0][0]["Plan"])
+        return execute(cursor, query, *arguments, **options)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", explaining)
+    return found
+
+
+def some_names(storage: str) -> list[str]:
+    return [name for name, _ in next(names.stored_pages(storage))[:20]]
+
+
+def scans(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The parts of a plan that read a table or an index."""
+    if "Scan" in plan["Node Type"]:
+        yield plan
+    for below in plan.get("Plans", []):
+        yield from scans(below)
+
+
+QUESTIONS: dict[str, tuple[Callable[[str], object], str]] = {
+    "a page of all": (lambda storage: next(names.stored_pages(storage)), "log_by_time"),
+    "a page of a project": (lambda storage: next(names.stored_pages(storage, "-p7")), "log_by_project"),
+    "a project": (lambda storage: names.stored_logs(storage, "-p7"), "log_by_project"),
+    "since a time": (lambda storage: names.stored_logs(storage, since_s=4e9), "log_by_time"),
+    "the beginning of an id": (lambda storage: names.stored_logs_of_id(storage, "abcd"), "log_by_id"),
+    "list entries": (lambda storage: names.kept_glances(storage, some_names(storage)), "glance_pkey"),
+    "figures": (lambda storage: figure_rows.kept_figures(storage, some_names(storage), "1 estimate"), "figures_pkey"),
+    "the ends of logs": (lambda storage: names.stored_heads(storage, some_names(storage)), "log_name_key"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_of_a_list_goes_by_an_index(question: str, full: str, plans: list[dict[str, Any]]) -> None:
+    """None goes through a whole table."""
+    ask, index = QUESTIONS[question]
+    ask(full)
+    read = [scan for plan in plans for scan in scans(plan)]
+    assert index in {scan.get("Index Name") for scan in read}
+    assert not [scan for scan in read if scan["Node Type"] == "Seq Scan" and scan["Plan Rows"] > 1]
