@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 
 from ..log.base import ReadableLog
-from ..log.index import ASSISTANT, USER, Index, runs_of
+from ..log.index import ASSISTANT, USER, Index
 from ..messages.message import calls_of, result_id_of
 from ..messages.metadata import instant_of, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
@@ -60,7 +60,7 @@ def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
     if len(live) <= SAMPLES:
         return sum(tokens_of(message, counter) for message in log.read(live))
     runs: list[range] = []  # of at most `_RUN` records
-    for run in runs_of(live):
+    for run in log.index.live_runs():
         runs += [run[at : at + _RUN] for at in range(0, len(run), _RUN)]
     ends = list(accumulate(sum(lengths[run.start : run.stop]) for run in runs))
     total = ends[-1]
@@ -129,7 +129,7 @@ def _first_line(log: ReadableLog) -> tuple[str, int]:
 
 
 def _users(index: Index) -> Iterator[int]:
-    for run in runs_of(index.live):
+    for run in index.live_runs():
         ordinal = index.columns.roles.find(USER, run.start, run.stop)
         while ordinal >= 0:
             yield ordinal
