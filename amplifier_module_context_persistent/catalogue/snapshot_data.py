@@ -152,7 +152,9 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
     index = Index()
     if not 0 <= count <= most["offsets"]:
         raise ValueError("more records than bytes")
-    for start, chunk in zip(range(0, count, CHUNK_RECORDS), chunks, strict=True):
+    left = iter(chunks)
+    for start in range(0, count, CHUNK_RECORDS):
+        chunk = next(left, b"")
         records, at = min(CHUNK_RECORDS, count - start), 0
         for name in COLUMNS:
             column = getattr(index.columns, name)
@@ -164,6 +166,9 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
             column.extend(part) if isinstance(column, bytearray) else column.frombytes(part)
         if at != len(chunk) or len(index.columns.plain_users) != start + records:
             raise ValueError("a chunk of another length")
+        del chunk, part  # before the next one is read; `zip` would hold it, too
+    if next(left, None) is not None:
+        raise ValueError("more chunks than records")
     return index
 
 
