@@ -26,7 +26,8 @@ from ...sessions.find_session import SessionFile, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
-from ..transfer.erasures import SESSION, Erasure, erasure_of, lift, names_in_log, note_erasure
+from ..transfer.erasure_list import lift, note_erasure
+from ..transfer.erasures import SESSION, Erasure, erasure_of, names_in_log
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left, remove_left
 from .erasing import check_can_ask, check_says_which, erasing_options, extent

@@ -31,7 +31,7 @@ from .append_to_copy import append_to_copy
 from .beside_synced import host_files_made
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
-from .erasures import lift, note_erasures, read_erasures
+from .erasure_list import lift, note_erasures, read_erasures
 from .host_files import is_unfinished, making_session, write_host_files
 from .sync_erasures import ErasingStep, TravellingErasures, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_sessions import pairs_of

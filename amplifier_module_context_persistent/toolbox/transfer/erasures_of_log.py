@@ -10,7 +10,8 @@ from ...log.base import ReadableLog
 from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import Message
-from .erasures import SESSION, ErasedError, Erasure, concerning, erasures, names_of
+from .erasure_list import erasures
+from .erasures import SESSION, ErasedError, Erasure, concerning, names_of
 
 
 def erasures_of_log(reader: ReadableLog, found: Sequence[Erasure] | None = None) -> list[Erasure]:

@@ -27,7 +27,8 @@ from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .drafts import ImportConflictError
-from .erasures import ErasedError, lift
+from .erasure_list import lift
+from .erasures import ErasedError
 from .erasures_of_log import erasures_of_log, why_refused
 from .host_files import is_unfinished, making_session, write_host_files
 from .import_erasures import ADVICE

@@ -18,7 +18,7 @@ from ... import clock
 from ...log.filesystem import FileSystem
 from ...window.message_source import collector_paused
 from .drafts import Drafts, SessionDraft
-from .erasures import lift
+from .erasure_list import lift
 from .import_erasures import honour_erasures
 from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession, LostLine

@@ -18,7 +18,8 @@ from .backup import BackupStep, Done, reason_of
 from .beside_synced import beside_copy, finish, is_interrupted
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
-from .erasures import Erasure, lift, note_erasures, read_erasures
+from .erasure_list import lift, note_erasures, read_erasures
+from .erasures import Erasure
 from .erasures_of_log import erasures_of_log, why_refused
 from .host_files import is_unfinished, making_session, write_host_files
 from .sync_sessions import pairs_of

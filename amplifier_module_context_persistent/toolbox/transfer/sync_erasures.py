@@ -29,7 +29,8 @@ from ..maintenance.leftovers import place_left
 from ..maintenance.purge_options import Purge
 from ..maintenance.written_files import DELETING, WrittenFiles
 from .delete_sessions import Deletion, delete_session, plan_deletion
-from .erasures import SESSION, TEXT, Erasure, lift, note_erasures, read_erasures
+from .erasure_list import lift, note_erasures, read_erasures
+from .erasures import SESSION, TEXT, Erasure
 from .erasures_of_log import erasures_about
 from .host_files import HOSTS_NAMES
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left

@@ -20,7 +20,7 @@ from ...log.open_reader import open_reader
 from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
-from .erasures import erasures_path
+from .erasure_list import erasures_path
 
 BACKUP_NAME = "context-backup.jsonl"
 """The file that makes a directory a backup (`backup.py`)."""

@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.sessions.delete_log import delete_log
-from amplifier_module_context_persistent.toolbox.transfer.erasures import erasures_path
+from amplifier_module_context_persistent.toolbox.transfer.erasure_list import erasures_path
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import run, shows
 from tests.support.logs import append, sealed

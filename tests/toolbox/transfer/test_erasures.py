@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.toolbox.transfer.erasure_list import (
+    erasures,
+    erasures_path,
+    lift,
+    note_erasure,
+)
 from amplifier_module_context_persistent.toolbox.transfer.erasures import (
     SESSION,
     SourceNames,
     TakenHashes,
     erasure_of,
-    erasures,
-    erasures_path,
-    lift,
-    note_erasure,
     rule_of,
 )
 from amplifier_module_context_persistent.toolbox.transfer.import_directory import import_all
