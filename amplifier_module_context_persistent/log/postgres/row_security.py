@@ -1,7 +1,8 @@
 """Row-level security: each role sees and changes only the logs that it made, in every table.
 
-`log.owner` says who made a log; the rows of other tables follow their log's row. The tables are found in the
-catalog, so one that a later step adds, or a partition, is covered as well (`schema.bring_up`).
+`log.owner` says who made a log; rows with a `log_id` follow their log's row. What was erased (`erasure`) has an owner
+of its own. The tables are found in the catalog, so one that a later step adds, or a partition, is covered as well
+(`schema.bring_up`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 POLICY = "own"
+_OWNED = ("log", "erasure")
+"""The tables whose rows name their owner."""
 
 
 def statements_for(schema: str, table: str) -> tuple[str, str]:
     """The statements that keep each role to its own rows of a table."""
     rule = "owner = current_user"
-    if table != "log":
+    if table not in _OWNED:
         rule = f"exists (select from {schema}.log where log.log_id = {table}.log_id)"
     return (
         f"create policy {POLICY} on {schema}.{table} using ({rule})",
@@ -40,8 +43,8 @@ def secured_statements(schema: str, creation: str) -> str:
 
 
 def tables_with_logs(creation: str, schema: str) -> list[str]:
-    """The tables with rows of logs that some statements create; the logs' own table comes last."""
-    tables = re.findall(rf"create table if not exists {schema}\.(\w+) \(\s*log_id", creation)
+    """The tables whose rows belong to somebody, that some statements create; the logs' own table comes last."""
+    tables = re.findall(rf"create table if not exists {schema}\.(\w+) \(\s*(?:log_id|owner)\b", creation)
     return sorted(tables, key=lambda table: (table == "log", table))
 
 
@@ -69,14 +72,15 @@ def is_secured(connection: Connection, schema: str) -> bool:
 
 
 def unsecured_tables(connection: Connection, schema: str) -> list[str]:
-    """The tables that have rows of logs, and no row-level security; the logs' own table comes last.
+    """The tables whose rows belong to somebody, and that have no row-level security; the logs' own table comes last.
 
     Until it has it, the policies of the others let everybody see what they saw before.
     """
     found = connection.execute(
-        b"""select relname from pg_catalog.pg_class join pg_catalog.pg_attribute on attrelid = pg_class.oid
-             where relnamespace = pg_catalog.to_regnamespace(%s) and relkind in ('r', 'p') and attname = 'log_id'
-               and not attisdropped and not relrowsecurity
+        b"""select relname from pg_catalog.pg_class
+             where relnamespace = pg_catalog.to_regnamespace(%s) and relkind in ('r', 'p') and not relrowsecurity
+               and exists (select from pg_catalog.pg_attribute where attrelid = pg_class.oid
+                             and attname in ('log_id', 'owner') and not attisdropped)
              order by relname = 'log', relname""",
         [schema],
     ).fetchall()

@@ -41,6 +41,7 @@ TOUCHED = "touched"
 PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
 """What stands before the last `/` of a log's name, as `log_by_project` holds it; the name if it has none."""
 ARCHIVE = "archive"
+ERASURES = "erasures"
 BY_ID = "by_id"
 ID = "pg_catalog.regexp_replace(name, '^.*/', '') collate \"C\""
 """The last part of a log's name, the session's id, as `log_by_id` holds it."""
@@ -185,6 +186,21 @@ STEPS: tuple[Step, ...] = (
             READ: "grant select on {s}.frame to {role}",
             PURGE: "grant insert, delete on {s}.frame to {role}; grant update (archived) on {s}.log to {role}",
         },
+    ),
+    Step(
+        ERASURES,
+        "the table erasure, with what was deleted and purged",
+        "pg_catalog.to_regclass('{s}.erasure') is not null",
+        (
+            """create table if not exists {s}.erasure (
+    owner name not null default current_user,
+    number bigint generated always as identity primary key,
+    noted timestamptz not null default pg_catalog.now(),
+    line text not null
+)""",
+            "comment on table {s}.erasure is 'What was deleted or purged, by salted hashes; no import brings it back.'",
+        ),
+        {READ: "grant select on {s}.erasure to {role}", APPEND: "grant insert (line) on {s}.erasure to {role}"},
     ),
 )
 """In the order in which they are done. The first two made version 2 of version 1.

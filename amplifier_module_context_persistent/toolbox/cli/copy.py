@@ -36,7 +36,7 @@ def copy(source: str, target: str, *, dry_run: bool, again: bool, as_json: bool)
     with unusable(path), progress(path, title="reading" if dry_run else "copying", passes=1 if dry_run else 2) as files:
         location = copy_target(path, shown_location(target))
         if not again:
-            check_not_erased(path)
+            check_not_erased(path, location)
         done = copy_log(path, location, dry_run=dry_run, files=files)
     if as_json:
         click.echo(json.dumps({**done.to_json(), "dry_run": dry_run}))

@@ -372,7 +372,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
 
     def begin() -> None:
         try:
-            note_erasure(erasure)
+            note_erasure(erasure, path)
             noted.append(erasure)
         except OSError as error:
             deletion.not_noted = reason_beside(error, path)
@@ -380,7 +380,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
     try:
         return delete_session(deletion, host_files=host_files, begin=begin)
     except DeleteError:  # the session is what it was
-        lift(noted)
+        lift(noted, path)
         raise
 
 

@@ -31,7 +31,7 @@ from .append_to_copy import append_to_copy
 from .beside_synced import host_files_made
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
-from .erasure_list import lift, note_erasures, read_erasures
+from .erasure_list import lift_in, note_erasures, read_erasures
 from .host_files import is_unfinished, making_session, write_host_files
 from .sync_erasures import ErasingStep, TravellingErasures, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_sessions import pairs_of
@@ -173,13 +173,13 @@ class Backup:
             OSError: it cannot be written, or the home's file cannot be read.
         """
         note = self.there.erasures
-        assert note is not None  # noqa: S101 - a backup has one
+        assert isinstance(note, Path)  # noqa: S101 - a backup is a directory
         if not note.exists():
             with NewFile(note) as new:
                 new.finish()
         (ours, lifted), (noted, _) = read_erasures(self.home.erasures), read_erasures(note)
         note_erasures((one for salt, one in ours.items() if salt not in noted), note)
-        lift((one for salt, one in noted.items() if salt in lifted), note)
+        lift_in((one for salt, one in noted.items() if salt in lifted), note)
 
     def held_erased(self) -> HeldErased:
         """Find erased content of the home in the backup, in its current state.

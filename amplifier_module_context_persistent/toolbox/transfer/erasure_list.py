@@ -1,4 +1,8 @@
-"""The list of what was erased: a file of this user, of another home, or beside copies; read and added to."""
+"""The list of what was erased: a file of a home or of a directory with copies, and the table of a database.
+
+A session in a database has two lists: that of the database, which all machines read, and that of this user. What one of
+them lifts is in force in neither.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,12 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem, make_directories
 from .erasures import Erasure, erasure_from
+
+ListPlace = Path | str
+"""Where a list is: a file, or the location of a database."""
 
 
 def erasures_path() -> Path:
@@ -19,28 +27,38 @@ def erasures_path() -> Path:
     return Path.home() / ".amplifier" / "context-erased.jsonl"
 
 
-def erasures(path: Path | None = None) -> list[Erasure]:
-    """The erasures that are in force, oldest first; of this user, or of another file of them.
+def lists_of(log: str) -> list[ListPlace]:
+    """Where it stands what was erased of a session: this user's file, and of one in a database also there.
+
+    Args:
+        log: a log's file or its location; or the location of a database.
+    """
+    return [erasures_path(), *([split_location(log)[0]] if stored_name(log) is not None else [])]
+
+
+def erasures(log: str = "") -> list[Erasure]:
+    """The erasures that are in force for a log, or a place of logs; by default those of this user. Oldest first.
 
     Raises:
-        OSError: the file is there and cannot be read.
+        OSError: a list is there and cannot be read.
     """
-    return list(read_erasures(path)[0].values())
+    force, lifted = dict[str, Erasure](), set[str]()
+    for place in lists_of(log):
+        found, lifts = read_erasures(place)
+        force |= found
+        lifted |= lifts
+    return [one for salt, one in force.items() if salt not in lifted]
 
 
-def read_erasures(path: Path | None = None) -> tuple[dict[str, Erasure], set[str]]:
-    """The erasures that are in force by their salts, and the salts of those that were lifted; errors as `erasures`."""
-    path = path or erasures_path()
-    try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory is an error that names it
-            raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(path))
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return {}, set()
+def read_erasures(place: ListPlace | None = None) -> tuple[dict[str, Erasure], set[str]]:
+    """The erasures that a list has in force, by their salts, and the salts of those that were lifted.
+
+    Raises:
+        OSError: the list is there and cannot be read.
+    """
     found: dict[str, Erasure] = {}
     lifted = set[str]()
-    for line in content.splitlines():
+    for line in _lines(erasures_path() if place is None else place):
         with contextlib.suppress(ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             value = json.loads(line)
             for salt in value.get("lifts", ()):
@@ -51,30 +69,60 @@ def read_erasures(path: Path | None = None) -> tuple[dict[str, Erasure], set[str
     return found, lifted
 
 
-def note_erasure(erasure: Erasure) -> None:
-    """Add the line of an erasure, durably.
+def _lines(place: ListPlace) -> Iterable[str | bytes]:
+    if isinstance(place, str):
+        from ...log.postgres.erasure_rows import erasure_lines  # its driver is an extra
+
+        return erasure_lines(place)
+    try:
+        mode = place.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory is an error that names it
+            raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(place))
+        return place.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def note_erasure(erasure: Erasure, log: str = "") -> None:
+    """Add the line of an erasure to all lists of a log, durably; by default to this user's.
 
     Raises:
         OSError: it cannot be written.
     """
-    note_erasures([erasure])
+    for place in reversed(lists_of(log)):
+        note_erasures([erasure], place)
 
 
-def note_erasures(found: Iterable[Erasure], file: Path | None = None) -> None:
-    """Add the lines of erasures to this user's file, or to another one; errors as `note_erasure`."""
-    if lines := [one.to_line() for one in found if one.names or one.content or one.answers]:
-        _append(b"".join(lines), file)
+def note_erasures(found: Iterable[Erasure], place: ListPlace | None = None) -> None:
+    """Add the lines of erasures to this user's list, or to another one; errors as `note_erasure`."""
+    if lines := [one.to_line() for one in found if one.is_named]:
+        _append(lines, place)
 
 
-def lift(found: Iterable[Erasure], file: Path | None = None) -> None:
-    """Take erasures out of force; arguments and errors as `note_erasure`."""
-    salts = [one.salt for one in found if one.names or one.content or one.answers]
-    if salts:
-        _append(json.dumps({"lifts": salts}).encode() + b"\n", file)
+def lift(found: Iterable[Erasure], log: str = "") -> None:
+    """Take erasures out of force in all lists of a log; arguments and errors as `note_erasure`."""
+    found = list(found)
+    for place in lists_of(log):
+        lift_in(found, place)
 
 
-def _append(line: bytes, file: Path | None) -> None:
-    path, files = os.fspath(file or erasures_path()), FileSystem()
+def lift_in(found: Iterable[Erasure], place: ListPlace | None) -> None:
+    """Take erasures out of force in one list; errors as `note_erasure`."""
+    if salts := [one.salt for one in found if one.is_named]:
+        _append([json.dumps({"lifts": salts}).encode() + b"\n"], place)
+
+
+def _append(lines: list[bytes], place: ListPlace | None) -> None:
+    if isinstance(place, str):
+        from ...log.postgres.erasure_rows import add_erasure_lines  # its driver is an extra
+
+        add_erasure_lines(place, [line.decode().removesuffix("\n") for line in lines])
+    else:
+        _append_to_file(b"".join(lines), place or erasures_path())
+
+
+def _append_to_file(line: bytes, file: Path) -> None:
+    path, files = os.fspath(file), FileSystem()
     make_directories(files, os.path.dirname(path))
     fd = files.open_log(path, create=True)
     try:

@@ -1,14 +1,15 @@
 """The list of erasures on this machine, so that an import does not bring erased content back.
 
-One file of JSON lines, `~/.amplifier/context-erased.jsonl` (mode 0600), outlives the sessions and their catalogues.
-A deletion adds a line for its session, a purge a line for the removed content. Rules:
-- The file holds no text of a session. A session is identified by salted hashes: of its key and its id in the source of
+A list of JSON lines (`erasure_list`) outlives the sessions and their catalogues: the file
+`~/.amplifier/context-erased.jsonl` (mode 0600), and a table of each database. A deletion adds a line for its session, a
+purge a line for the removed content. Rules:
+- The list holds no text of a session. A session is identified by salted hashes: of its key and its id in the source of
   an import, of its log's id, of some of its messages with their ids, of its agent's long answers (`message_names`), and
   of its first messages if the source gives no id.
 - A purge's rule is its expression if that tells little about the matched text; else salted hashes of the matches.
 - A line is written before anything is removed. Another line lifts it if nothing was removed after all, or if an import
   was told to bring the content back.
-- A line that cannot be read is skipped. A file that cannot be read is an error: nobody knows what it forbids.
+- A line that cannot be read is skipped. A list that cannot be read is an error: nobody knows what it forbids.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import contextlib
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
@@ -41,7 +43,7 @@ _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
 """In a session's key: a part of the hash of its first message."""
 _MOST_TAKEN = 1000
 _MOST_TAKEN_BYTES = 4096
-_MOST_IDS = 100_000
+_MOST_IDS = 4_000_000  # a line of 32 MB
 _ID_BYTES = 6
 _LEAST_UNKNOWN = 12
 """So many characters of each match must not be told by an expression that is kept."""
@@ -185,8 +187,13 @@ class Erasure:
     rule: TextRule = field(default_factory=TextRule)
     answers: frozenset[str] = frozenset()
     """Salted hashes of long answers."""
-    ids: frozenset[bytes] = frozenset()
-    """Salted hashes of the ids of all messages that went, by which a copy of the log is purged too."""
+    ids: bytes = b""
+    """Salted hashes of the ids of all messages that went, in order: by them a copy of the log is purged too."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it names anything by which a session is known again."""
+        return bool(self.names or self.content or self.answers)
 
     @property
     def day(self) -> str:
@@ -223,7 +230,12 @@ class Erasure:
 
     def took(self, id_hash: int) -> bool:
         """Whether a message went, by the hash of its id."""
-        return _salted_id(self.salt, id_hash) in self.ids
+        wanted, count = _salted_id(self.salt, id_hash), len(self.ids) // _ID_BYTES
+        at = bisect_left(range(count), wanted, key=self._id)
+        return at < count and self._id(at) == wanted
+
+    def _id(self, number: int) -> bytes:
+        return self.ids[_ID_BYTES * number : _ID_BYTES * (number + 1)]
 
     def to_line(self) -> bytes:
         """The line with its LF."""
@@ -233,7 +245,7 @@ class Erasure:
         if self.answers:
             value["answers"] = sorted(self.answers)
         if self.ids:
-            value["ids"] = binascii.b2a_base64(b"".join(sorted(self.ids)), newline=False).decode()
+            value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
         if rule := self.rule.to_json():
             value["rule"] = rule
         return json.dumps(value).encode() + b"\n"
@@ -255,9 +267,9 @@ def erasure_of(
     names = frozenset(_named(salt, name) for name in (*source.names, *source.messages))
     content = _named(salt, source.content) if source.content else ""
     answers = frozenset(_named(salt, name) for name in source.answers)
-    ids = frozenset(_salted_id(salt, id_hash) for id_hash in source.id_hashes[: _MOST_IDS + 1])
-    if len(ids) > _MOST_IDS:  # some of them would be taken for all
-        ids = frozenset()
+    ids = b""
+    if len(source.id_hashes) <= _MOST_IDS:  # else some of them would be taken for all
+        ids = b"".join(sorted({_salted_id(salt, id_hash) for id_hash in source.id_hashes}))
     return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids)
 
 
@@ -273,13 +285,8 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         str(value.get("content", "")),
         TextRule.from_json(salt, value.get("rule", {})),
         frozenset(map(str, value.get("answers", ()))),
-        _ids_in(str(value.get("ids", ""))),
+        binascii.a2b_base64(str(value.get("ids", ""))),
     )
-
-
-def _ids_in(text: str) -> frozenset[bytes]:
-    joined = binascii.a2b_base64(text)
-    return frozenset(joined[at : at + _ID_BYTES] for at in range(0, len(joined), _ID_BYTES))
 
 
 def names_in_log(location: str) -> SourceNames:

@@ -46,20 +46,20 @@ def why_refused(erasure: Erasure) -> str:
     return f"this session was purged here on {erasure.day}, and the file still holds what was removed"
 
 
-def check_not_erased(location: str) -> None:
-    """Make sure that a copy of a log undoes no erasure.
+def check_not_erased(location: str, target: str) -> None:
+    """Make sure that a copy of a log undoes no erasure, here or in the database that it goes to.
 
     Raises:
         ErasedError: it would.
         LogUnreadableError: the log cannot be read.
         OSError: nobody knows what was erased, since the file cannot be read.
     """
-    if not erasures():
+    if not (found := erasures(target)):
         return
     with closing(open_reader(location)) as reader:
         reader.follow()
-        if found := erasures_of_log(reader):
-            raise ErasedError(f"{why_refused(found[-1])}; --again copies it all the same")
+        if undone := erasures_of_log(reader, found):
+            raise ErasedError(f"{why_refused(undone[-1])}; --again copies it all the same")
 
 
 def _is_purge(found: tuple[str, Message] | None) -> TypeGuard[tuple[str, Message]]:

@@ -41,7 +41,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
         ErasedError: the session itself was deleted, or its messages were purged; in a file of several sessions, all.
         OSError: nobody knows what was erased, since the file cannot be read.
     """
-    found, honoured = erasures(), Honoured([])
+    found, honoured = erasures(sessions[0].path), Honoured([])
     for draft, is_present in zip(sessions, present, strict=True):
         names = [*names_of_key(draft.key, has_id=bool(draft.start.source_id)), *names_in_draft(draft)]
         about = list(concerning(found, names, _contents(draft), cache(partial(answers_in_draft, draft))))

@@ -27,7 +27,7 @@ from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .drafts import ImportConflictError
-from .erasure_list import lift
+from .erasure_list import erasures, lift
 from .erasures import ErasedError
 from .erasures_of_log import erasures_of_log, why_refused
 from .host_files import is_unfinished, making_session, write_host_files
@@ -59,7 +59,7 @@ def import_log(
             raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
         if not len(reader.index):
             raise ImportRefusedError("there is no message in it")
-        overridden = erasures_of_log(reader)
+        overridden = erasures_of_log(reader, erasures(destination.logs))
         if overridden and not again:
             raise ErasedError(f"{why_refused(overridden[-1])}; {ADVICE}")
         session_id = _session_id(reader, source, destination)
@@ -77,7 +77,7 @@ def import_log(
             if not dry_run and is_unfinished(target):
                 write_host_files(target, created=now(), origin=source.path)
         if not dry_run:
-            lift(overridden)
+            lift(overridden, target)
         return _report(reader, source, session_id, target, added, is_older=is_older)
 
 

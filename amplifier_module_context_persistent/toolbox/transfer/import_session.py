@@ -99,7 +99,7 @@ def import_session(
         writer.find_earlier()
         if not dry_run:
             writer.write()
-            lift(honoured.overridden)
+            lift(honoured.overridden, sessions[0].path)
         return _report(writer, honoured.told)
 
 

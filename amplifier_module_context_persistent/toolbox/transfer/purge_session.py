@@ -230,7 +230,7 @@ def _purge_noted(
             erasure = erasure_of(names_in(log), TEXT, time=now(), rule=rule)
         else:
             erasure = erasure_of(names_in(log, ordinals_gone(log.index, what)), MESSAGES, time=now(), rule=rule)
-        note_erasure(erasure)
+        note_erasure(erasure, planned.path)
         noted.append(erasure)
 
     was_archived = is_archived_session(planned.path)
@@ -239,7 +239,7 @@ def _purge_noted(
     except LogFailedError:
         raise
     except BaseException:  # the log is what it was
-        lift(noted)
+        lift(noted, planned.path)
         raise
     if was_archived:
         with contextlib.suppress(ArchiveError, LogError, OSError):  # then it stays as the purge wrote it

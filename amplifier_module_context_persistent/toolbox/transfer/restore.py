@@ -18,7 +18,7 @@ from .backup import BackupStep, Done, reason_of
 from .beside_synced import beside_copy, finish, is_interrupted
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
-from .erasure_list import lift, note_erasures, read_erasures
+from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import Erasure
 from .erasures_of_log import erasures_of_log, why_refused
 from .host_files import is_unfinished, making_session, write_host_files
@@ -94,7 +94,7 @@ class Restore:
         (ours, our_lifts), noted = read_erasures(self.home.erasures), read_erasures(self.backup.erasures)[0]
         known = ours.keys() | our_lifts
         note_erasures((one for salt, one in noted.items() if salt not in known), self.home.erasures)
-        lift(self._lifted, self.home.erasures)
+        lift_in(self._lifted, self.home.erasures)
         for number, step in enumerate(steps):
             tell(number)
             if step.what in (Done.NEW, Done.MORE):

@@ -1,13 +1,13 @@
 """Erasures in a sync: content erased on one side is erased on the other side, before anything is copied.
 
 Rules:
-- The lines of the file of erasures are a set that only grows: a line is copied unchanged, and so is its lifting. A line
+- The lines of a list of erasures are a set that only grows: a line is copied unchanged, and so is its lifting. A line
   that was lifted on one side is no longer in force on any side.
 - A line is first carried out on a side, then noted there. So a sync that is killed in between does it again.
 - A deleted session is deleted, a purged text is replaced, and purged messages are removed.
 - A session that continued after it was deleted elsewhere stays, and is named.
 - A session that cannot be read is named, and the line is not noted; the sync continues with the other sessions.
-- A database has no such file: all lines count as new to it each time.
+- A database has its list in a table. If its tables cannot hold one, all lines count as new to it each time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..maintenance.leftovers import place_left
 from ..maintenance.purge_options import Purge
 from ..maintenance.written_files import DELETING, WrittenFiles
 from .delete_sessions import Deletion, delete_session, plan_deletion
-from .erasure_list import lift, note_erasures, read_erasures
+from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import SESSION, TEXT, Erasure
 from .erasures_of_log import erasures_about
 from .host_files import HOSTS_NAMES
@@ -74,7 +74,7 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
     """The erasures that are in force on both sides together, and those that are new to each.
 
     Raises:
-        OSError: one of the files cannot be read: nobody knows what was erased.
+        OSError: one of the lists cannot be read: nobody knows what was erased.
     """
     (ours, our_lifts), (theirs, their_lifts) = _read(here), _read(there)
     lifted = our_lifts | their_lifts
@@ -87,7 +87,7 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
 
 
 def _read(side: Side) -> tuple[dict[str, Erasure], set[str]]:
-    return read_erasures(side.erasures) if side.erasures is not None else ({}, set())
+    return read_erasures(side.erasures)
 
 
 def plan_erasing(found: TravellingErasures, sessions: Sequence[SessionFile]) -> None:
@@ -136,18 +136,16 @@ def erase(found: TravellingErasures, *, now: Callable[[], str]) -> None:
     """Carry out what was planned on a side, and note it there; what fails is not noted, and its step says why.
 
     Raises:
-        OSError: the side's file of erasures cannot be written.
+        OSError: the side's list of erasures cannot be written.
     """
     for step in found.steps:
         if not step.error:
             carry_out_erasing(step, now)
     if found.new and found.side.root is not None:
         finish_deletions(found.side.root)
-    if found.side.erasures is None:
-        return
     failed = {one.salt for step in found.steps if step.error for one in step.erasures}
     note_erasures((one for one in found.new if one.salt not in failed), found.side.erasures)
-    lift(found.lifted, found.side.erasures)
+    lift_in(found.lifted, found.side.erasures)
 
 
 def finish_deletions(root: Path) -> None:

@@ -1,8 +1,8 @@
 """The two sides of a sync: this home's sessions, and a directory or a database that has sessions of the same layout.
 
 A directory has `PROJECT/sessions/ID/context-messages.jsonl`, as `~/.amplifier/projects` has. So the projects of another
-home are a side, and any directory can become one. The file of what was erased lies in `.amplifier` of a home, and in
-any other directory itself. A database has no such file.
+home are a side, and any directory can become one. The list of what was erased is a file in `.amplifier` of a home, and
+in any other directory itself; in a database it is a table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...log.open_reader import open_reader
 from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
-from .erasure_list import erasures_path
+from .erasure_list import ListPlace, erasures_path
 
 BACKUP_NAME = "context-backup.jsonl"
 """The file that makes a directory a backup (`backup.py`)."""
@@ -39,8 +39,8 @@ class Side:
     """As a person is told."""
     root: Path | None = None
     storage: str | None = None
-    erasures: Path | None = None
-    """The file of what was erased there; a database has none."""
+    erasures: ListPlace = ""
+    """The list of what was erased there."""
     is_home: bool = False
     """Whether a host lists the sessions there, so that each needs the host's files."""
     is_this_home: bool = False
@@ -82,7 +82,7 @@ def other_side(place: str) -> Side:
     """
     if stored_name(place) is not None:
         storage = without_password(split_location(place)[0])
-        return Side(storage, storage=storage)
+        return Side(storage, storage=storage, erasures=storage)
     refuse_other_url(place)
     root = Path(os.path.abspath(os.path.expanduser(place)))
     if not root.is_dir():

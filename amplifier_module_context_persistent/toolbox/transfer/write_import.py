@@ -62,6 +62,11 @@ class Destination:
     beside: str = ""
     """The log of another session of the same import, in whose project all others go; empty if there is none."""
 
+    @property
+    def logs(self) -> str:
+        """The database of the logs, or the path that was named; empty for the host's place."""
+        return str(self.beside or self.path or self.storage or "")
+
     def place(self, session_id: str | None, suffix: str = "") -> str:
         """The place of a session's log: with the host's sessions, beside the named file, or in a database."""
         if self.beside and session_id is not None:

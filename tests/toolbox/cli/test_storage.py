@@ -170,7 +170,7 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
     by_project, by_day, tables, _connected, by_role, tools, tokens = answers
     assert by_project[0][:3] == ("-home-u-app", 1, 7)
     assert by_day[0][1:] == ("postgres", 1, 9)
-    expected = {"log", "record", "frame", "glance", "figures", "ranked_log", "ranked_message", "version"}
+    expected = {"log", "record", "frame", "erasure", "glance", "figures", "ranked_log", "ranked_message", "version"}
     assert {row[0] for row in tables} == expected
     assert by_role == [(STAMP[:10], "assistant", 3), (STAMP[:10], "user", 4)]
     assert tools == [("bash", 2), ("grep", 1)]
