@@ -67,6 +67,11 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def id_text(value: Any) -> str:
+    """An id as a text: some programs write numbers; empty for anything else."""
+    return str(value) if type(value) is int else text(value)
+
+
 def without(value: Mapping[str, Any], *keys: str) -> Message:
     """An object without some keys, and without keys whose value is None."""
     return {key: item for key, item in value.items() if key not in keys and item is not None}

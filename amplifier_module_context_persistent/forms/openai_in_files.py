@@ -16,6 +16,7 @@ from ..messages.uncarried_blocks import line_about
 from . import chat_parts, openai_chat, openai_responses, responses_calls
 from .canonical import (
     blocks_of,
+    id_text,
     item_block,
     items,
     mapping,
@@ -64,6 +65,14 @@ def is_of_answer(item: Mapping[str, Any]) -> bool:
     return kind in CALLS or kind in ON_SERVER or kind == "reasoning"
 
 
+def words_of_agent(item: Mapping[str, Any]) -> str:
+    """What one agent of Codex says to another, as its model is given it; empty if only the provider can read it."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return content.strip()
+    return "\n".join(said for part in items(content) if (said := text(mapping(part).get("text")))).strip()
+
+
 def is_older_call(message: Mapping[str, Any]) -> bool:
     """Whether an answer calls in the older form of Chat Completions, which gives a call no id."""
     return bool(mapping(message.get("function_call"))) and not items(message.get("tool_calls"))
@@ -95,7 +104,7 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
     The content is a text or blocks, or any other value that the file has there.
     """
     item = _as_function(item)
-    call_id, output = text(item.get("call_id")), item.get("output")
+    call_id, output = id_text(item.get("call_id")), item.get("output")
     failed = mapping(output).get("success") is False
     if isinstance(output, dict):
         output = output.get("content", output)
@@ -148,7 +157,7 @@ def _read_part(part: Message) -> Message:
     if len(part) == 2 and isinstance(said, str) and part.get("type") in _TEXTS:  # as nearly all are
         return text_block(said)
     if not isinstance(part.get("type"), str):
-        return part
+        return text_block(said) if isinstance(said, str) else part
     return _bare(read_part(chat_parts.read_part(part)))
 
 
@@ -180,7 +189,7 @@ def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
         return {**item, **{key: blocks_of(item.get(key)) for key in ("summary", "content")}}
     if kind not in CALLS:
         return item
-    told = {"call_id": text(item.get("call_id")) or text(item.get("id"))}
+    told = {"call_id": id_text(item.get("call_id")) or id_text(item.get("id"))}
     if item.get("arguments") is None and isinstance(summary := item.get("summary"), str):
         return {**item, **told, "arguments": {"summary": summary}}
     return {**item, **told}

@@ -282,10 +282,10 @@ def _decode_foreign(line: bytes) -> Any:
         return _decode_stdlib(line)
     if is_too_deep(line, value):  # before anything goes through it level by level
         raise ValueError("nested too deeply")
-    return _decode_stdlib(line) if _may_be_rounded([value]) else value
+    return _decode_stdlib(line) if may_be_rounded([value]) else value
 
 
-def _may_be_rounded(value: Any) -> bool:
+def may_be_rounded(value: Any) -> bool:
     """Whether an object or a list has a number of more than 64 bits, of which `orjson` makes a float."""
     left = [value]
     for one in left:  # it grows while it is walked: a line may be nested deeper than Python may call

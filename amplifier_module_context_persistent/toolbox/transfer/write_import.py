@@ -341,12 +341,12 @@ class SessionWriter:
                         draft.earlier = compared_with_origin(draft, reader, title_of(draft))
                         continue
                     found = self._compared(draft, reader)
-                    facts = reader.index.headers[-1]["source"]  # of an earlier import, as is known by now
+                    facts = _source_in(reader)
                     draft.earlier = replace(found, title=_title_among(facts, draft))
 
     def _compared(self, draft: SessionDraft, reader: ReadableLog) -> EarlierImport:
-        source = reader.index.headers[-1].get("source") if reader.index.headers else None
-        if not isinstance(source, dict) or source.get("key") != draft.key:
+        source = _source_in(reader)
+        if source.get("key") != draft.key:
             raise taken_error(draft.path)
         lines, messages, records, clears = (
             total(source.get(key)) or 0 for key in ("lines", "messages", "records", "clears")
@@ -423,6 +423,12 @@ class SessionWriter:
         with rewinding(draft.path, time):
             append_all(log, begin, new)
         update_host_files(draft.path, time=time)
+
+
+def _source_in(reader: ReadableLog) -> Mapping[str, Any]:
+    """What the last import into a log says of its source; a session that goes on there may write a header after it."""
+    given = (header.get("source") for header in reversed(reader.index.headers))
+    return next((source for source in given if isinstance(source, dict)), {})
 
 
 def _records_in(index: Index) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.paths import LOG_NAME, log_path
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session, session_files
@@ -114,3 +115,15 @@ def test_a_killed_addition_is_finished(home: Path) -> None:
         with Transcript(report.path) as transcript:
             assert [one["content"] for one in transcript.messages()] == ["text 1", "text 2", "text 4"], count
         assert Path(report.path).read_bytes().count(b'{"_record":"plan"') >= 1, count
+
+
+async def test_a_session_that_was_opened_by_its_path_is_known_again(tmp_path: Path) -> None:
+    """Such an opening may write a header of its own, which says nothing of a source."""
+    talk = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
+    source = write_jsonl(tmp_path / "s.jsonl", talk)
+    report = import_session(source, session_id="s", path=tmp_path / "log.jsonl")
+    async with PersistentContextManager(report.path, durability="write") as manager:
+        await manager.get_messages_for_request(provider="somebody")
+    assert import_session(source, session_id="s", path=tmp_path / "log.jsonl").added == 0
+    write_jsonl(source, [*talk, {"role": "user", "content": "three"}])
+    assert import_session(source, session_id="s", path=tmp_path / "log.jsonl").added == 1

@@ -13,12 +13,12 @@ from sys import intern
 from typing import Any
 
 from ....forms.anthropic import answered_calls, usage
-from ....forms.canonical import blocks_of
+from ....forms.canonical import blocks_of, id_text
 from ..export_mark import MARK_KEY, ExportedPart
 from ..spool import SpooledValues
 from .account import Account
 from .claude_code_files import with_whole_outputs
-from .fields import id_text, items, mapping, session_name, text
+from .fields import items, mapping, session_name, text
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})

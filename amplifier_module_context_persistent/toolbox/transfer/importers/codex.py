@@ -9,198 +9,45 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....catalogue.bill_id import BILL_KEY
-from ....forms.canonical import plain_content, total, usage_of
-from ....forms.openai_in_files import is_of_answer, is_output, of_provider, read_content, read_item, read_output
+from ....forms.canonical import blocks_of, plain_content, total, usage_of
+from ....forms.openai_in_files import (
+    is_of_answer,
+    is_output,
+    read_content,
+    read_item,
+    read_output,
+    words_of_agent,
+)
 from ....forms.openai_responses import kind_of
-from ..export_mark import ExportedPart
 from .account import Account
 from .branches import Branch, branches
-from .codex_files import RolloutName, parent_in, sub_rollouts
+from .codex_files import HistoryBase, RolloutName, history_base, parent_in, rollout_of_thread, sub_rollouts
+from .codex_rollout import CONTEXT, NEAR, AnswerLine, Rollout, held_event, text_in
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
-from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
+from .fields import (
+    Message,
+    items,
+    mapping,
+    metadata,
+    named,
+    result,
+    session_name,
+    text,
+    thinking_block,
+    user,
+)
 from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 from .waiting_events import WaitingEvents
 
-CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
-"""How a user's message begins that no person wrote."""
-
 MOST_SUBAGENTS = 10_000
 _END_CHARS = 300
-_NEAR = 64
-"""So many events at the end are near: only they are changed by what follows."""
 _TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
 _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
-
-
-class _AnswerLine(NamedTuple):
-    """A line of an answer: what its item says and calls, or the text of an event that tells what was reasoned."""
-
-    number: int
-    time: Any
-    blocks: list[Message]
-    calls: list[Message]
-    told: str = ""
-
-
-@dataclass(slots=True)
-class _Answer:
-    """The lines of an answer that is being given."""
-
-    model: str
-    lines: list[_AnswerLine] = field(default_factory=list)
-    exported_id: str = ""
-    """The id of the message here that it was exported from."""
-    reasoning: str = ""
-    """The text of its reasoning items."""
-
-
-@dataclass(slots=True)
-class _Held:
-    """An event of a rollout, and what has to be known of it when it is put aside."""
-
-    event: Event | None
-    """None if it is put aside."""
-    place: int | None = None
-    role: str = ""
-    """Empty if the event is no message."""
-    source: str | None = None
-    message_id: str = ""
-    said: int = 0
-    """Of a user's message, the hash of its text."""
-    is_context: bool = False
-    """Whether a user's message begins as no person does."""
-
-    def is_person(self, rollout: Rollout) -> bool:
-        """Whether a person wrote it: an event says so; if there are no such events, it begins with no tag."""
-        if self.role != "user":
-            return False
-        if self.source == "codex:context":
-            return self.said in rollout.said or not (rollout.tells_people or self.is_context)
-        return self.source is None
-
-
-def _held(event: Event) -> _Held:
-    if not isinstance(event, MessageRead):
-        return _Held(event)
-    role, told = str(event.message["role"]), event.message["metadata"]
-    if role != "user":
-        return _Held(event, role=role)
-    said = text_in(event.message["content"])
-    is_context = CONTEXT.match(said) is not None
-    return _Held(event, None, role, told.get("source"), told["message_id"], hash(said), is_context)
-
-
-@dataclass(slots=True)
-class Rollout:
-    """What the lines of a file stand for; turns that were rolled back apart."""
-
-    account: Account
-    waiting: WaitingEvents
-    live: list[_Held] = field(default_factory=list)
-    answer: _Answer | None = None
-    reasoned: str = ""
-    """The text of the reasoning items of an answer that nothing came after yet."""
-    rolled_back: list[tuple[int, list[_Held], list[_Held]]] = field(default_factory=list)
-    """The line of each roll-back, what stood before it, and what it took away."""
-    facts: dict[str, Any] = field(default_factory=dict)
-    session_id: str = ""
-    parent_id: str = ""
-    model: str = ""
-    said: set[int] = field(default_factory=set)
-    """Hashes of what a person wrote, as events say."""
-    tells_people: bool = False
-    family: str = ""
-    """The thread that this one and all others come from, as far as the file tells."""
-    last_context: dict[str, Any] = field(default_factory=dict)
-    started: str = ""
-    find_children: Callable[[str], list[RolloutName]] = lambda _: []
-    """Gives the rollouts of a thread's sub-agents."""
-    children: dict[str, str] = field(default_factory=dict)
-    """By the thread of a sub-agent, the call whose result names it."""
-    exported: ExportedPart = field(default_factory=ExportedPart)
-
-    def put(self, event: Event) -> None:
-        """Add what is no part of an answer."""
-        self.end_answer()
-        self.add(event)
-        self.reasoned = ""
-
-    def add(self, event: Event) -> None:
-        """Add an event; one that is not near the end any more is put aside."""
-        self.live.append(_held(event))
-        if len(self.live) > _NEAR and (far := self.live[-_NEAR - 1]).place is None:
-            far.place, far.event = self.waiting.put(self.event(far)), None
-
-    def note_children(self, call_id: str, content: Any) -> None:
-        """Note that a call started the sub-agents that its result names first."""
-        for thread in [thread for thread, started_by in self.children.items() if not started_by]:
-            if thread in str(content):
-                self.children[thread] = call_id
-
-    def event(self, held: _Held) -> Event:
-        """An event that is held."""
-        return held.event if held.event is not None else self.waiting.get(held.place or 0)
-
-    def message(self, held: _Held) -> Message:
-        """The message of an event that is held; empty if it is none."""
-        event = self.event(held)
-        return event.message if isinstance(event, MessageRead) else {}
-
-    def change(self, held: _Held, message: Message) -> None:
-        """Let the message of an event be another one."""
-        event = self.event(held)
-        changed = MessageRead(message, event.line if isinstance(event, MessageRead) else 0)
-        if held.event is not None:
-            held.event = changed
-        else:
-            held.place = self.waiting.put(changed)
-
-    def all(self, events: Iterable[_Held]) -> Iterator[Event]:
-        """The events, with no source at what a person wrote."""
-        for held in events:
-            event = self.event(held)
-            if held.is_person(self) and isinstance(event, MessageRead):
-                event.message["metadata"].pop("source", None)
-            yield event
-
-    def answering(self) -> _Answer:
-        """The answer that is being given."""
-        self.answer = self.answer or _Answer(self.model)
-        return self.answer
-
-    def end_answer(self) -> None:
-        """Put the answer together.
-
-        An event that tells what was reasoned repeats an item that says it, or is all there is: an item may hold nothing
-        but the encrypted state.
-        """
-        answer, self.answer = self.answer, None
-        if answer is None:
-            return
-        self.reasoned = answer.reasoning
-        blocks, calls, time, number = list[Message](), dict[str, Message](), None, 0
-        for line in answer.lines:
-            if line.told and line.told in answer.reasoning:
-                self.account.skip("event agent_reasoning")
-                continue
-            if line.told:
-                self.account.map("event agent_reasoning")
-            number, time = number or line.number, time or line.time
-            for block in line.blocks:
-                _add_reasoning(blocks, block)
-            for one in line.calls:
-                calls.setdefault(one["id"], one)
-        provider = text(self.facts.get("provider")) or "openai"
-        given = metadata(answer.exported_id or f"codex-{number}", time, provider=provider, model=answer.model)
-        if (message := assistant(blocks, calls.values(), given)) is not None:
-            self.add(MessageRead(of_provider(message), number))
 
 
 def take(rollout: Rollout, at: SourceObject) -> None:
@@ -221,7 +68,12 @@ def take(rollout: Rollout, at: SourceObject) -> None:
         rollout.account.map(kind)
         rollout.put(_compaction(rollout, at, payload))
         return
+    if kind == "inter_agent_communication" and (said := words_of_agent(payload)):
+        _said_by_agent(rollout, at, payload, kind, said)
+        return
     rollout.account.keep(kind or "without a type")
+    if kind == "session_meta":
+        rollout.base = history_base(payload)
     if kind == "session_meta" and not rollout.session_id:
         _note_facts(rollout, payload)
         return
@@ -259,7 +111,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
     elif is_part:
         rollout.account.map(kind)
         answer = rollout.answering()
-        answer.lines.append(_AnswerLine(number, time, blocks, calls))
+        answer.lines.append(AnswerLine(number, time, blocks, calls))
         answer.exported_id = answer.exported_id or exported_id
         if kind == "reasoning":
             answer.reasoning += "".join(block["thinking"] for block in blocks)
@@ -267,7 +119,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
         rollout.account.map(kind)
         call_id, content, failed = read_output(item)
         rollout.note_children(call_id, content)
-        given = metadata(exported_id or f"codex-{number}", time, failed=failed)
+        given = metadata(exported_id or rollout.line_id(number), time, failed=failed)
         rollout.put(MessageRead(result(call_id, content, given), number))
     elif kind == "message":
         role = text(item.get("role"))
@@ -276,13 +128,24 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
         source: str | None = f"codex:{'context' if role == 'user' else role}"
         if role == "user" and hash(text_in(blocks)) in rollout.said:
             source = None
-        given = metadata(exported_id or text(item.get("id")) or f"codex-{number}", time, source=source)
+        given = metadata(exported_id or text(item.get("id")) or rollout.line_id(number), time, source=source)
         said = plain_content(blocks)
         shown = role if role in ("system", "developer") else "user"
         rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
+    elif kind == "agent_message" and (said := words_of_agent(item)):
+        _said_by_agent(rollout, at, item, kind, said)
     else:
         rollout.account.keep(kind or "item without a type")
         rollout.put(KeptEntry(at.value, number, "response_item"))
+
+
+def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kind: str, said: str) -> None:
+    """Take what another agent says to this one: a task, or what came of one."""
+    rollout.account.map(kind)
+    between = named(told, author="author", recipient="recipient")
+    message_id = text(told.get("id")) or rollout.line_id(at.number)
+    given = metadata(message_id, at.value.get("timestamp"), source="codex:agent", imported=between)
+    rollout.put(MessageRead(user(said, given), at.number))
 
 
 def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
@@ -291,18 +154,20 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
         if told in (rollout.answer.reasoning if rollout.answer else rollout.reasoned):
             account.skip("event agent_reasoning")
         else:
-            line = _AnswerLine(at.number, at.value.get("timestamp"), [thinking_block(told)], [], told)
+            line = AnswerLine(at.number, at.value.get("timestamp"), [thinking_block(told)], [], told)
             rollout.answering().lines.append(line)
+        return
+    completed = mapping(event.get("item"))
+    if kind == "item_completed" and completed.get("type") == "UserMessage":
+        account.keep("event item_completed of a person")
+        _person_said(rollout, "".join(text(block.get("text")) for block in blocks_of(completed.get("content"))))
         return
     if kind not in _TOLD:
         account.skip(f"event {kind}")
         return
     account.keep(f"event {kind}")
     if kind == "user_message":
-        rollout.tells_people = True
-        said = text(event.get("message")).strip()
-        rollout.said.add(hash(said))
-        _mark_person(rollout, said)
+        _person_said(rollout, text(event.get("message")))
     elif kind == "token_count":
         info = mapping(event.get("info"))
         usage = _usage(mapping(info.get("last_token_usage")))
@@ -321,7 +186,7 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_e
     and without ids. So what tells an answer from others is what it says and what its request took, in its family. An
     answer that was exported from here has the id by which it is billed here.
     """
-    for held in reversed(rollout.live[-_NEAR:]):
+    for held in reversed(rollout.live[-NEAR:]):
         if held.role == "assistant":
             message = rollout.message(held)
             given = message["metadata"]
@@ -332,6 +197,14 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_e
             told = {**asked, "usage": usage} | bill | given | {"usage": usage} | bill
             rollout.change(held, {**message, "metadata": told})
             return
+
+
+def _person_said(rollout: Rollout, given: str) -> None:
+    """Note what a person wrote, as an event says."""
+    said = given.strip()
+    rollout.tells_people = True
+    rollout.said.add(hash(said))
+    _mark_person(rollout, said)
 
 
 def _mark_person(rollout: Rollout, said: str) -> None:
@@ -381,7 +254,7 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
     given = meta.get("base_instructions")
     if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
         told = metadata("codex-instructions", source="codex:base-instructions")
-        rollout.live.insert(0, _held(MessageRead({"role": "system", "content": said, "metadata": told}, 1)))
+        rollout.live.insert(0, held_event(MessageRead({"role": "system", "content": said, "metadata": told}, 1)))
 
 
 def _family(meta: dict[str, Any]) -> str:
@@ -397,13 +270,6 @@ def _usage(given: dict[str, Any]) -> dict[str, Any]:
         cache_read_tokens=given.get("cached_input_tokens"),
         reasoning_tokens=given.get("reasoning_output_tokens"),
     )
-
-
-def text_in(content: Any) -> str:
-    """The text of content as it was read: a text, or blocks."""
-    if isinstance(content, str):
-        return content.strip()
-    return "\n".join(text(block.get("text")) for block in content if block.get("type") == "text").strip()
 
 
 _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context", "event_msg"})
@@ -446,21 +312,37 @@ def _read_rollout(
 ) -> Rollout:
     """Read all lines of a rollout."""
     rollout = Rollout(account, WaitingEvents(source.aside), find_children=find_children)
+    rollout.base_files.add(source.path)
     for at in objects_of(source, account):
-        take(rollout, at)
+        _take_with_base(rollout, at, source.path)
     rollout.end_answer()
     return rollout
 
 
-def _add_reasoning(blocks: list[Message], block: Message) -> None:
-    """Add a block; a text and an encrypted state that stand beside each other are one."""
-    last = blocks[-1] if blocks else {}
-    if last.get("type") == block.get("type") == "thinking":
-        said = [one["thinking"] for one in (last, block) if one["thinking"]]
-        if len(said) < 2 and ("content" in last) != ("content" in block):
-            blocks[-1] = {**last, **block, "thinking": "".join(said)}
-            return
-    blocks.append(block)
+def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> None:
+    """Take the history that a fork does not repeat: the beginning of the rollout that it was made from."""
+    account, family, model = rollout.account, rollout.family, rollout.model
+    found = rollout_of_thread(path, base.thread)
+    if not found or found in rollout.base_files:
+        account.lose_part(line, f"the history before the fork: the rollout of thread {base.thread} is not there")
+        return
+    rollout.base_files.add(found)
+    own_file, account.file = account.file, os.path.basename(found)
+    before = account.lines_by_file[account.file]
+    with Source(found) as beside:
+        for at in objects_of(beside, account, end_offset=base.end_bytes):
+            _take_with_base(rollout, at, found)
+    rollout.end_answer()
+    rollout.lines_before += account.lines_by_file[account.file] - before
+    account.file, rollout.family, rollout.model = own_file, family, model
+
+
+def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
+    """Take a line, and the history that it names."""
+    take(rollout, at)
+    if (base := rollout.base) is not None:
+        rollout.base = None
+        _take_base(rollout, base, path, at.number)
 
 
 def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
@@ -475,4 +357,4 @@ def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> 
         elif said and not text(payload.get("message")) and not CONTEXT.match(said):
             summary = said
     time = at.value.get("timestamp")
-    return CompactionEvent(summary, at.number, message_id=f"codex-{at.number}", time=time, keep=keep)
+    return CompactionEvent(summary, at.number, message_id=rollout.line_id(at.number), time=time, keep=keep)

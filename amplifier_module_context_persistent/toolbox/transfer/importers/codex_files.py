@@ -1,5 +1,7 @@
 """Rollouts of a Codex session's sub-agents: files of their own, in the same directory, that name their parent.
 
+A fork's rollout may name the one that it was made from, and how much of it, instead of repeating it.
+
 The first line of a rollout is its `session_meta`. A sub-agent's has `parent_thread_id`, at the top level or in
 `source.subagent.thread_spawn`. A sub-agent may have sub-agents; all of them come with the session at the top.
 
@@ -10,16 +12,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from .fields import mapping, text
 from .lines import parse_json
 
-__all__ = ["comes_with_parent", "parent_in", "sub_rollouts"]
+__all__ = ["HistoryBase", "comes_with_parent", "history_base", "parent_in", "rollout_of_thread", "sub_rollouts"]
 
 _ROLLOUT = re.compile(r"rollout-[\w.-]+\.jsonl")
+_THREAD = re.compile(r"[\w-]{1,100}")
 _MOST_META_BYTES = 1 << 20
 _MOST_DEPTH = 20
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -38,6 +42,31 @@ def parent_in(meta: object) -> str:
     told = mapping(meta)
     spawned = mapping(mapping(mapping(told.get("source")).get("subagent")).get("thread_spawn"))
     return text(spawned.get("parent_thread_id")) or text(told.get("parent_thread_id"))
+
+
+class HistoryBase(NamedTuple):
+    """The history of a fork before its own: the beginning of another thread's rollout, in bytes."""
+
+    thread: str
+    end_bytes: int
+
+
+def history_base(meta: Mapping[str, Any]) -> HistoryBase | None:
+    """The history that a `session_meta` names; None if the rollout has all of its own."""
+    told = mapping(meta.get("history_base"))
+    thread, end = text(told.get("thread_id")) or text(told.get("rollout_id")), told.get("end_byte_offset")
+    return HistoryBase(thread, end if isinstance(end, int) else 0) if thread else None
+
+
+def rollout_of_thread(path: str, thread: str) -> str:
+    """The rollout that is named after a thread: beside another one, or among the sessions of other days; else empty."""
+    if not _THREAD.fullmatch(thread):
+        return ""
+    beside = Path(path).parent
+    name, days = f"rollout-*-{thread}.jsonl", "[0-9]*/[0-9]*/[0-9]*"
+    found = [*beside.glob(f"{name}*"), *(one for root in beside.parents[2:3] for one in root.glob(f"{days}/{name}*"))]
+    names = (one for one in found if one.name.endswith((".jsonl", ".jsonl.zst")))
+    return next((str(one) for one in names if one.is_file() and not one.is_symlink()), "")
 
 
 def sub_rollouts(path: str, thread: str) -> list[RolloutName]:

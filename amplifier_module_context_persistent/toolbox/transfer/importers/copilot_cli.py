@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ....forms.canonical import call, text_block, usage_of
+from ....forms.canonical import call, id_text, text_block, usage_of
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -184,13 +184,15 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str,
         if output is None:
             output = mapping(data.get("error")).get("message", "")
         told = metadata(message_id, time, failed=data.get("success") is False)
-        return MessageRead(result(text(data.get("toolCallId")), as_text(output), told), number)
+        return MessageRead(result(id_text(data.get("toolCallId")), as_text(output), told), number)
     if kind == "assistant.message":
         thought, said = text(data.get("reasoningText")), text(data.get("content"))
         blocks = [*([thinking_block(thought)] if thought else []), *([text_block(said)] if said else [])]
         asked = [mapping(one) for one in items(data.get("toolRequests"))]
         calls = [
-            call(text(one.get("toolCallId")) or f"{message_id}-call{at}", text(one.get("name")), one.get("arguments"))
+            call(
+                id_text(one.get("toolCallId")) or f"{message_id}-call{at}", text(one.get("name")), one.get("arguments")
+            )
             for at, one in enumerate(asked, 1)
         ]
         message = assistant(blocks, calls, _told(message_id, entry, data, model, report))

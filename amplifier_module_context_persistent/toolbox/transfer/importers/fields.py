@@ -25,11 +25,6 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def id_text(value: Any) -> str:
-    """An id: a text, or a whole number as one; the empty text for anything else."""
-    return str(value) if type(value) is int else text(value)
-
-
 def mapping(value: Any) -> dict[str, Any]:
     """An object, or the empty one for anything else."""
     return value if isinstance(value, dict) else {}

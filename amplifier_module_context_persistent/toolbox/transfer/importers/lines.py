@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import orjson
 
+from ....log.record_line import may_be_rounded
 from .broken_lines import Piece, is_whole_object, pieces_of
 
 MOST_LINE_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 CUT = "; the file ends within this line"
+_DIGIT_STEP = 9
+_DIGITS = re.compile(rb"[0-9]{2}")
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _MOST_CONTINUED_LINES = 200
 _MOST_CONTINUED_BYTES = 4 << 20
 
@@ -50,7 +55,8 @@ def parse_json(content: bytes) -> Any:
         ValueError: it is none, or is nested too deeply.
     """
     try:
-        return orjson.loads(content.removeprefix(BOM))
+        value = orjson.loads(content.removeprefix(BOM))
+        return value if not _may_be_rounded(content, value) else json.loads(content.removeprefix(BOM))
     except orjson.JSONDecodeError as refused:
         try:
             return json.loads(content.removeprefix(BOM).decode("utf-8"))
@@ -58,6 +64,27 @@ def parse_json(content: bytes) -> Any:
             raise ValueError("nested too deeply") from None
         except ValueError:
             raise ValueError(f"not JSON: {refused.msg}") from None
+
+
+def _may_be_rounded(content: bytes, value: Any) -> bool:
+    """Whether JSON has a number of more than 64 bits, of which `orjson` makes a float.
+
+    Such a number has a run of 19 digits, of which two are 9 bytes apart: so few bytes of most lines are looked at.
+    """
+    if _DIGITS.search(content[::_DIGIT_STEP]) is None or _LONG_NUMBER.search(content) is None:
+        return False
+    return may_be_rounded([value])
+
+
+def as_object(value: Any) -> Any:
+    """A value; if it is a text that is the JSON of an object, as programs write that encode twice, the object."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            inner = parse_json(value.encode("utf-8"))
+        except ValueError:
+            return value
+        return inner if isinstance(inner, dict) else value
+    return value
 
 
 def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
@@ -85,7 +112,7 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
 
 def _parsed(number: int, offset: int, content: bytes) -> Line:
     try:
-        return Line(number, offset, parse_json(content.removesuffix(b"\n")))
+        return Line(number, offset, as_object(parse_json(content.removesuffix(b"\n"))))
     except ValueError as error:
         return Line(number, offset, error=str(error) if content.endswith(b"\n") else f"{error}{CUT}")
 

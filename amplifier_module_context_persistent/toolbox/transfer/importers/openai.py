@@ -173,7 +173,7 @@ def _event(at: SourceObject, account: Account, model: str, open_function: str) -
         else:
             account.map(role)
             yield MessageRead(read, number)
-    elif kind:
+    elif kind and kind != "message":
         account.keep(kind)
         yield KeptEntry(message, number, kind)
     else:

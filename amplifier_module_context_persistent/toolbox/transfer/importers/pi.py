@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import Any
 
-from ....forms.canonical import base64_source, blocks_of, call, medium, plain_content, text_block, total, usage_of
+from ....forms.canonical import (
+    base64_source,
+    blocks_of,
+    call,
+    id_text,
+    medium,
+    plain_content,
+    text_block,
+    total,
+    usage_of,
+)
 from ..export_mark import ExportedPart
 from .account import Account
 from .branches import Branch, branches, split_tree
@@ -166,7 +176,7 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
         return _answer(message, message_id, time)
     if role == "toolResult":
         given = metadata(message_id, time, failed=message.get("isError") is True)
-        return result(text(message.get("toolCallId")), _content(said), given, text(message.get("toolName")))
+        return result(id_text(message.get("toolCallId")), _content(said), given, text(message.get("toolName")))
     if role == "bashExecution":
         code = message.get("exitCode")
         end = f"\nexit code {code}" if isinstance(code, int) and code else ""
@@ -180,7 +190,7 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
 
 def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | None:
     given = blocks_of(message.get("content"))
-    asked = [block for block in given if block.get("type") == "toolCall" and text(block.get("id"))]
+    asked = [block for block in given if block.get("type") == "toolCall" and id_text(block.get("id"))]
     reported = mapping(message.get("usage"))
     read = reported.get("cacheRead")
     usage = usage_of(
@@ -195,7 +205,7 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
     stop = text(message.get("stopReason"))
     return assistant(
         [_block(block) for block in given if block not in asked],
-        [call(block["id"], text(block.get("name")), block.get("arguments")) for block in asked],
+        [call(id_text(block["id"]), text(block.get("name")), block.get("arguments")) for block in asked],
         metadata(
             message_id,
             time,

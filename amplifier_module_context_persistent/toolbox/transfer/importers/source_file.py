@@ -33,7 +33,7 @@ from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, z
 from . import long_list
 from .account import Account
 from .broken_lines import pieces_of
-from .lines import BLOCK_BYTES, BOM, CUT, Line, parse_json, read_lines
+from .lines import BLOCK_BYTES, BOM, CUT, Line, as_object, parse_json, read_lines
 from .text_encoding import FIRST_BYTES, as_utf8, not_utf8, wide_codec
 
 STANDARD_INPUT = "-"
@@ -265,10 +265,11 @@ class Source:
     def read_list_as_lines(self) -> bool:
         """Let the objects of a document's list be the lines of this file; whether there are any."""
         listed = list(self.sample.long_list) or self.sample.document
+        listed = list(map(as_object, listed)) if isinstance(listed, list) else listed
         if not isinstance(listed, list) or not any(isinstance(one, dict) for one in listed):
             return False
         self.unit = "entry"
-        entries = self._long_entries() if self.sample.long_list else listed
+        entries = map(as_object, self._long_entries()) if self.sample.long_list else listed
         self.lines = (Line(number, 0, one) for number, one in enumerate(entries, 1))
         self.sample = Sample(tuple(one for one in listed[:_SAMPLE_LINES] if isinstance(one, dict)))
         return True
@@ -402,13 +403,15 @@ def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject
             account.lose(account.lines, "no JSON object")
 
 
-def objects_of(source: Source, account: Account) -> Iterator[SourceObject]:
+def objects_of(source: Source, account: Account, end_offset: int | None = None) -> Iterator[SourceObject]:
     """Each JSON object of the lines, which the caller notes; blank lines are counted, others are lost.
 
-    A line that holds two records counts as two.
+    A line that holds two records counts as two. Lines from `end_offset` on are not read.
     """
     account.unit = source.unit
     for line in source.lines:
+        if end_offset is not None and line.offset >= end_offset:
+            return
         if isinstance(line.value, dict):
             account.next_line()
             source.check(line.number, line.value)
