@@ -1,7 +1,8 @@
 """Locations of logs in PostgreSQL: `postgresql://…#NAME`, or `service=… #NAME`.
 
-Before `#` is a connection string of libpq, with two more parameters: `schema` (the schema of the tables) and
-`prepare=off` (no prepared statements, for poolers that do not support them). NAME is the log's name. Passwords belong
+Before `#` is a connection string of libpq, with three more parameters: `schema` (the schema of the tables),
+`prepare=off` (no prepared statements, for poolers that do not support them) and `read` (the host of a replica that
+lists and searches read; `HOST:PORT`, or several with commas). NAME is the log's name. Passwords belong
 in the environment (`PGPASSWORD`), in `.pgpass` or in a service file. A password in a location works and is never shown;
 `without_password` gives a location that may be printed.
 
@@ -25,10 +26,11 @@ PREFIXES = ("postgresql://", "postgres://", "service=")
 STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
 """The environment variable with the location for commands that get none."""
 
-_OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on"}
+_OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on", "read": ""}
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\#]|\\.)*)\s*")
 _WORDS = re.compile(f"(?:{_WORD.pattern})*")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:@/]*)(:\d*)?")
+_READ = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:@,?&#%\s]+)(?::(\d+))?")
 _PORT = re.compile(r"\d*(,\d*)*")
 _PARAMETER = re.compile(r"[a-z_]{1,40}")
 _SCHEMA_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -71,6 +73,8 @@ class Location:
     name: str = ""
     schema: str = DEFAULT_SCHEMA
     prepares: bool = True
+    read: str = ""
+    """The hosts of a replica; empty if the location names none."""
     shown: str = ""
     """The location without a password, for messages, events and errors."""
 
@@ -164,14 +168,23 @@ def parse_location(location: str) -> Location:
         raise ValueError("a storage location begins with postgresql:// or service=")
     if storage.prepare not in ("on", "off"):
         raise ValueError("the storage parameter prepare must be on or off")
+    if storage.read and not all(_READ.fullmatch(host) for host in storage.read.split(",")):
+        raise ValueError("the storage parameter read must be HOST or HOST:PORT, or several with commas")
     name, shown = split_location(location)[1], storage.shown
     return Location(
         _WITH_PASSWORDS.get(shown, storage.conninfo),
         name,
         check_schema_name(storage.schema),
         storage.prepare == "on",
+        storage.read,
         location_of(shown, name) if name else shown,
     )
+
+
+def host_and_port(written: str) -> tuple[str, str]:
+    """The host and the port ("" if none) of one host of the parameter `read`."""
+    found = _READ.fullmatch(written)
+    return (found[1].strip("[]"), found[2] or "") if found is not None else (written, "")
 
 
 class _Storage(NamedTuple):
@@ -180,6 +193,7 @@ class _Storage(NamedTuple):
     conninfo: str
     schema: str
     prepare: str
+    read: str
     shown: str
 
 
@@ -188,7 +202,7 @@ def _read_service(location: str) -> _Storage:
     ours = {key: _unquoted(words.pop(key, default)) for key, default in _OURS.items()}
     _check_parameters({key: _unquoted(value) for key, value in words.items()})
     shown = {key: value for key, value in words.items() if key not in _SECRETS} | _not_default(ours)
-    return _Storage(_as_words(words), ours["schema"], ours["prepare"], _as_words(shown))
+    return _Storage(_as_words(words), ours["schema"], ours["prepare"], ours["read"], _as_words(shown))
 
 
 def _as_words(words: Mapping[str, str]) -> str:
@@ -213,7 +227,7 @@ def _read_url(location: str) -> _Storage:
             shown.append(pair)
     _check_parameters(given, names_unknown="@" not in query)  # else it may begin in a password
     shown += [f"{key}={value}" for key, value in _not_default(ours).items()]
-    return _Storage(_url(server, theirs), ours["schema"], ours["prepare"], _url(shown_server, shown))
+    return _Storage(_url(server, theirs), ours["schema"], ours["prepare"], ours["read"], _url(shown_server, shown))
 
 
 def _not_default(ours: Mapping[str, str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
 
 def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes]]) -> None:
     """Keep what logs add up to, each by its name and its size then; what the role may not write is not kept."""
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         statement = f"""
             insert into {location.schema}.figures (log_id, size, counted, told)
             select log.log_id, log.size, %s, new.told

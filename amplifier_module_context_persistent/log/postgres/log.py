@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, LogFailedError
 from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
-from ..database_location import parse_location, without_password
+from ..database_location import Location, parse_location, without_password
 from ..record_line import MAX_RECORD_BYTES, seal
 from ..scanner import Scanner
 from . import rows
@@ -103,6 +103,11 @@ class PostgresLog(PostgresReader):
         """The server in which the log is marked as open."""
         self._is_mark_doubtful = False
         self._has_written = False
+
+    @property
+    def _place(self) -> Location:
+        """The location that is read: never a replica, which may be behind."""
+        return self.location
 
     @property
     def waits_for_storage(self) -> bool:

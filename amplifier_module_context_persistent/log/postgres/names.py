@@ -13,6 +13,7 @@ from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
 from .open_marks import is_direct, may_go
+from .replica import place_to_read
 from .rows import TOUCHED_S
 from .server import ServerError, using
 from .steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
@@ -31,9 +32,21 @@ _LAST_CHARACTER = chr(0x10FFFF)
 
 @contextmanager
 def asking(
-    storage: str, limit_s: float, failure: type[LogUnreadableError | AppendError] = LogUnreadableError, advice: str = ""
+    storage: str,
+    limit_s: float,
+    failure: type[LogUnreadableError | AppendError] = LogUnreadableError,
+    advice: str = "",
+    *,
+    of_primary: bool = False,
 ) -> Iterator[tuple[psycopg.Connection[Any], Location]]:
     """Give a connection to a storage, and what its location says.
+
+    Args:
+        storage: a location.
+        limit_s: how long everything may take.
+        failure: the error if the server cannot be asked.
+        advice: the end of that error's text.
+        of_primary: ask the primary also while its replica is read.
 
     Raises:
         ValueError: the location is none.
@@ -42,7 +55,8 @@ def asking(
     """
     location = parse_location(storage)
     try:
-        with using(location) as server, server.connected(time.monotonic() + limit_s) as connection:
+        place = location if of_primary else place_to_read(location)
+        with using(place) as server, server.connected(time.monotonic() + limit_s) as connection:
             yield connection, location
     except ServerError as error:
         raise failure(errno.EIO, f"the sessions cannot be reached: {error}{advice}", location.shown) from error
@@ -256,7 +270,7 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
 
     What the role may not write is looked at again, and so is a log whose line is in no row since it is archived.
     """
-    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         has_row = ""
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             has_row = f"""where log.archived = 0 or new.at < 0 or exists (
@@ -280,7 +294,7 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
         ValueError: the location is none.
         LogUnreadableError: the server cannot be asked.
     """
-    with asking(storage, TIMEOUT_S) as (connection, location):
+    with asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         if not (location.prepares and is_direct(connection)):
             return None
         statement = b"""
@@ -302,7 +316,7 @@ def delete_stored_log(
         AppendError: the server refused or went away; look before trying again.
     """
     advice = "; look whether the log is there before trying again"
-    with asking(location, timeout_s, AppendError, advice) as (connection, parsed):
+    with asking(location, timeout_s, AppendError, advice, of_primary=True) as (connection, parsed):
         rows.begin(connection, limit_s=timeout_s)
         head = rows.read_head(connection, parsed.schema, parsed.name, lock=True)
         if head is None:

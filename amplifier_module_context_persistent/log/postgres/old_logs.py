@@ -38,7 +38,7 @@ def logs_without_news(storage: str, since_s: float, project: str | None = None) 
         project: what stands before the last `/` of a name; None for all.
     """
     day = datetime.fromtimestamp(since_s, UTC) + timedelta(days=2)
-    with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
+    with suppress(LogUnreadableError), asking(storage, SEARCH_S, of_primary=True) as (connection, location):
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed), is_in_use
               from (select name, changed, changed >= pg_catalog.to_timestamp(%(since)s::double precision)

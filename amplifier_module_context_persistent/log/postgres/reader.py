@@ -27,6 +27,7 @@ from ..scanner import Scanner
 from . import rows
 from .columns import lines_to_read, scan_line, take_columns
 from .connection import waiting_longer
+from .replica import place_to_read
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row
 from .server import FIRST_SHARE, Server, ServerError, give_back, take_server
@@ -103,8 +104,13 @@ class PostgresReader:
     def _server(self) -> Server:
         """The connections of this process; others after a fork."""
         if self._taken is None or self._taken.pid != os.getpid():
-            self._taken = take_server(self.location)
+            self._taken = take_server(self._place)
         return self._taken
+
+    @property
+    def _place(self) -> Location:
+        """The location that is read."""
+        return place_to_read(self.location)
 
     def _known(self) -> Head:
         """The log's row.

@@ -19,7 +19,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -399,6 +399,11 @@ def read_conninfo(location: Location) -> dict[str, Any]:
         return dict(psycopg.conninfo.conninfo_to_dict(location.conninfo))
     reason = f"{location.shown}: this version of libpq cannot read its parameters"
     raise LogUnreadableError(errno.EINVAL, reason)
+
+
+def conninfo_of(parameters: Mapping[str, Any]) -> str:
+    """A connection string of libpq's parameters."""
+    return str(_import_psycopg().conninfo.make_conninfo(**parameters))
 
 
 _SERVERS: dict[tuple[int, str, str, bool], Server] = {}

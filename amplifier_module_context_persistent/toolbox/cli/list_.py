@@ -37,7 +37,7 @@ from ...sessions.resume_cost import resume_cost
 from .filter_options import filter_options, watched
 from .parameters import check_place
 from .progress import progress
-from .session_argument import no_catalogue_option, storage, storage_option
+from .session_argument import no_catalogue_option, read_replica, storage, storage_option
 from .session_rows import ListedSession, SessionRows, shortest_ids
 from .terminal import UnusableError, console, one_line, unreadable, unusable
 
@@ -84,6 +84,7 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
+    read_replica()
     pages: Iterable[list[SessionFile]]
     sessions, matches = list[SessionFile](), None
     if is_paged := _asks_only_time(directories, wanted, words):

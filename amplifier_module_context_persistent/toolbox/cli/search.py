@@ -40,8 +40,10 @@ from .sealed_files import reads_sealed
 from .session_argument import (
     complete,
     last_path,
+    leave_replica,
     no_catalogue_option,
     path_of,
+    read_replica,
     session_file,
     session_name,
     storage,
@@ -139,6 +141,8 @@ def search_command(
         raise click.UsageError("--explain is of --best N")
     if best is not None and is_literal:
         raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
+    if best is None:
+        read_replica()
     chosen = _chosen(sessions, everywhere=everywhere, last=last, wanted=wanted)
     answer = partial(_answer, chosen, pattern, role, wanted.tools, explains=explains, by_time=by_time, as_json=as_json)
     if best is not None:
@@ -173,6 +177,7 @@ def _taken_as_question(answer: Callable[..., int]) -> int:
     if not is_terminal():
         click.echo("no message has this text; --best N takes it as a question", err=True)
         return FINDINGS
+    leave_replica()
     click.echo("No message has this text. The best answers to it as a question (--best N):\n", err=True)
     return answer(most=_BEST_UNASKED)
 

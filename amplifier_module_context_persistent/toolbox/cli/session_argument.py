@@ -6,6 +6,7 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +45,7 @@ R = TypeVar("R")
 
 NAME_ONE = "name one SESSION: a path, an id or a name, the beginning of one, or --last"
 _STORAGE = f"{__name__}.storage"
+_REPLICA = f"{__name__}.replica"
 _MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
 
 
@@ -94,6 +96,33 @@ def storage() -> str | None:
     """The database in which the command at hand looks for sessions, without a password; None for the disk."""
     found: str | None = click.get_current_context().meta.get(_STORAGE)
     return found
+
+
+def read_replica() -> None:
+    """Let the command at hand read from the replica that `--storage` names, and say how far that is behind.
+
+    If the replica cannot be reached, the primary is read, and the command says so.
+    """
+    place = storage()
+    if place is None or not parse_location(place).read:
+        return
+    from ...log.postgres.replica import reading_from_replica
+
+    context, reading = click.get_current_context(), ExitStack()
+    try:
+        said = str(reading.enter_context(reading_from_replica(place)))
+        context.meta[_REPLICA] = reading
+        context.call_on_close(reading.close)
+    except LogError as error:
+        said = f"the replica cannot be read, so the primary is: {reason(error)}"
+    click.echo(one_line(said), err=True)
+
+
+def leave_replica() -> None:
+    """Let the command at hand read from the primary from now on."""
+    reading: ExitStack | None = click.get_current_context().meta.get(_REPLICA)
+    if reading is not None:
+        reading.close()
 
 
 def find_path(name: str) -> str:

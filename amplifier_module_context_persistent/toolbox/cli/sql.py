@@ -25,7 +25,7 @@ from ...tokens.on_demand import named_counter
 from .exit_codes import UNUSABLE
 from .filter_options import chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
-from .session_argument import no_catalogue_option, storage_option
+from .session_argument import no_catalogue_option, read_replica, storage_option
 from .tables import table
 from .terminal import UnusableError, console, escaped, unusable
 
@@ -72,6 +72,7 @@ def sql(
     On the error stream, and with --json in the object, stands from which sessions the answer is, until when, and which
     of them could not be read.
     """
+    read_replica()
     if as_json and as_csv:
         raise click.UsageError("give either --json or --csv")
     with unusable():

@@ -39,7 +39,7 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
 from .progress import progress
 from .sealed_files import reads_sealed
-from .session_argument import NAME_ONE, optional_session_argument, picked
+from .session_argument import NAME_ONE, optional_session_argument, picked, read_replica
 from .spend_limit import SpendLimit, SpendLimitType
 from .stats_of_many import show_many
 from .tables import cost_notes, estimate_note, percent, show_cost, show_table
@@ -117,6 +117,7 @@ def stats(
             if limit is not None:
                 _show_limit(limit, wanted, counter, prices, everywhere=everywhere, as_json=as_json)
                 return
+            read_replica()
             sessions = chosen_sessions(wanted, everywhere=everywhere)
             show_many(sessions, counter, prices, by=by, top=top, wanted=wanted, as_json=as_json)
             return

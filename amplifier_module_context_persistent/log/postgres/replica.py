@@ -1,0 +1,117 @@
+"""Reading from the replica that `read=` in a location names: by lists and searches for texts, never to write.
+
+A replica is read only between the beginning and the end of `reading_from_replica`, and only by what asks for
+`place_to_read`: questions about many logs, and logs that are opened for reading. A session's own log (`PostgresLog`)
+and everything that changes something go to the primary at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import LogUnreadableError
+from ..database_location import Location, host_and_port, parse_location
+from .server import ServerError, conninfo_of, read_conninfo, using
+
+if TYPE_CHECKING:
+    import psycopg
+
+_LIMIT_S = 5.0
+_LAG = b"""
+    select pg_catalog.pg_is_in_recovery(), exists (select from pg_catalog.pg_stat_wal_receiver),
+           pg_catalog.pg_last_wal_receive_lsn() = pg_catalog.pg_last_wal_replay_lsn(),
+           pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - pg_catalog.pg_last_xact_replay_timestamp())
+"""
+
+_in_use: dict[tuple[str, str], Location] = {}
+"""The replicas that are read now, by connection string and schema of their primaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaLag:
+    """How far a replica is behind its primary.
+
+    Attributes:
+        host: the replica, as the location names it.
+        is_replica: whether it is one; None if it does not say.
+        is_connected: whether it receives from its primary.
+        is_caught_up: whether it has done everything that it received.
+        last_change_s: the age of the last change that it has, in seconds; None if it has none or does not say.
+    """
+
+    host: str
+    is_replica: bool | None = None
+    is_connected: bool = False
+    is_caught_up: bool = False
+    last_change_s: float | None = None
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        if self.is_replica is None:
+            return f"read from {self.host}, which does not say how far it is behind"
+        if not self.is_replica:
+            return f"read from {self.host}, which is no replica"
+        if self.is_connected and self.is_caught_up:
+            return f"read from the replica {self.host}, which is up to date"
+        age = "of an unknown time" if self.last_change_s is None else f"{max(0, round(self.last_change_s)):,} s old"
+        if not self.is_connected:
+            return f"read from the replica {self.host}, which its primary does not reach; its last change is {age}"
+        return f"read from the replica {self.host}, which is behind; its last change is {age}"
+
+
+def place_to_read(location: Location) -> Location:
+    """The location that is read for a location: its replica while that is read, else the location itself."""
+    found = _in_use.get((location.conninfo, location.schema))
+    return location if found is None else replace(found, name=location.name, shown=location.shown)
+
+
+@contextmanager
+def reading_from_replica(storage: str) -> Iterator[ReplicaLag]:
+    """Read from the replica of a storage, in the whole process, until the block ends; gives how far it is behind.
+
+    Args:
+        storage: a location with a `read` parameter.
+
+    Raises:
+        ValueError: the location is none.
+        LogUnreadableError: the replica cannot be reached, or has no tables of ours; nothing is read from it then.
+    """
+    location = parse_location(storage)
+    other = _replica_of(location)
+    with using(other) as server:
+        try:
+            with server.connected(time.monotonic() + _LIMIT_S) as connection:
+                lag = _lag_of(connection, location.read)
+        except ServerError as error:
+            raise LogUnreadableError(errno.EIO, str(error), location.read) from error
+        _in_use[location.conninfo, location.schema] = other
+        try:
+            yield lag
+        finally:
+            del _in_use[location.conninfo, location.schema]
+
+
+def _replica_of(location: Location) -> Location:
+    """The location of a replica: that of its primary with other hosts."""
+    given: dict[str, Any] = read_conninfo(location)
+    given.pop("hostaddr", None)
+    hosts = [host_and_port(one) for one in location.read.split(",")]
+    given["host"] = ",".join(host for host, _ in hosts)
+    given["port"] = ",".join(port or "5432" for _, port in hosts)
+    given["target_session_attrs"] = "any"
+    return replace(location, conninfo=conninfo_of(given), read="")
+
+
+def _lag_of(connection: psycopg.Connection[Any], host: str) -> ReplicaLag:
+    """How far a server is behind; one of another kind may not say."""
+    with contextlib.suppress(Exception):  # whatever it is: the sessions can be read all the same
+        row = connection.execute(_LAG).fetchone()
+        if row is not None:
+            return ReplicaLag(host, row[0], bool(row[1]), bool(row[2]), row[3])
+    return ReplicaLag(host)
