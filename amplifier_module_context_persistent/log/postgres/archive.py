@@ -1,13 +1,13 @@
 """Archive a log in a database: its rows become frames in one transaction, and frames become rows again.
 
 Rules:
-- All is one transaction, so a client that is killed leaves the log as it was. What was written is read back and
-  compared before anything goes.
-- Nobody is kept waiting: the log's row is held only for the last step. If somebody appended, or a session has the log
-  open as far as that is known, nothing is changed.
-- A session that goes on appends rows behind the frames, and nothing is brought back. What it added is archived the
-  next time.
-- The row with the text that `list` shows stays, so that no list has to unpack a frame.
+- All is one transaction, so a killed client leaves the log unchanged. The written frames are read back and compared
+  before any row is deleted.
+- Nobody has to wait: the log's row is held only for the last step. If somebody appended, or a session is known to have
+  the log open, nothing is changed.
+- A session that continues appends rows behind the frames, and no row is brought back. The next archive takes the new
+  rows.
+- The row with the text for `list` stays, so that no list has to unpack a frame.
 - Only a role that may purge can archive, since rows are deleted.
 """
 
@@ -90,7 +90,7 @@ def archive_stored_log(
 
 
 def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived:
-    """Bring the archived lines of a log back: rows as they were; arguments and errors as of `archive_stored_log`."""
+    """Turn the archived lines of a log into the same rows again; arguments and errors as for `archive_stored_log`."""
     with _Change(location, timeout_s) as change:
         connection, schema, head = change.connection, change.schema, change.head
         if not head.archived:
@@ -121,13 +121,13 @@ def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived
 
 
 def estimate_stored(location: str, *, timeout_s: float = 10.0) -> ArchiveEstimate:
-    """Estimate the size of a log when archived, from a sample of its lines.
+    """Estimate the size of a log after archiving, from a sample of its lines.
 
-    The present size is that of its lines and its frames; what the server makes of them is not known.
+    The present size is the size of its lines and its frames; the server's own compression is not known.
 
     Raises:
-        ArchiveError: the tables have no room for archived logs.
-        LogUnreadableError: there is no such log, or the server cannot be asked.
+        ArchiveError: the database has no tables for archived logs.
+        LogUnreadableError: there is no such log, or the server cannot be read.
     """
     parsed = parse_location(location)
 

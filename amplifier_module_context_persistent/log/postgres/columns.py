@@ -1,11 +1,11 @@
 """An index from the columns of rows, without their lines.
 
-What a row's columns say about its line is settled when it is written, by the scan that reads the line then: a sound
-message (`INDEXED`) with its role, its flags and the hash of its id, or a sound receipt (`RECEIPT`) with a hash that
-says who was asked; of each hash, one line is read. All other lines are fetched and scanned, whenever a log is read. So
-rows of any age may stand in one log, and whoever does not know these kinds reads the lines.
+The columns of a row are written after a scan of its line. They describe a sound message (`INDEXED`) by its role, its
+flags and the hash of its id, or a sound receipt (`RECEIPT`) by a hash of its recipient; one line is read for each such
+hash. All other lines are fetched and scanned whenever a log is read. So a log may have rows of any age, and a version
+that does not know these kinds reads the lines.
 
-The chain is believed as far as the columns carry it from row to row: each line is verified when it is read back.
+The chain of checksums is checked from row to row by the columns alone; each line is verified when it is read.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def row_of(line: bytes, scanner: Scanner) -> Row:
 
 
 def row_of_sealed(line: bytes, crc: int, scanner: Scanner) -> Row | None:
-    """The row of a line with its LF that was sealed to follow what a scanner took, which does not take it.
+    """The row of a sealed line (with its LF) that follows the scanner's last line; the scanner does not advance.
 
     Returns:
-        None unless it is a message of which the columns say all, as nearly all are; then `row_of` finds out.
+        None unless the columns describe the message completely, as for nearly all; else `row_of` makes the row.
     """
     known = scanner.look_at_sealed(line)
     if known is None or len(line) > scanner.max_record_bytes:
@@ -110,7 +110,7 @@ def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[in
 
 
 def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int, int]) -> None:
-    """Take rows all of which are known, as a scan of their lines would; `codes` says whom receipts asked."""
+    """Add rows of known kinds to the index, like a scan of their lines; `codes` has the receipts' recipients."""
     builder, at, seed, rows = scanner.builder, scanner.offset, scanner.seed, list[IndexRow]()
     for kind, role, flags, length, crc, id_hash in columns:
         if kind == RECEIPT:

@@ -36,7 +36,7 @@ def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
 
 
 class PreparedStatements:
-    """What a connection needs to run statements without a cursor; a base of its class."""
+    """The methods of a connection that runs statements without a cursor; a base class."""
 
     driver: Any
     """The module `psycopg`."""
@@ -89,7 +89,7 @@ class PreparedStatements:
 def connection_class(psycopg: Any) -> Any:
     """The class of connections, which is made at run time: the driver is an extra."""
 
-    class DeadlineConnection(PreparedStatements, psycopg.Connection):  # type: ignore[misc]  # imported only where it is used
+    class DeadlineConnection(PreparedStatements, psycopg.Connection):  # type: ignore[misc]  # imported only here
         """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
 
         driver = psycopg

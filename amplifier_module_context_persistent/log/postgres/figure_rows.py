@@ -1,4 +1,4 @@
-"""What logs in a PostgreSQL database add up to, as it is kept beside them: bytes that the server does not look into."""
+"""The kept figures of logs in a PostgreSQL database: bytes that the server does not interpret."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .names import TIMEOUT_S, asking
 
 
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
-    """What is kept of some logs that have not changed since, by name.
+    """The kept figures of unchanged logs, by name.
 
-    Nothing where the server does not give it: the tables may be older, or the role may not read them.
+    Empty if the server does not give them: the tables may be older, or the role may not read them.
 
     Args:
         storage: a location without a log's name.
         names: the logs.
-        counted: what counted, and how it is written; what was kept with another one is not given.
+        counted: the counter and the version of the figures; figures of another one are not returned.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""

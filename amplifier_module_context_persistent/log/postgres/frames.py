@@ -83,7 +83,7 @@ def delete_frames(connection: Connection, schema: str, log_id: int, start: int =
 
 
 def frames_bytes(connection: Connection, schema: str, log_id: int) -> int:
-    """How many bytes the frames of a log have, with their columns and descriptions."""
+    """The bytes of a log's frames, with their columns and descriptions."""
     statement = f"""
         select coalesce(pg_catalog.sum(pg_catalog.length(packed) + pg_catalog.length(row_columns)
                                        + pg_catalog.length(described)), 0)::bigint

@@ -1,17 +1,18 @@
 """`PostgresLog`: a log in PostgreSQL, for sessions that several machines share or that outlive their machine.
 
-Each line of the log is a row with the bytes that a file would have; so checksums, format and every reader stay the
-same, and a session moves between file and database byte for byte. Rules:
-- An append is one statement, which does nothing if the log is not as known any more. Then the log reads on, prepares
-  anew, and holds the log's row while it does so. No lock outlives a transaction.
-- **An unknown outcome** (the connection broke after a statement was sent) is decided while the log's row is held, by
-  the lines that stand at our number: ours, or others. A statement whose client died cannot be stored later, since the
-  head that it names has moved on by then. "Not stored" is said only after such a verdict. Without one until the
-  deadline it is `LogFailedError`, and the next append begins with the verdict.
-- What was acknowledged and is gone (a failover to a server that lagged) is reported, never taken for a new log.
+Each line of the log is a row with the bytes of a file's line. So checksums, format and every reader are the same, and a
+session moves between file and database byte for byte. Rules:
+- An append is one statement, which does nothing if the log has changed meanwhile. Then the new lines are read, the
+  records are prepared again, and the log's row is locked for that. No lock outlives a transaction.
+- **An unknown outcome** (the connection broke after a statement was sent) is decided under the lock of the log's row,
+  by the lines at our number: ours, or others. The statement of a dead client cannot be stored later, since the log's
+  head has moved on by then. "Not stored" is reported only after such a decision. If none is possible before the
+  deadline, the append fails with `LogFailedError`, and the next append begins with the decision.
+- Acknowledged records that are missing (a failover to a lagging server) are reported; the log is never taken for a new
+  one.
 
-`lock_timeout_s` bounds waiting for the connection, for a server that is away, and for each of its answers. Reading a
-long log takes many answers, and goes on where it was after a connection broke.
+`lock_timeout_s` limits the wait for the connection, for an unreachable server, and for each of its answers. Reading a
+long log takes many answers, and continues at the same place after a broken connection.
 """
 
 from __future__ import annotations
@@ -58,20 +59,20 @@ class _SentRows:
 
 
 class PostgresLog(PostgresReader):
-    """A log in a PostgreSQL database: what `PostgresReader` reads, and appends at its end.
+    """A log in a PostgreSQL database: a `PostgresReader` that can append.
 
     Args:
         location: `postgresql://…#NAME` or `service=… #NAME`; see `location`.
-        durability: `fsync` waits until the server has a record on its disk, and a replica where `synchronous_commit`
+        durability: `fsync` waits until the server has a record on its disk, and a replica too if `synchronous_commit`
             says so (`off` is overruled); `write` does not wait, and may lose the last moments when the server crashes.
         lock_timeout_s: the deadline of every operation.
         max_record_bytes: larger records are refused at append, and reported and skipped when read.
         trusting: build the index from the columns of sound records; else read and verify every line.
-        marks_open: mark the log as open for as long as it is (`open_marks`), as a session does.
-        on_read: is told how many bytes of the log were read, block by block.
+        marks_open: mark the log as open (`open_marks`), as a session does.
+        on_read: is called with the number of bytes read, for each block.
 
     Raises:
-        ValueError: the location is none.
+        ValueError: the location is invalid.
     """
 
     def __init__(
@@ -95,9 +96,9 @@ class PostgresLog(PostgresReader):
         without_password(location)  # so that what `describe` names can be opened in this process
         self._durable = durability == "fsync"
         self._sent: _SentRows | None = None
-        """What the append at hand has sent and may be stored."""
+        """The sent lines of the current append, which may be stored."""
         self._unresolved: _SentRows | None = None
-        """What an earlier append sent that ended without a verdict."""
+        """The sent lines of an earlier append whose outcome is unknown."""
         self._marks_open = marks_open and self.location.prepares
         self._marked_in: Server | None = None
         """The server in which the log is marked as open."""
@@ -146,10 +147,10 @@ class PostgresLog(PostgresReader):
         super().close()
 
     def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
-        """Begin the log of this session anew if a failover lost all of it, since it is younger than the replica's lag.
+        """Create the log of this session again if a failover lost all of it, as it was younger than the replica's lag.
 
-        The lines that it held are written as they were, if all of them are in memory still. A log that was removed on
-        the same server stays removed.
+        Its lines are written unchanged, if all of them are still in memory. A log that was removed on the same server
+        stays removed.
         """
         before, now = self._timeline, connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
         if not self._has_written or not before or not now or before == now:
@@ -207,7 +208,7 @@ class PostgresLog(PostgresReader):
     def _attempt(
         self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
     ) -> _SentRows | None:
-        """Send what the first callers prepare; None if the log is not as it was known to be, and nothing was stored."""
+        """Send the records that the first callers prepare; None if the log has changed, and nothing was stored."""
         connection.is_unreplicated = False  # type: ignore[attr-defined]  # of DeadlineConnection
         if self.head is None:  # before the transaction, which may be rolled back: what is known of stays
             self.take_in(connection, create=True)
@@ -278,10 +279,10 @@ class PostgresLog(PostgresReader):
             raise
 
     def _is_stored(self, connection: psycopg.Connection[Any], sent: _SentRows) -> bool:
-        """Whether what was sent stands in the log, which was just followed and whose row is held.
+        """Whether the sent lines are in the log. The log was just read to its end, and its row is locked.
 
         Raises:
-            LogFailedError: nobody knows, since the log was purged.
+            LogFailedError: the outcome is unknown, because the log was purged.
         """
         first = sent.after.head
         if self._known().generation != sent.after.generation:

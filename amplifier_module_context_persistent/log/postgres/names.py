@@ -70,18 +70,18 @@ def of_project(connection: psycopg.Connection[Any]) -> str:
 
 
 def stored_logs(storage: str, project: str | None = None, *, since_s: float | None = None) -> list[tuple[str, float]]:
-    """The names of the logs of one project, or of all, and when each was written last, in seconds since 1970.
+    """The names of the logs of one project, or of all, and their last writes in seconds since 1970.
 
-    The one that was written last is the first.
+    The last written log is the first.
 
     Args:
         storage: a location without a log's name.
-        project: what stands before the last `/` of a name.
+        project: the part of a name before the last `/`.
         since_s: only logs that were written to at this time or later.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: the server cannot be asked, or has no tables of ours.
+        ValueError: the location is invalid.
+        LogUnreadableError: the server cannot be read, or has no tables of ours.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -97,12 +97,12 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
 
 
 def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) -> list[tuple[str, float]]:
-    """As `stored_logs`, only those whose id, or whose name with the project, begins so.
+    """Like `stored_logs`, but only logs whose id, or whose name with the project, begins with a text.
 
     Args:
         storage: a location without a log's name.
-        beginning: what the last part of a name begins with; or a whole name.
-        project: what stands before the last `/` of a name.
+        beginning: the beginning of the last part of a name; or a whole name.
+        project: the part of a name before the last `/`.
 
     Raises:
         ValueError, LogUnreadableError: as `stored_logs`.
@@ -211,16 +211,15 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
-    """The names of the logs of which a message holds a word of ASCII letters, or the bytes `unless`.
+    """The names of the logs with a message that contains a word of ASCII letters, or the bytes `unless`.
 
-    And of those with a line that is no message of which the columns say all, or with archived lines, which the server
-    cannot read. It reads all others there are, with
-    as many processes as it gives to one question. With `ignores_case` the word is in small letters, and it takes twice
-    as long.
+    Logs that the server cannot judge are included: those with archived lines, or with lines that their columns do not
+    describe completely. The server reads all other lines, in parallel if it is configured so. With `ignores_case` the
+    word is in lower case, and the search takes twice as long.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: the server cannot be asked.
+        ValueError: the location is invalid.
+        LogUnreadableError: the server cannot be read.
     """
     asked, line = rows.compared("%b::bytea", ignores_case=ignores_case)
     with asking(storage, SEARCH_S) as (connection, location):
@@ -238,9 +237,9 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
 
 
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:
-    """Kept list entries of some logs that have not changed, by name: what was told, and the line that it names.
+    """Kept list entries of unchanged logs, by name: the entry, and the line that it names.
 
-    Nothing where the server does not give it: the tables may be older, or the role may not read them.
+    Empty if the server does not give them: the tables may be older, or the role may not read them.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         statement = f"""
@@ -255,7 +254,7 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
 
 
 def archived_among(storage: str, names: Sequence[str]) -> set[str]:
-    """Those of some logs of which all lines are archived; none where the server does not give it."""
+    """The logs whose lines are all archived; empty if the server does not tell."""
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             statement = f"select name from {location.schema}.log where name = any(%s::text[]) and archived >= head"
@@ -266,9 +265,10 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
 
 
 def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
-    """Keep what is told of logs: name, size, what, and where the line begins that it names (-1 for none).
+    """Keep list entries of logs: name, size, entry, and the offset of the line that it names (-1 for none).
 
-    What the role may not write is looked at again, and so is a log whose line is in no row since it is archived.
+    Entries that the role may not write are computed again each time, and so are entries whose line is in no row because
+    it is archived.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         has_row = ""

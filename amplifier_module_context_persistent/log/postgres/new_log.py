@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
 _MOST_IDLE_S = 15.0
-"""How long the server hears nothing of this process before it ends the transaction."""
+"""The server ends the transaction if it hears nothing from this process for this time."""
 _PULSE_S = 3.0
-"""How long this process works without letting the server know that it is alive."""
+"""The longest time that this process works without a sign of life to the server."""
 
 
 class NewStoredLog:
@@ -62,7 +62,7 @@ class NewStoredLog:
         """Its location, without a password."""
         self._scanner = Scanner(max_record_bytes)
         self.index = self._scanner.index
-        """What a reader finds in the lines that were stored."""
+        """The index that a reader makes of the stored lines."""
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._count = self._checked = 0
         self._unchecked = hashlib.sha256()

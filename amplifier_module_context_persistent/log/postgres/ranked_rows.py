@@ -1,9 +1,9 @@
 """The statements of ranked words in PostgreSQL: which messages of which logs have a term.
 
 `ranked_message` has a row for each message of a log: its terms' checksums, which a GIN index finds, and the weight of
-each, a byte. `ranked_log` says how far a log was taken in. Both go with the log's row, as in a purge. They are filled
-as sessions close and when a question is asked, never by an append. A database without them, or a role without the
-rights, works as well: whoever asks ranks in memory then.
+each, a byte. `ranked_log` says how much of a log is indexed. Both are deleted with the log's row, as in a purge. They
+are filled when sessions close and when a question is asked, never by an append. A database without these tables, or a
+role without the rights, works too: the client then ranks in memory.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _SAYS = {
     "42501": "this role has no right to the tables for questions, so sessions are read for each; `storage init`"
     " with --grant or --grant-read gives it",
 }
-"""What is told of errors of the server, by their SQLSTATE: undefined table, insufficient privilege."""
+"""The messages for errors of the server, by SQLSTATE: undefined table, insufficient privilege."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedLog:
-    """How far a log was taken in.
+    """The indexed part of a log.
 
     Attributes:
         log_id: the log's row.
-        size: of the log, with what was appended since.
-        end_offset, messages: up to where it was taken in, and how many messages that are; 0 if nothing is kept.
+        size: the current size of the log.
+        end_offset, messages: the end of the indexed part, and its number of messages; 0 if nothing is indexed.
     """
 
     log_id: int
@@ -81,7 +81,7 @@ class RankedServer:
         return self._connection.execute(statement.encode(), values).fetchall()
 
     def logs(self, names: Sequence[str]) -> dict[str, RankedLog]:
-        """How far logs were taken in, by their names; those that are not there are left out."""
+        """The indexed parts of logs, by their names; logs that do not exist are left out."""
         rows = self._ask(
             f"""
             select name, log_id, size, coalesce(end_offset, 0), coalesce(messages, 0)
@@ -131,7 +131,7 @@ class RankedServer:
         return after if rows else None
 
     def frequencies(self, logs: Sequence[RankedLog], terms: Sequence[int]) -> dict[int, int]:
-        """How many messages of some logs have each of some terms."""
+        """The number of messages in these logs with each of these terms."""
         rows = self._ask(
             f"""
             select wanted.term, found.messages

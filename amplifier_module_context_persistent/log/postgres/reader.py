@@ -1,9 +1,9 @@
-"""Reading a log in PostgreSQL: read all, follow, read back. Nothing here writes, but for making the log's row.
+"""Reading a log in PostgreSQL: read all, follow, read single records. Nothing here writes, except for the log's row.
 
-The lines are scanned as those of a file are, with the offsets that they have in a file. So damage, resets and ids that
-are derived from a place mean the same on both sides. Of many new rows only the columns are read where these say all
-that the index needs, and their lines are verified when they are read back. A line that fails that check is an error
-once; then the log is read anew, line by line, as a file would be.
+The lines are scanned like a file's lines, with the offsets that they would have in a file. So damage, resets and ids
+derived from a place mean the same in both. If the columns of new rows have all facts for the index, only the columns
+are read, and a line is verified when it is read. If a line fails that check, the first error is raised, and the next
+reading scans the log line by line, like a file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MOST_PURGES = 3
 T = TypeVar("T")
 
 _FEW_ROWS = 64  # their lines are read at once; it costs less than two questions
-_MOST_ROWS = 10_000  # of the columns of so many are read at once
+_MOST_ROWS = 10_000  # the columns of this many rows are read at once
 
 
 class PostgresReader:
@@ -69,7 +69,7 @@ class PostgresReader:
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
         self._on_read = on_read
         self.lost_messages = 0
-        """Messages that this object saw in the log and that it no longer holds; those of a purge do not count."""
+        """Messages that this object saw in the log and that are missing now; purged messages do not count."""
         self._taken: Server | None = None
         self.stored = StoredLines(location.schema, self.shown)
         """The lines by their numbers."""
@@ -84,7 +84,7 @@ class PostgresReader:
 
     def _forget(self) -> None:
         self.head: Head | None = None
-        """The log's row when last looked at; None before, and where there is no such log."""
+        """The log's row at the last reading; None before, and if there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
         self.bytes = RowBytes(self.location, self._ask, self.stored, self._known, self._on_read)
         self._reading: Head | None = None
@@ -97,7 +97,7 @@ class PostgresReader:
 
     @property
     def _lines_known(self) -> int:
-        """How many lines were taken in."""
+        """The number of lines in the index."""
         return len(self.bytes.starts)
 
     @property
@@ -123,7 +123,7 @@ class PostgresReader:
         return self.head
 
     def describe(self) -> LogDescription:
-        """Describe the log as it was when last looked at."""
+        """Describe the log at the last reading."""
         return LogDescription(
             self.shown,
             self.head is not None,
@@ -205,7 +205,7 @@ class PostgresReader:
         self._timeline = connection.timeline  # type: ignore[attr-defined]  # of DeadlineConnection
         self.stored.follow(head)
         if head == self.head:
-            return  # the checksum at its end stands for all before it
+            return  # the checksum at its end covers all before it
         known, purged = self.index, read_before is not None and read_before.log_id != head.log_id
         if purged:
             logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
@@ -225,7 +225,7 @@ class PostgresReader:
         return False
 
     def _read_to(self, connection: psycopg.Connection[Any], head: Head) -> None:
-        """Take in the rows after what is known, block by block; if it fails, what was taken in stays known."""
+        """Add the next rows to the index, block by block; if it fails, the rows before stay in the index."""
         while self._trusting and head.head - self._lines_known > _FEW_ROWS:
             stop = min(head.head, self._lines_known + _MOST_ROWS)
             if not self._take_columns(connection, self._lines_known, stop):
@@ -234,7 +234,7 @@ class PostgresReader:
             self._take(self.bytes.block(connection, self._lines_known, head.head))
 
     def _take(self, lines: Sequence[bytes]) -> None:
-        """Scan lines, without LF, that stand in the log after what is known."""
+        """Scan the next lines of the log, without LF."""
         for line in lines:
             self.bytes.starts.append(self.scanner.offset)
             scan_line(self.scanner, line)
@@ -266,15 +266,15 @@ class PostgresReader:
         self.head = self._known().after(new)
 
     def _take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
-        """Take in rows that stand in the log after what is known, with the lines of some, by their places."""
+        """Add the next rows of the log to the index, with the lines of some of them, by their places."""
         self.bytes.starts.extend(accumulate((row.length for row in columns[:-1]), initial=self.scanner.offset))
         take_columns(self.scanner, columns, lines)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines as they were written, without LF, in the given order.
+        """Return the stored lines of records, without LF, in the given order.
 
         Raises:
-            LogUnreadableError: one is not what its row said; the next look reads the log line by line.
+            LogUnreadableError: a line does not match its row; the next reading scans the log line by line.
         """
         try:
             yield from checked(self.index, self.bytes.fetch(self.index, ordinals), self.shown)
@@ -297,11 +297,11 @@ class PostgresReader:
         return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
-        """Give the lines that were taken in, from an offset on, in their order."""
+        """Yield the indexed lines from an offset on, in order."""
         return numbered_lines((line[:-1] for line in self.bytes.lines(self.scanner.offset, start)), start)
 
     def records(self) -> Iterator[bytes]:
-        """Give the line of every record that was taken in, oldest first, each with its LF."""
+        """Yield the line of every indexed record, oldest first, each with its LF."""
         return (line.content + b"\n" for line in self.whole_lines())
 
     def stored_bytes(self) -> Iterator[bytes]:

@@ -29,10 +29,10 @@ class RowBytes:
 
     Args:
         location: the server and the schema.
-        ask: calls a function with a connection, and tries again where that breaks.
+        ask: calls a function with a connection, and tries again if the connection breaks.
         stored: the lines by their numbers.
         check: raises if there is no log.
-        on_read: is told how many bytes were read in a row.
+        on_read: is called with the number of bytes read in succession.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RowBytes:
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
         self.starts: array[int] = array("Q")
-        """Where each line begins: the offset that it has in a file."""
+        """The offset of each line, as in a file."""
 
     def _query(self, read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Call a method that takes a connection."""
@@ -79,7 +79,7 @@ class RowBytes:
             at = stop
 
     def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """The records, of some, in whose rows bytes stand, or may stand otherwise written."""
+        """The records among these whose rows contain the bytes, or may contain them in another notation."""
         numbers = {ordinal: bisect_right(self.starts, index.columns.offsets[ordinal]) - 1 for ordinal in ordinals}
         rows_asked = sorted(set(numbers.values()))
         found = self._query(self._stored.find, rows_asked, needle, ignores_case=ignores_case)
@@ -99,7 +99,7 @@ class RowBytes:
             self._kept_bytes -= len(self._kept.pop(next(iter(self._kept))))
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
-        """Give the lines from one offset up to another, each with its LF, as they stand in the table."""
+        """Yield the lines from one offset up to another, each with its LF, unchanged."""
         number, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
         while number < stop:
             block = self._query(self.block, number, stop)

@@ -1,11 +1,11 @@
 """The statements of a log in PostgreSQL. Each function is one round trip on a connection; nothing is kept here.
 
 A statement names everything that it depends on, so it may run on any connection of a pool. Rules:
-- Functions are those of `pg_catalog`, whatever `search_path` says; `unnest` of several arrays is the server's own form,
-  which it takes from there.
-- An append is one statement: it advances the log's row only if head, checksum and generation are what the caller knew,
-  and inserts the lines in the same statement. Otherwise it does nothing and says so.
-- Whoever holds the log's row (`lock=True`, inside a transaction) appends undisturbed.
+- Functions are always taken from `pg_catalog`, not from `search_path`. `unnest` of several arrays is a form of the
+  server's grammar, which uses `pg_catalog` by itself.
+- An append is one statement: it advances the log's row only if head, checksum and generation are the caller's, and
+  inserts the lines in the same statement. Otherwise it does nothing and says so.
+- With the log's row locked (`lock=True`, inside a transaction), nobody else can append.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 MESSAGE, CONTROL, OTHER, INDEXED, RECEIPT = range(5)
-"""Kinds of rows: a message record and a control record, whose lines are to be read; any other line, which only a scan
-can judge; a sound message of which the columns say all that an index needs; a sound receipt, which is only counted."""
+"""Kinds of rows: a message record and a control record, whose lines must be read; any other line, which only a scan can
+judge; a sound message whose columns have all facts for the index; a sound receipt, which is only counted."""
 
 PLAIN_USER = 1 << 5
 """A flag of a message: `Index.plain_users`."""
@@ -67,7 +67,7 @@ def level_of(*, durable: bool) -> str:
 
 
 class Columns(NamedTuple):
-    """What the columns of a row say of its line."""
+    """The columns of a row: the facts about its line."""
 
     kind: int
     role: int
@@ -80,7 +80,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a log as it is stored, without its LF, and where it begins."""
+    """One stored line of a log, without its LF, and its offset."""
 
     at: int
     columns: Columns
@@ -97,10 +97,10 @@ class Head:
     crc: int
     generation: int
     archived: int = 0
-    """How many lines, from the first one on, are in frames."""
+    """The number of lines in frames, counted from the first line."""
 
     def after(self, new: Sequence[Row]) -> Head:
-        """The row as it is once rows are appended."""
+        """The log's row after these rows were appended."""
         last = new[-1]
         end = last.at + last.columns.length
         return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived)
@@ -225,7 +225,7 @@ def _values_of(rows: Sequence[Row]) -> dict[str, Any]:
 def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
     """Read lines from number `start` on: at least one, up to about `BLOCK_BYTES`; a missing number ends it.
 
-    Both ends of what is read are numbers of lines, so the work is that of a block whatever plan the server makes.
+    Both limits are numbers of lines, so the work is one block with any plan of the server.
     """
     statement = f"""
         select line, seq from (
@@ -242,14 +242,14 @@ def read_block(connection: Connection, schema: str, log_id: int, start: int, sto
 
 
 def read_lines(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> Iterator[bytes]:
-    """Give the lines from number `start` up to `stop`; fewer where one is missing."""
+    """Return the lines from number `start` up to `stop`; fewer if one is missing."""
     while start < stop and (block := read_block(connection, schema, log_id, start, stop)):
         yield from block
         start += len(block)
 
 
 def read_columns(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[Columns]:
-    """Read the columns of some rows from number `start` on, from the covering index; of fewer where one is missing."""
+    """Read the columns of some rows from number `start` on, from the covering index; fewer if one is missing."""
     statement = f"""
         select kind, role, flags, length + 1, crc, id_hash from {schema}.record
          where log_id = %s and seq >= %s and seq < %s order by seq
@@ -280,10 +280,10 @@ def find_bytes(
 
 
 def compared(asked: str, *, ignores_case: bool) -> tuple[str, str]:
-    """Bytes that are asked for, and a line, as they are compared.
+    """The SQL expressions for the searched bytes and a line, in a form that can be compared.
 
-    With `ignores_case` both are in the server's notation of ASCII characters only. That keeps every line that holds the
-    bytes, and now and then one that does not.
+    With `ignores_case` both are in the server's notation of ASCII characters only. So every line with the bytes is
+    found, and now and then one without them.
     """
     if not ignores_case:
         return asked, "line"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA_VERSION = 2
-"""2: `log.owner`, `glance`, and long lines are compressed (lz4, where the server has it)."""
+"""2: `log.owner`, `glance`, and long lines are compressed (lz4, if the server has it)."""
 
 _CREATE = """
 do $$ begin  -- where it is there, no right to create schemas is needed
@@ -114,7 +114,7 @@ def create_statements(schema: str) -> str:
 
 
 def create_schema(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Create the schema and its tables; where tables are, add what they lack.
+    """Create the schema and its tables; to existing tables, add missing parts.
 
     Raises:
         psycopg.Error: the role may not create them, or the server refused otherwise.
@@ -141,7 +141,7 @@ def bring_up(
 
 
 def schema_version(connection: psycopg.Connection[Any], schema: str) -> int | None:
-    """Read the version of the tables; None where there are none.
+    """Read the version of the tables; None if there are none.
 
     Raises:
         psycopg.Error: the server refused the question.

@@ -1,14 +1,14 @@
 """The connections of this process to a PostgreSQL server: a few for each location, and a deadline on each wait.
 
-- A deadline is for an answer of the server. What takes many answers (reading a long log, a purge) sets `answer_s`: each
-  answer may take so long, and the time that this process spends between two answers does not count.
-
-- Sessions of one process that share a location share its connections; the last session that closes its log closes them.
+- A deadline is for one answer of the server. Long work (reading a long log, a purge) sets `answer_s`: each answer may
+  take this time, and the time that this process spends between two answers does not count.
+- Sessions of one process that share a location share its connections; the last session that closes its log closes
+  them.
 - Nothing depends on the state of a database session, so a pooler that gives each transaction another connection
-  (PgBouncer's transaction mode) may stand between; `prepare=off` in the location leaves prepared statements out.
-- What goes wrong on a connection is a `ServerError`. It says whether the server refused, and so rolled back, or whether
-  nobody knows what it did.
-- A statement that is not waited for any more is cancelled, so that it does not go on waiting on the server.
+  (PgBouncer's transaction mode) may be used; `prepare=off` in the location switches prepared statements off.
+- Every failure of a connection is a `ServerError`. It says whether the server refused and rolled back, or whether the
+  outcome is unknown.
+- If this process stops waiting for a statement, the statement is cancelled on the server.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DEFAULTS: dict[str, str | int] = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-"""Parameters of libpq, where the location does not give them."""
+"""Parameters of libpq that count if the location does not give them."""
 
 _REFUSED_FOR_GOOD = (
     "authentication failed",
@@ -72,7 +72,7 @@ _REFUSED_FOR_GOOD = (
     "not permitted",
     "no password supplied",
 )
-"""What a server says that refuses a connection and will refuse the next one: libpq gives no SQLSTATE for it."""
+"""Messages of a server that refuses a connection and will refuse the next one; libpq gives no SQLSTATE for them."""
 
 _OWN_SEARCH_PATH = b"""
     select case when pg_catalog.pg_backend_pid() operator(pg_catalog.=) %s
@@ -88,12 +88,12 @@ _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server
 
 
 class ServerError(Exception):
-    """What came in place of an answer.
+    """A failure in place of an answer.
 
     Args:
         reason: one line.
         sqlstate: the server's code, or empty.
-        is_refusal: the server answered, and rolled back what the statement did. Else nobody knows.
+        is_refusal: the server answered, and rolled back the statement. Else the outcome is unknown.
     """
 
     def __init__(self, reason: str, *, sqlstate: str = "", is_refusal: bool = False) -> None:
@@ -194,9 +194,9 @@ class Server:
         """Call a function that only reads; a broken connection is made anew until the time is over.
 
         Args:
-            function: reads; when it is called again, it goes on where it was.
-            limit_s: how long an answer of the server may be waited for, over all attempts.
-            reached: how far the function is; an attempt that got further is followed by others for the whole time.
+            function: reads; a second call continues where the first one ended.
+            limit_s: the longest wait for an answer of the server, over all attempts.
+            reached: tells the progress of the function; after an attempt with progress the whole time counts again.
 
         Raises:
             ServerError: the server refused, or did not answer.
@@ -223,7 +223,7 @@ class Server:
 
     @contextmanager
     def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Turn what goes wrong on a connection into a `ServerError`; one of which nobody knows is closed."""
+        """Turn a failure of a connection into a `ServerError`; if the outcome is unknown, close the connection."""
         try:
             yield
         except TimeoutError as error:
@@ -449,5 +449,5 @@ def using(location: Location) -> Iterator[Server]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of the server says, on one line."""
+    """The message of a server's error, on one line."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 LOCK_TIMEOUT_S = 1
-"""How long a statement waits for a lock, and a session behind it."""
+"""The longest wait of a statement for a lock, and of a session behind it."""
 ATTEMPTS = 5
 PAUSE_S = 1.0
 """Between two attempts: those who waited behind the first one go on."""
@@ -33,13 +33,13 @@ PAUSE_S = 1.0
 _LOCK_NOT_AVAILABLE = "55P03"
 _INDEX = "create index if not exists "
 READ, APPEND, PURGE = "grant-read", "grant", "grant-purge"
-"""What a role may do, as the options of `storage init` say."""
+"""The rights of a role, by the options of `storage init`."""
 _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 
 
 TOUCHED = "touched"
 PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
-"""What stands before the last `/` of a log's name, as `log_by_project` holds it; the name if it has none."""
+"""The part of a log's name before the last `/`, as in `log_by_project`; the whole name if it has no `/`."""
 ARCHIVE = "archive"
 ERASURES = "erasures"
 BY_ID = "by_id"
@@ -275,7 +275,7 @@ def quoted(role: str) -> str:
 
 
 def _roles(connection: Connection, schema: str) -> dict[str, list[str]]:
-    """What each role may do that was granted something on the table of logs."""
+    """The rights of each role that has any on the table of logs."""
     found = connection.execute(
         b"""select pg_catalog.pg_get_userbyid(given.grantee), given.privilege_type
               from pg_catalog.pg_class, lateral pg_catalog.aclexplode(relacl) as given

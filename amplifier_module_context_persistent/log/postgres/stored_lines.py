@@ -1,9 +1,9 @@
 """The lines of a log in PostgreSQL by their numbers: the first ones may be in frames, the others are rows of `record`.
 
 Rules:
-- How many lines are in frames is read with the log's row. If a line is not where it should be, the row is read again:
-  somebody archived the log or brought it back. No lock is needed, since each of both is one transaction.
-- A damaged frame costs its own lines: in their place is an unreadable line that says so, and empty lines, as in an
+- The number of lines in frames is read with the log's row. If a line is not at its place, the row is read again:
+  somebody archived the log or undid that. No lock is needed, since each of both is one transaction.
+- A damaged frame costs its own lines: an unreadable line that says so and empty lines take their place, as in an
   archived file. The damage is logged once, with its place.
 """
 
@@ -37,7 +37,7 @@ _MOST_KEPT_BYTES = 8 * FRAME_BYTES
 
 
 class StoredLines:
-    """The lines of a log; `follow` says of which one.
+    """The lines of a log; `follow` sets the log.
 
     Args:
         schema: the tables' schema.
@@ -68,7 +68,7 @@ class StoredLines:
 
     @property
     def archived(self) -> int:
-        """How many lines, from the first one on, are in frames."""
+        """The number of lines in frames, counted from the first line."""
         return self._of[1]
 
     def block(self, connection: Connection, start: int, stop: int) -> list[bytes]:
@@ -86,7 +86,7 @@ class StoredLines:
         return self._read(connection, read, bool)
 
     def lines(self, connection: Connection, start: int, stop: int) -> Iterator[bytes]:
-        """Give the lines from number `start` up to `stop`; fewer where one is missing."""
+        """Return the lines from number `start` up to `stop`; fewer if one is missing."""
         while start < stop and (block := self.block(connection, start, stop)):
             yield from block
             start += len(block)
@@ -119,7 +119,7 @@ class StoredLines:
         return read() if self._is_moved(connection) else found  # a row that is gone was not searched
 
     def columns(self, connection: Connection, start: int, stop: int) -> list[Columns]:
-        """Read the columns of some rows from number `start` on; of fewer where one is missing or damaged."""
+        """Read the columns of some rows from number `start` on; fewer if one is missing or damaged."""
 
         def read() -> list[Columns]:
             found = self._columns_in_frames(connection, start, min(stop, self.archived))
@@ -140,7 +140,7 @@ class StoredLines:
         return self._frames
 
     def damage(self) -> list[FrameDamage]:
-        """What is wrong with the frames that were read."""
+        """The damage in the frames that were read."""
         found = []
         for number in sorted(self.damaged.keys() | self.without_columns):
             frame, why = self._frames[number], self.damaged.get(number, "its columns were changed; its lines are read")
