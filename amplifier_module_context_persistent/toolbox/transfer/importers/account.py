@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MOST_NAMED = 1_000
-"""Losses beyond so many are counted and not named one by one."""
+"""Losses after this many are counted, but not named one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostLine:
-    """What is not copied: its line in the source file, from 1, and why.
+    """A loss: its line in the source file, from 1, and the reason.
 
-    `offset` is where the line begins, None where only its number is known. `file` is empty for the file itself.
+    `offset` is the line's offset, None if only its number is known. `file` is empty for the file itself.
     """
 
     line: int
@@ -37,12 +37,12 @@ class LostLine:
 
 @dataclass(slots=True)
 class Account:
-    """What became of every line. Each line is noted exactly once; parts of a mapped line may be lost besides."""
+    """The fate of every line. Each line is noted exactly once; parts of a mapped line may be lost in addition."""
 
     unit: str = "line"
-    """What is counted: `line`, or `entry` of a JSON document."""
+    """The counted unit: `line`, or `entry` of a JSON document."""
     lines_by_file: Counter[str] = field(default_factory=Counter)
-    """How many there are in each file; that of the file itself is empty."""
+    """The number of lines in each file; the name of the file itself is empty."""
     mapped: Counter[str] = field(default_factory=Counter)
     metadata: Counter[str] = field(default_factory=Counter)
     not_conversational: Counter[str] = field(default_factory=Counter)
@@ -51,13 +51,13 @@ class Account:
     lost: list[LostLine] = field(default_factory=list)
     """The first `MOST_NAMED` of them."""
     notes: list[LostLine] = field(default_factory=list)
-    """What was wrong with lines that were mapped all the same."""
+    """Faults of lines that were mapped nevertheless."""
     file: str = ""
-    """The file that is being read, where it is not the one that was named."""
+    """The file that is being read, if it is not the named one."""
 
     @property
     def lines(self) -> int:
-        """How many there are in all files."""
+        """The number of lines in all files."""
         return self.lines_by_file.total()
 
     def next_line(self) -> None:
@@ -91,12 +91,12 @@ class Account:
             self.lost.append(loss)
 
     def lost_in_order(self) -> list[LostLine]:
-        """What is lost, by file and line, whatever the order in which it was found out."""
+        """The losses, sorted by file and line."""
         return sorted(self.lost, key=lambda loss: (loss.file, loss.line))
 
     @property
     def accounted(self) -> int:
-        """How many lines were noted; equal to `lines` when the import is done."""
+        """The number of noted lines; equal to `lines` at the end of the import."""
         return self.mapped.total() + self.metadata.total() + self.not_conversational.total() + self.lost_lines
 
     def to_json(self) -> dict[str, Any]:
@@ -125,11 +125,11 @@ class ImportedSession:
     path: str
     messages: int
     added: int
-    """Of them, those that this import added; fewer than `messages` where the session had been imported before."""
+    """The messages that this import added; fewer than `messages` if the session was imported before."""
     compactions: int = 0
     usage_reports: int = 0
     is_older: bool = False
-    """Whether the source is an older copy of what was imported before, which stays as it is."""
+    """Whether the source is an older copy of an earlier import, whose log is not changed."""
     is_origin: bool = False
     """Whether the file was exported from this session, which was here already."""
 
@@ -140,11 +140,11 @@ class ImportedSession:
 
 @dataclass(slots=True)
 class Import:
-    """What an import copied from a file into new logs, and what it could not."""
+    """The result of an import: the copied sessions, and the losses."""
 
     source: str
     format: str
-    """What the file is: the name of an importer."""
+    """The format of the file: the name of an importer."""
     path: str
     session_id: str | None
     account: Account
@@ -155,22 +155,22 @@ class Import:
     derived_ids: int = 0
     """Of them, those that had no id."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """New ids, where another message had the id, with the old ones."""
+    """New ids of messages whose id was taken, with the old ids."""
     without_timestamp: int = 0
     """Of them, those that had no timestamp."""
     hidden: int = 0
     """Messages of a log that a clear or a reset hid; they are copied with it."""
     erased: list[str] = field(default_factory=list)
-    """What was left out or replaced since it was deleted or purged here."""
+    """Omissions and replacements, because content was deleted or purged here."""
 
     @property
     def messages(self) -> int:
-        """How many messages the session has."""
+        """The number of the session's messages."""
         return self.roles.total()
 
     @property
     def added(self) -> int:
-        """How many messages were added, in all sessions."""
+        """The number of added messages, in all sessions."""
         return sum(session.added for session in self.sessions)
 
     @property
@@ -182,17 +182,17 @@ class Import:
 
     @property
     def not_carried(self) -> Sequence[LostLine]:
-        """What is lost, by line; the first ones where there are very many."""
+        """The losses by line; only the first ones if there are very many."""
         return self.account.lost_in_order()
 
     @property
     def notes(self) -> Sequence[LostLine]:
-        """What was wrong with lines that were copied all the same."""
+        """Faults of lines that were copied nevertheless."""
         return self.account.notes
 
     @property
     def lost(self) -> int:
-        """How many lines, or parts of lines, are lost."""
+        """The number of lost lines, or parts of lines."""
         return self.account.lost_lines + self.account.lost_parts
 
     def to_json(self) -> dict[str, Any]:

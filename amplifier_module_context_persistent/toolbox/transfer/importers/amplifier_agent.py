@@ -1,4 +1,4 @@
-"""Transcripts of Amplifier's hosts, with what lies beside them; and those of amplifier-agent from 1.0 on.
+"""Transcripts of Amplifier's hosts, with the files beside them; and transcripts of amplifier-agent from 1.0 on.
 
 Its engine has no place for a context module, and owns the conversation:
 
@@ -6,8 +6,8 @@ Its engine has no place for a context module, and owns the conversation:
                                                    turns.jsonl        a line for each turn that was committed
                                                    metadata.json      the session's id, directory, provider and model
 
-A turn is committed with its line in `turns.jsonl`, which says how many messages there are then. What the transcript
-holds beyond the last one belongs to a turn that was not committed, and is lost when the engine resumes the session.
+A turn is committed by its line in `turns.jsonl`, which has the number of messages at that time. Later messages of the
+transcript belong to a turn that was not committed, and the engine drops them when it resumes the session.
 Sources: microsoft/amplifier-agent, `docs/concepts/sessions.md` at 58367dd and `_engine/storage.py` at 49b340c.
 """
 
@@ -65,7 +65,7 @@ def read_transcript(source: Source, account: Account) -> Iterator[Event]:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session as it was committed."""
+    """Yield the session with its committed messages."""
     path = Path(source.path)
     given = read_metadata(path.with_name(METADATA_NAME))
     facts = named(given, **_FACTS)
@@ -76,7 +76,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _committed(directory: Path) -> int | None:
-    """How many messages were committed, by the last turn; None if no file of turns can be read."""
+    """The number of committed messages, from the last turn; None if no file of turns can be read."""
     for name in (TURNS_NAME, f"{TURNS_NAME}{_BACKUP}"):
         if not (directory / name).is_file():  # a FIFO would be waited for
             continue

@@ -1,9 +1,9 @@
-"""What `events.jsonl` beside a host's transcript tells of its answers: who gave them, when, and what they took.
+"""Facts about answers from `events.jsonl` beside a host's transcript: their models, times and usage.
 
-A line is `{ts, event, session_id, data}`; providers tell of each request with `llm:response` (`provider`, `model`,
-`usage`). A line may hold a whole history, so only the beginning of a line is looked at before it is parsed. Which
-answer a response belongs to is not said: as many responses as answers are theirs in order, else times tell; where
-neither does, the last answer of a model says what all its responses took.
+A line is `{ts, event, session_id, data}`; providers report each request with `llm:response` (`provider`, `model`,
+`usage`). A line may contain a whole history, so only its beginning is checked before it is parsed. The file does not
+say which answer a response belongs to. If there are as many responses as answers, they match in order; else their times
+match them; else the last answer of a model gets the usage of all its responses.
 
 Sources: microsoft/amplifier-foundation, `context/agents/session-storage-knowledge.md`; microsoft/amplifier-core,
 `docs/contracts/PROVIDER_CONTRACT.md` (read 2026-11-26).
@@ -103,7 +103,7 @@ def _matched(messages: Sequence[Message], responses: Sequence[Response]) -> Iter
 
 
 def _sums(responses: Sequence[Response]) -> list[Response]:
-    """What responses took together, by model, in the order of their last ones."""
+    """The summed usage of responses by model, in the order of their last ones."""
     found: dict[tuple[str, str], list[Response]] = {}
     for response in responses:
         key = (response.provider, response.model)

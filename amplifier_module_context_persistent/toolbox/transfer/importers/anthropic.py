@@ -26,13 +26,13 @@ def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
 
 
 def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
-    """The messages that a user message stands for: each of its results, then what is said beside them.
+    """The messages of one user message: each of its results, then the other content.
 
     Args:
         content: text or blocks.
-        message_id: of the first message; others get a number at its end.
+        message_id: the id of the first message; others get a number at its end.
         time: the message's time.
-        more: further metadata of what is said.
+        more: further metadata for the other content.
     """
     results, said = said_parts(form, content)
     for number, read_result in enumerate(results, 1):

@@ -34,10 +34,10 @@ _METRICS = frozenset({"prompt_tokens", "completion_tokens", "cached_tokens", "co
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the trajectory, and those of sub-agents that it holds.
+    """Yield the trajectory, and the trajectories of sub-agents in it.
 
     Raises:
-        ImportRefusedError: the document is no trajectory.
+        ImportRefusedError: the document is not a trajectory.
     """
     document = source.document()
     if not is_trajectory(document):
@@ -95,7 +95,7 @@ class _StepReader:
         self._model = model
         self._talks = False
         self.spawned: dict[str, str] = {}
-        """By trajectory, the call that started it."""
+        """The call that started each trajectory."""
 
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
         """The events that a step gives."""
@@ -212,7 +212,7 @@ def _image(path: str, media_type: str) -> Message:
 
 
 def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """What a step has beside what all formats have."""
+    """The metadata of a step that other formats do not have."""
     kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
     extra = {key: value for key, value in mapping(step.get("extra")).items() if key != "context_persistent"}
     return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}

@@ -2,9 +2,9 @@
 
 Strands keeps a session in a directory: `session_<id>/agents/agent_<id>/messages/message_<number>.json`, each with
 `{message, message_id, created_at, redact_message?}`; beside `messages/` is `agent.json`, and above it `session.json`.
-Any of the messages stands for all of its agent. Bytes are `{__bytes_encoded__: true, data}` there.
+Any of the message files may be named for all messages of its agent. Bytes are `{__bytes_encoded__: true, data}` there.
 
-`forms.bedrock` reads the messages, and writes them again as they came. Source: strands-agents/sdk-python,
+`forms.bedrock` reads the messages, and writes them in their original form. Source: strands-agents/sdk-python,
 `src/strands/types/session.py` and `session/file_session_manager.py` (read 2026-11-26).
 """
 
@@ -56,7 +56,7 @@ def _is_stored(entry: Any) -> bool:
 
 
 def _message_of(entry: Any) -> Any:
-    """The message in what Strands stores, what was redacted in its redacted form; any other object as it is."""
+    """The message in a record of Strands, in its redacted form if it has one; any other object unchanged."""
     if not _is_stored(entry):
         return entry
     return mapping(entry.get("redact_message")) or entry["message"]
@@ -99,7 +99,7 @@ def _numbers_in(directory: str) -> list[int]:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session; of a message of Strands, that of its agent."""
+    """Yield the one session; for a message of Strands, its agent's session."""
     document = source.sample.document
     body = mapping(document)
     if _is_stored(body) and os.path.basename(os.path.dirname(source.path)) == "messages":
@@ -118,7 +118,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _session_of(path: str) -> str:
-    """The id of an agent's session, by the names of the directories; that of the default agent is the session's."""
+    """The id of an agent's session, from the names of the directories; the default agent has the session's id."""
     agent = os.path.dirname(os.path.dirname(path))
     session = os.path.basename(os.path.dirname(os.path.dirname(agent))).removeprefix("session_")
     agent_id = os.path.basename(agent).removeprefix("agent_")

@@ -1,7 +1,8 @@
-"""Branches that a session left: of a tree of entries, or of turns that were taken back.
+"""Abandoned branches of a session: in a tree of entries, or turns that were taken back.
 
-In a tree a parent stands before its children. A branch begins at an entry that has a sibling where both may begin one;
-of such siblings that one goes on whose descendants reach furthest in the file, the others are roots of branches.
+In a tree a parent comes before its children. A branch begins at an entry that has a sibling, if both may begin a
+branch. The sibling whose descendants reach furthest in the file continues the session; the others are roots of
+branches.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ class Branch(NamedTuple):
 def split_tree(
     parents: Sequence[int], may_begin: Callable[[int], bool]
 ) -> tuple[Sequence[int], Iterator[tuple[Sequence[int], Sequence[int]]]]:
-    """Split a tree into the live session and the branches that it left.
+    """Split a tree into the live session and its abandoned branches.
 
     Args:
         parents: the position of each entry's parent, which is smaller than its own; -1 for a root.
         may_begin: whether a branch may begin at an entry.
 
     Returns:
-        The positions of what is live; and for each branch what it has in common with the session (what stands before
-        the first of the siblings that it began among, and so on upwards), and what is its own, its root first.
+        The positions of the live entries; and for each branch, the entries in common with the session (those before the
+        siblings among which it began, and so on upwards), and its own entries, its root first.
     """
     reach = array("l", range(len(parents)))
     for at in reversed(range(len(parents))):

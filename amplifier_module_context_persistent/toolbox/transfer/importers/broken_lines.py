@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["Piece", "is_whole_object", "pieces_of"]
 
-_DECODER = json.JSONDecoder(strict=False)  # other programs leave line breaks and tabs in texts as they are
+_DECODER = json.JSONDecoder(strict=False)  # other programs do not escape line breaks and tabs in texts
 _FILLING = re.compile(r"[\s\0\ufeff]*")
 _RECORD_BEGIN = re.compile(r'\{\s*"')
 _MOST_WORK_CHARACTERS = 64 << 20
@@ -38,7 +38,7 @@ class Piece(NamedTuple):
 def pieces_of(line: str) -> list[Piece]:
     """Split a line into whole objects and lost parts.
 
-    What stands between objects is neither: a comma, runs of NULs, white space and byte order marks.
+    Bytes between objects are neither: a comma, runs of NULs, white space and byte order marks.
     """
     pieces, at = _chain(line, 0)
     if at < len(line) and not _is_filling(line, at):
@@ -55,7 +55,7 @@ def is_whole_object(line: str) -> bool:
 
 
 def _chain(line: str, start: int) -> tuple[list[Piece], int]:
-    """The whole objects that follow each other from a place on, and where they end; a comma may follow each."""
+    """The successive whole objects from a place on, and their end; a comma may follow each."""
     pieces = list[Piece]()
     end = start
     while (found := _object_at(line, begin := _skip_filling(line, end))) is not None:
@@ -67,7 +67,7 @@ def _chain(line: str, start: int) -> tuple[list[Piece], int]:
 
 
 def _records_at_the_end(line: str, cut: int) -> tuple[list[Piece], int]:
-    """The whole objects behind a cut one, up to the end of the line, and where they begin (at the end if none)."""
+    """The whole objects after a cut one, up to the end of the line, and their beginning (the line's end if none)."""
     work = 0
     inner = list[Piece]()  # in case that no other is found: the record before it was cut right behind `:`, `,` or `[`
     for match in _RECORD_BEGIN.finditer(line, cut + 1):
@@ -84,7 +84,7 @@ def _records_at_the_end(line: str, cut: int) -> tuple[list[Piece], int]:
 
 
 def _object_at(line: str, at: int) -> tuple[dict[str, Any], int] | None:
-    """The object that begins at a place, and where it ends; None if no whole object begins there."""
+    """The object that begins at a place, and its end; None if no whole object begins there."""
     if not line.startswith("{", at):
         return None
     try:

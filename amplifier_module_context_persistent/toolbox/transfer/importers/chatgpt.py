@@ -126,7 +126,7 @@ def _note(at: SourceObject, account: Account) -> None:
 
 
 def _said(at: SourceObject) -> list[Message]:
-    """What the message of a node says, as blocks; empty if it has none."""
+    """The content of a node's message, as blocks; empty if it has none."""
     message = mapping(at.value.get("message"))
     if text(mapping(message.get("author")).get("role")) not in _ROLES:
         return []
@@ -171,7 +171,7 @@ def _lost_parts(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _events(nodes: Sequence[SourceObject]) -> Iterator[Event]:
-    """What nodes stand for that follow each other; reasoning waits for its answer, a tool's messages are one result."""
+    """The messages of successive nodes; reasoning waits for its answer, a tool's messages are one result."""
     thoughts: list[Message] = []
     call_id, answered = "", list[SourceObject]()
     for at in nodes:

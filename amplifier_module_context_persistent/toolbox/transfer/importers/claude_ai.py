@@ -67,7 +67,7 @@ def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]
 
 
 def _before(places: dict[str, int], place: int, at: SourceObject) -> int:
-    """The place of the message that one answers; without such a key messages follow each other."""
+    """The place of the message that one answers; without this key, messages are in succession."""
     if "parent_message_uuid" not in at.value:
         return place - 1
     parent = places.get(text(at.value.get("parent_message_uuid")), -1)
@@ -104,7 +104,7 @@ def _events(at: SourceObject, account: Account) -> list[Event]:
 
 
 def _attachment(given: dict[str, Any]) -> Message:
-    """What was taken from an attachment, as a document."""
+    """The extracted text of an attachment, as a document."""
     media_type = text(given.get("file_type"))
     source = {
         "type": "text",

@@ -1,11 +1,11 @@
 """Claude Code sessions: `~/.claude/projects/<encoded directory>/<session>.jsonl`; there is no public specification.
 
-Entries form a tree by `parentUuid`. One record stands for each content block of an answer: those with one `message.id`
-and one `requestId` are one message, up to the next message of a person. Parallel calls make siblings, which are no
-branches; a branch begins only where two texts of a person answer the same message. A compaction is a `system` entry,
-then a user message with `isCompactSummary`; `/clear` is a user's message of that command. Sub-agents are in files of
-their own or, marked `isSidechain`, in the session's file; where there is neither, `progress` entries tell what they
-were asked, called and were given.
+Entries form a tree by `parentUuid`. Each content block of an answer is a record: records with the same `message.id` and
+`requestId` are one message, up to the next message of a person. Parallel calls make siblings, which are not branches; a
+branch begins only if two texts of a person answer the same message. A compaction is a `system` entry, then a user
+message with `isCompactSummary`; `/clear` is a user's message of that command. Sub-agents are in files of their own or,
+marked `isSidechain`, in the session's file; if there is neither, `progress` entries have their prompts, calls and
+results.
 """
 
 from __future__ import annotations
@@ -105,9 +105,9 @@ _SYNTHETIC = "<synthetic>"
 
 
 def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Event]:
-    """What some entries stand for, in their order.
+    """The events of some entries, in order.
 
-    A clear hides what stands before it, unless nobody went on after it: then it ends the file that was left.
+    A clear hides the entries before it, unless nothing follows: then it only ends the abandoned file.
     """
     spoke = (entry.line for entry in reversed(entries) if entry.is_person or entry.kind == "assistant")
     last = next(spoke, 0)
@@ -199,6 +199,6 @@ def _compaction(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) ->
 
 
 def _rest(file: ClaudeFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """What a message keeps beside what all formats have; directory and branch where they are not the session's."""
+    """The metadata of a message that other formats do not have; directory and branch if they are not the session's."""
     told = {**more, "cwd": entry.get("cwd"), "git_branch": entry.get("gitBranch")}
     return {key: value for key, value in told.items() if text(value) and value != file.facts.get(key)}

@@ -42,13 +42,13 @@ _OF_MESSAGES = (
     "isApiErrorMessage",
     MARK_KEY,
 )
-"""Keys of an entry of which a message is made; a result, for one, is in the message once more."""
+"""Keys of an entry that become a message; for instance a result, which is in the message a second time."""
 _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
 
 
 @dataclass(slots=True, eq=False)
 class ClaudeEntry:
-    """An entry: its line, where what it says is put aside, and its place among the others."""
+    """An entry: its line, the place of its stored content, and its place among the others."""
 
     line: int
     kind: str
@@ -65,9 +65,9 @@ class ClaudeEntry:
     above: ClaudeEntry | None = None
     """The message below which it hangs; what says nothing is passed over."""
     root: ClaudeEntry | None = None
-    """The first entry of its tree, where that is another one."""
+    """The first entry of its tree, if that is another one."""
     head: ClaudeEntry | None = None
-    """The first record of its answer, where that is another one."""
+    """The first record of its answer, if that is another one."""
     more: list[ClaudeEntry] | None = None
     """The further records of its answer."""
     position: int = -1
@@ -95,35 +95,35 @@ class ClaudeEntry:
 
 @dataclass(slots=True)
 class ClaudeFile:
-    """What one file holds.
+    """The contents of one file.
 
     Args:
-        aside: keeps what entries say until all are known.
+        aside: stores the content of entries until all are known.
         has_file: whether a sub-agent of a session has a file of its own, beside this one.
     """
 
     aside: SpooledValues
     has_file: Callable[[str, str], bool] = lambda _agent, _session: False
     entries: list[ClaudeEntry] = field(default_factory=list)
-    """What becomes messages or is kept, in order; of an answer the first record."""
+    """Entries that become messages or are kept, in order; for an answer, its first record."""
     by_uuid: dict[str, ClaudeEntry] = field(default_factory=dict)
     answers: dict[str, dict[tuple[str, str, bool], ClaudeEntry]] = field(default_factory=dict)
     """The first record of each answer since a person spoke, by agent and the answer's key."""
     began: dict[str, ClaudeEntry] = field(default_factory=dict)
-    """By session, its first entry."""
+    """The first entry of each session."""
     agents: dict[str, str] = field(default_factory=dict)
-    """By a sub-agent's id, the call that started it."""
+    """The call that started each sub-agent, by the sub-agent's id."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     agent_id: str = ""
     compaction: dict[str, Any] = field(default_factory=dict)
-    """What the last `compact_boundary` said."""
+    """The content of the last `compact_boundary`."""
     silent: ClaudeEntry | None = None
     """The last entry that says nothing."""
     exported: ExportedPart = field(default_factory=ExportedPart)
 
     def value(self, entry: ClaudeEntry) -> dict[str, Any]:
-        """What an entry says; of a message the keys in `_OF_MESSAGES`."""
+        """The content of an entry; for a message, the keys in `_OF_MESSAGES`."""
         return mapping(self.aside.get(entry.aside)) if entry.aside >= 0 else {}
 
 
@@ -164,7 +164,7 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
 
 
 def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Account) -> None:
-    """Put large outputs, of which the transcript has the beginning, in their place."""
+    """Replace the beginnings of large outputs in the transcript by the whole outputs."""
     message = mapping(entry.get("message"))
     if entry.get("type") == "user" and isinstance(message.get("content"), list):
         message["content"] = with_whole_outputs(message["content"], path, line, account)
@@ -242,7 +242,7 @@ def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None
 
 
 def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
-    """An entry below its parent, which stands before it."""
+    """An entry below its parent, which comes before it."""
     entry = at.value
     parent = _parent_of(entry)
     session = intern(id_text(entry.get("sessionId")))

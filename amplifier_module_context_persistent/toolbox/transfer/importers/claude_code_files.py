@@ -1,8 +1,8 @@
-"""Files beside a Claude Code session: those of its sub-agents, and large outputs of tools.
+"""Files beside a Claude Code session: the transcripts of its sub-agents, and large outputs of tools.
 
 The directory `<session>/` beside `<session>.jsonl` has them: `subagents/agent-ID.jsonl`, in newer versions also
 `subagents/workflows/RUN/agent-ID.jsonl`, each with `agent-ID.meta.json` (`agentType`, `description`, `toolUseId`); and
-`tool-results/NAME.txt`, the whole of an output of which the transcript shows the first 2 KB.
+`tool-results/NAME.txt`, a whole output whose first 2 KB are in the transcript.
 
 Rules:
 - A transcript may name any path, so only the last component of a path counts, inside `tool-results/` of this session.
@@ -124,7 +124,7 @@ def _session_directory(path: str) -> str:
 
 
 def _session_directories(path: str) -> list[str]:
-    """Where outputs may be: beside the session's file, or above that of a sub-agent."""
+    """The possible directories of outputs: beside the session's file, or above a sub-agent's file."""
     found = [_session_directory(path)]
     session, subagents, _ = os.path.dirname(path).rpartition(f"{os.sep}subagents")
     if subagents:

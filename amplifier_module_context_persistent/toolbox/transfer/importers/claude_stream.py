@@ -1,9 +1,9 @@
-"""What `claude -p --output-format stream-json` prints, as the Claude Agent SDK reads it; one message a line.
+"""The output of `claude -p --output-format stream-json`, as the Claude Agent SDK reads it; one message a line.
 
-`system` of the subtype `init` tells of the session; `assistant` and `user` hold a message of Anthropic's, and name the
-session in `session_id`; what a sub-agent does names the call that started it in `parent_tool_use_id`; `result` ends a
-run with what it cost. `stream_event` brings pieces of a message that comes whole later. Each becomes an entry of a
-transcript, as Claude Code keeps one, and is read as such. A prompt that was given as an argument is not among them.
+`system` with the subtype `init` describes the session. `assistant` and `user` have a message of Anthropic's, and the
+session's id in `session_id`; messages of a sub-agent have the call that started it in `parent_tool_use_id`. `result`
+ends a run, with its cost. `stream_event` has pieces of a message that comes whole later. Each message becomes an entry
+of a transcript in Claude Code's form, and is read as such. A prompt that was given as an argument is not in the output.
 
 Sources: docs of the Agent SDK, "Message types" (Python and TypeScript references, read 2026-11-26).
 """

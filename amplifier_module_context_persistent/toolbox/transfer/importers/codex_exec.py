@@ -1,7 +1,7 @@
-"""What `codex exec --json` prints: events of a thread, one a line.
+"""The output of `codex exec --json`: events of a thread, one a line.
 
-`thread.started` names the thread; `item.completed` brings what was said, reasoned and called, and `item.started` a call
-that runs; `turn.completed` tells the usage of the thread up to there. What a person asked is not among the events.
+`thread.started` names the thread; `item.completed` has texts, reasoning and calls, and `item.started` a running call;
+`turn.completed` has the usage of the thread so far. The person's prompt is not among the events.
 
 Source: openai/codex, `codex-rs/exec/src/exec_events.rs` at 08a1f30.
 """
@@ -29,7 +29,7 @@ _TOOLS = {
     "collab_tool_call": "",
     "mcp_tool_call": "",
 }
-"""By the type of an item that is a call, the tool; empty if the item names it."""
+"""The tool of a call, by the item's type; empty if the item names it."""
 _FAILED = frozenset({"failed", "declined"})
 _RUNNING = "in_progress"
 _USAGE = ("input_tokens", "cached_input_tokens", "output_tokens")
@@ -178,7 +178,7 @@ def _end_turn(thread: _Thread) -> None:
 
 
 def _bill(thread: _Thread, at: SourceObject) -> None:
-    """Let the last answer of a turn say what the turn took: the thread's usage beyond that of the turn before."""
+    """Give the last answer of a turn the turn's usage: the thread's usage minus its usage at the turn before."""
     given = mapping(at.value.get("usage"))
     counts = {key: given[key] for key in _USAGE if type(given.get(key)) is int}
     before = thread.billed if all(counts.get(key, 0) >= count for key, count in thread.billed.items()) else {}

@@ -84,7 +84,7 @@ def sub_rollouts(path: str, thread: str) -> list[RolloutName]:
 
 
 def comes_with_parent(path: str) -> bool:
-    """Whether a file is a sub-agent's rollout, and that of the session at the top is in the same directory."""
+    """Whether a file is a sub-agent's rollout, and the outermost session's rollout is in the same directory."""
     directory, name = os.path.split(path)
     if not _ROLLOUT.fullmatch(name):
         return False
@@ -102,7 +102,7 @@ def comes_with_parent(path: str) -> bool:
 
 @lru_cache(maxsize=100)
 def _parents_in(directory: str, _mtime_ns: int) -> dict[str, str]:
-    """By the threads of a directory's rollouts, the threads that started them; the time tells of new files."""
+    """The parent thread of each rollout in a directory, by its own thread; the time invalidates the cache."""
     return {one.thread: one.parent for one in _rollouts_in(directory)}
 
 

@@ -1,12 +1,12 @@
 """Sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
 
-A line is `{type, data, id, timestamp, parentId}`; the types are those of `session-events.ts` in github/copilot-sdk
-(commit cc0438d). `agentId` marks what sub-agents do. `session.compaction_complete` has the summary that the model was
-given in place of what came before; `session.snapshot_rewind` takes an event and all after it away, which becomes a
-branch. Other events are kept as metadata.
+A line is `{type, data, id, timestamp, parentId}`; the types are defined in `session-events.ts` of github/copilot-sdk
+(commit cc0438d). `agentId` marks events of sub-agents. `session.compaction_complete` has the summary that replaced
+earlier messages for the model; `session.snapshot_rewind` removes an event and all later ones, which become a branch.
+Other events are kept as metadata.
 
-An answer tells only its output. What all requests of a run took, by model, is in `modelMetrics` of `session.shutdown`,
-which a run that was killed does not write. A run begins anew when the session is resumed.
+An answer reports only its output. The usage of all requests of a run, by model, is in `modelMetrics` of
+`session.shutdown`, which a killed run does not write. Each resume of a session begins a new run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    entries: dict[str, array[int]] = {}  # by sub-agent, empty for the session itself, where its lines are put aside
+    entries: dict[str, array[int]] = {}  # the places of stored lines by sub-agent; empty for the session itself
     events = WaitingEvents(source.aside)
     facts: dict[str, Any] = {}
     session_id = model = ""
@@ -86,7 +86,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 class _Report(NamedTuple):
-    """What an answer says of usage, instead of its own output alone."""
+    """The usage of an answer, instead of its own output alone."""
 
     model: str = ""
     usage: dict[str, Any] | None = None
@@ -98,7 +98,7 @@ class _Usage:
     """Gives what a run took to the last answer of each model in it."""
 
     by_line: dict[int, _Report] = field(default_factory=dict)
-    """By the lines of answers, for those in runs that tell what they took."""
+    """The usage by the lines of answers, for runs that report it."""
     _model: str = ""
     _answers: list[tuple[int, str, str]] = field(default_factory=list)
     """Of the run so far: lines of answers, the model in use, and the one that the answer names."""
@@ -148,7 +148,7 @@ class _Talk:
     ids: list[str] = field(default_factory=list)
     places: array[int] = field(default_factory=lambda: array("q"))
     rewound: list[tuple[int, array[int], array[int]]] = field(default_factory=list)
-    """The line of each rewind, what stood before it, and what it took away."""
+    """The line of each rewind, the events before it, and the removed events."""
 
     def add(self, event_id: str, place: int) -> None:
         """Add an event."""

@@ -1,4 +1,4 @@
-"""What importers yield: the events of a session in the order of its new log."""
+"""The events that importers yield: those of a session, in the order of its new log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SessionStart:
     name: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     source_id: str = ""
-    """The id that the session has in the source; empty where it has none."""
+    """The session's id in the source; empty if it has none."""
     parent_source_id: str = ""
     """A sub-agent that is imported without its parent: the parent's id in the source."""
     forked_from: str = ""
@@ -48,10 +48,10 @@ class MessageRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompactionEvent:
-    """The source compacted its history: from here on the model was given `summary`, what was kept, and what follows.
+    """The source compacted its history: from here on the model got `summary`, the kept messages, and later ones.
 
-    `keep` are ids of earlier messages in order, `keep_runs` first and last ids of runs of them; `keep_from` is the
-    first of them where all that follow were kept. Where nothing stands before it, the summary is a message of its own,
+    `keep` are ids of kept messages in order, `keep_runs` the first and last ids of runs of them; `keep_from` is the
+    first kept message if all after it were kept. If there is no message before it, the summary is a message of its own,
     with `message_id` and `time`.
     """
 
@@ -67,14 +67,14 @@ class CompactionEvent:
 
 
 class ClearMark(NamedTuple):
-    """A person cleared the history: what stands before it is hidden, and the model sees what follows."""
+    """A person cleared the history: earlier messages are hidden, and the model sees only later ones."""
 
     line: int
     time: Any = None
 
 
 class KeptEntry(NamedTuple):
-    """An entry that is no message and is kept as it is, in a `source` record."""
+    """An entry that is not a message and is kept unchanged, in a `source` record."""
 
     entry: Any
     line: int = 0

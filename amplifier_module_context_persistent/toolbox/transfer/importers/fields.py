@@ -1,6 +1,6 @@
-"""What importers have in common: texts, ids, metadata and messages in the form in which the log keeps them.
+"""Common parts of importers: texts, ids, metadata and messages in the log's form.
 
-Blocks, calls and usage, whatever their source, are made by `forms.canonical`.
+Blocks, calls and usage of every source are made by `forms.canonical`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def session_name(value: str) -> str:
 
 
 def iso_time(value: Any) -> str:
-    """A time as ISO 8601 text: as it is given where it is a text, from seconds or milliseconds where it is a number."""
+    """A time as ISO 8601 text: a text unchanged, a number as seconds or milliseconds."""
     if isinstance(value, str):
         return value if instant_of(value) is not None else ""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e14:
@@ -69,7 +69,7 @@ def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more:
 
 
 def thinking_block(said: str, signature: str | None = None) -> Message:
-    """What was reasoned as a content block."""
+    """Reasoning as a content block."""
     return {"type": "thinking", "thinking": said, "signature": signature}
 
 
@@ -93,7 +93,7 @@ def assistant(
 
 
 def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name: str = "") -> Message:
-    """The result of a call; where the source does not name the tool here, `transfer.drafts` takes it from the call."""
+    """The result of a call; if the source does not name the tool here, `transfer.drafts` takes it from the call."""
     named = {"name": name} if name else {}
     if not isinstance(content, list):
         content = as_text(content)
@@ -101,5 +101,5 @@ def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name
 
 
 def as_text(value: Any) -> str:
-    """A value as text: a string as it is, anything else as JSON."""
+    """A value as text: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,8 +1,8 @@
 """Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`, or JSON Lines in newer versions.
 
-Shape: `chatRecordingTypes.ts` of google-gemini/gemini-cli. As JSON Lines the first line is the session, then come
-messages and control lines: `$set` changes what is known of the session, `$rewindTo` takes a message and all after it
-away. A message that stands again under its id replaces the one before.
+Shape: `chatRecordingTypes.ts` of google-gemini/gemini-cli. In JSON Lines the first line is the session, then come
+messages and control lines: `$set` changes fields of the session, `$rewindTo` removes a message and all later ones. A
+second message with the same id replaces the first one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Events = list[MessageRead | KeptEntry]
 
 
 class _Said(NamedTuple):
-    """An entry: its line, and the events that it stands for."""
+    """An entry: its line, and its events."""
 
     line: int
     events: list[int]
@@ -46,22 +46,22 @@ class _Said(NamedTuple):
 
 @dataclass(slots=True)
 class _Chat:
-    """What the entries that are live stand for, in order, and those that a rewind took away."""
+    """The events of live entries, in order, and the entries that a rewind removed."""
 
     waiting: WaitingEvents
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     live: dict[str, _Said] = field(default_factory=dict)
-    """By the id of a message; by `#` and the line for what is none."""
+    """Entries by the id of a message; other entries by `#` and the line."""
     rewound: list[tuple[int, list[_Said], list[_Said]]] = field(default_factory=list)
-    """The line of each rewind, what stood before it, and what it took away."""
+    """The line of each rewind, the events before it, and the removed events."""
 
     def put(self, key: str, line: int, events: _Events) -> None:
-        """Let what an entry stands for wait, in the place of what stood under its key."""
+        """Store the events of an entry, in place of earlier ones with the same key."""
         self.live[key] = _Said(line, list(map(self.waiting.put, events)))
 
     def rewind(self, line: int, to: Any) -> None:
-        """Take away a message and all after it; everything where there is no such message."""
+        """Remove a message and all later ones; everything if there is no such message."""
         ids = list(self.live)
         stay = ids.index(to) if to in ids else 0
         if stay < len(ids):
@@ -70,7 +70,7 @@ class _Chat:
 
 
 def score(sample: Sample) -> int:
-    """How many entries are of this format; the whole document where it is one."""
+    """The number of entries in this format; for a single document, the whole document counts."""
     document = mapping(sample.document)
     if "projectHash" in document and isinstance(document.get("messages"), list):
         return 1_000
@@ -99,7 +99,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _all(chat: _Chat, entries: Iterable[_Said]) -> Iterator[Event]:
-    """What some entries stand for."""
+    """The events of some entries."""
     for said in entries:
         yield from chat.waiting.all(said.events)
 
@@ -148,7 +148,7 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
 
 
 def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:
-    """What an entry stands for; one that says nothing is kept as it is."""
+    """The events of an entry; an entry without content is kept unchanged."""
     messages: list[Message] = []
     if entry.get("type") == "gemini":
         messages = list(_answer(entry, message_id))
@@ -199,7 +199,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
 
 
 def _output(asked: dict[str, Any]) -> Any:
-    """The result of a call: what the function responded, else what was displayed; None where there is neither."""
+    """The result of a call: the function's response, else the displayed text; None if there is neither."""
     given, shown = asked.get("result"), asked.get("resultDisplay")
     if given is None:
         return as_text(shown) if shown else None

@@ -20,7 +20,7 @@ from .source_file import Sample, Source, SourceObject, entries_of, objects_of
 
 _ROLES = frozenset({"user", "model", "function", ""})
 _CONTEXT = ("This is the Gemini CLI.", "<session_context>")
-"""How the first content begins that the program writes in the name of the user."""
+"""The beginning of the first content, which the program writes in the name of the user."""
 
 
 def score(sample: Sample) -> int:
@@ -46,7 +46,7 @@ def _is_content(content: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Whether a part has no type of its own, as those of other agents have."""
+    """Whether a part has no type of its own, unlike parts of other agents."""
     return isinstance(part, str) or (isinstance(part, dict) and "type" not in part and "part_kind" not in part)
 
 

@@ -1,12 +1,12 @@
 """Sessions of Goose: `goose session export --format json`, and the `.jsonl` files of versions before 1.10.
 
-A document is the session with `conversation`, a list of messages; a file of lines begins with what is known of the
+A document is the session with `conversation`, a list of messages; a file of lines begins with the fields of the
 session. A message is `{id?, role, created, content, metadata: {userVisible, agentVisible}}`; its content has `text`,
 `image`, `thinking`, `redactedThinking`, `toolRequest`, `toolResponse` and notes of the program. Calls and results are
-`{status: success, value}` or `{status: error, error}`; a result's value is that of an MCP tool. A compaction takes
-`agentVisible` from the messages before it, and adds a summary that only the agent sees.
+`{status: success, value}` or `{status: error, error}`; a result's value has the form of an MCP tool's. A compaction
+removes `agentVisible` from the messages before it, and adds a summary that only the agent sees.
 
-Usage is known of the whole session only: the last answer says it, with the number of answers that it is of.
+Usage is known only for the whole session: the last answer gets it, with the number of answers.
 
 Sources: block/goose, `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` at 0513296,
 `session/legacy.rs` at 0fc5e54, `struct Session` of `session/session_manager.rs`.
@@ -42,13 +42,13 @@ _FACTS = {"cwd": "working_dir", "provider": "provider_name", "created": "created
 
 @dataclass(slots=True)
 class _Conversation:
-    """What is known of a session, and its events so far."""
+    """The known facts about a session, and its events so far."""
 
     facts: dict[str, Any]
     session_id: str = ""
     model: str = ""
     events: list[Event] = field(default_factory=list)
-    """Those that are not given yet: the last answer and what follows it."""
+    """The events that are not yielded yet: the last answer and later ones."""
     answers: int = 0
     hidden_from_agent: bool = False
     """Whether the last message is one that the agent sees no more."""
@@ -64,7 +64,7 @@ class _Conversation:
 
 
 def score(sample: Sample) -> int:
-    """How likely this is a session of Goose: 1,000 for its document, else how many lines only Goose writes."""
+    """How surely this is a session of Goose: 1,000 for its document, else the number of lines only Goose writes."""
     if isinstance(sample.document, dict) and _is_session(sample.document):
         return 1_000
     return sum(map(_is_own, sample.entries))

@@ -32,7 +32,7 @@ _MOST_CONTINUED_BYTES = 4 << 20
 
 
 class Line(NamedTuple):
-    """A line of the file: its number from 1, where it begins, and its JSON value, or why it has none.
+    """A line of the file: its number from 1, its offset, and its JSON value, or why it has none.
 
     A line that is not one JSON value gives a `Line` for each whole object in it and each lost part.
     """
@@ -193,9 +193,9 @@ def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
 
 
 def _continued(text: str, file: _LineReader) -> tuple[Piece, int] | None:
-    """The record that begins with a line and goes on in the next ones, and how many these are; None if there is none.
+    """The record that begins with a line and continues in the next ones, and their number; None if there is none.
 
-    Some programs write line breaks inside a text as they are. A document with breaks between its values is no such
+    Some programs do not escape line breaks inside a text. A document with line breaks between its values is not such a
     record.
     """
     if not text.lstrip().startswith("{"):

@@ -2,7 +2,7 @@
 
 Rules:
 - Memory holds a block and one entry; an entry over `most_chars` is refused.
-- What is wrong with an entry is told with its number. What stood before it was given.
+- An error in an entry is reported with its number. Earlier entries were yielded before.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def entries_in(file: BinaryIO, begin: int, most_chars: int) -> Iterator[Any]:
 
 
 class _Reader:
-    """What was read of the file, and a place in it."""
+    """The read part of the file, and a place in it."""
 
     def __init__(self, file: BinaryIO, most_chars: int) -> None:
         self._file, self._most_chars = file, most_chars
@@ -68,7 +68,7 @@ class _Reader:
         """Of the last entry."""
 
     def told(self, what: str) -> str:
-        """What is wrong with the last entry."""
+        """The error in the last entry."""
         return f"entry {self.number:,} of the list: {what}"
 
     def skip(self, pattern: re.Pattern[str]) -> bool:

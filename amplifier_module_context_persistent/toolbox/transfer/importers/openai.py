@@ -46,7 +46,7 @@ _PARAMETERS = (
 
 
 def document_messages(document: Any) -> list[Any] | None:
-    """The messages or items of a document, with the output after the input; None where it has none."""
+    """The messages or items of a document, with the output after the input; None if it has none."""
     if isinstance(document, list):
         return document
     body = mapping(document)
@@ -60,7 +60,7 @@ def document_messages(document: Any) -> list[Any] | None:
 
 
 def facts_of(document: Any) -> dict[str, Any]:
-    """What a body says of the whole: the model, tool definitions, parameters."""
+    """The facts in a body about the whole: the model, tool definitions, parameters."""
     body = mapping(document)
     facts = named(body, model="model", title="title", session_id="session_id", source_id="id")
     parameters = {key: body[key] for key in _PARAMETERS if body.get(key) is not None}
@@ -125,7 +125,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def id_of(at: SourceObject, format_name: str) -> str:
-    """The id of a message: as this package's own export says it, else the source; derived where none does."""
+    """The id of a message: from this package's own export, else from the source; derived if there is none."""
     given = mapping(at.value.get("metadata"))
     return text(given.get("message_id")) or text(at.value.get("id")) or f"{format_name}-{at.number}"
 

@@ -51,7 +51,7 @@ _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom"
 
 @dataclass(slots=True)
 class _PiFile:
-    """What one file holds: its entries in columns, the header among them, as older versions name entries by number.
+    """The entries of one file in columns. The header counts too, because older versions name entries by number.
 
     A long session has hundreds of thousands; each takes 200 bytes less than as an object of its own.
     """
@@ -63,12 +63,12 @@ class _PiFile:
     parents: array[int] = field(default_factory=lambda: array("l"))
     """The position of each entry's parent, -1 for a root."""
     places: array[int] = field(default_factory=lambda: array("q"))
-    """Where what an entry stands for waits; `NO_PLACE` if it stands for nothing."""
+    """The place of an entry's stored events; `NO_PLACE` if it has none."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     exported: ExportedPart = field(default_factory=ExportedPart)
     exported_ids: dict[int, str] = field(default_factory=dict)
-    """By line, the id of the message here that an entry was exported from."""
+    """The id of the message here that an entry was exported from, by line."""
 
     def id_of(self, entry_id: str, line: int) -> str:
         """The id of the message of an entry."""
@@ -147,12 +147,12 @@ def _index(source: Source, account: Account) -> _PiFile:
 
 
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
-    """What some entries stand for, in their order."""
+    """The events of some entries, in order."""
     return file.events.all(place for index in indices if (place := file.places[index]) != NO_PLACE)
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
-    """What an entry stands for; one that says nothing is kept as it is."""
+    """The events of an entry; an entry without content is kept unchanged."""
     kind, message_id, message = text(entry.get("type")), file.id_of(text(entry.get("id")), line), None
     if kind == "compaction":
         return _compaction(file, line, message_id, entry)
@@ -232,7 +232,7 @@ def _block(block: Message) -> Message:
 
 
 def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]) -> CompactionEvent:
-    """What stays begins with the first message from an entry on, which is named by its id or its number."""
+    """The kept messages begin with the first message from an entry on, which is named by its id or its number."""
     start, first = entry.get("firstKeptEntryIndex"), text(entry.get("firstKeptEntryId"))
     if first:
         start = next((at for at, other in enumerate(file.ids) if other == first), -1)

@@ -35,7 +35,7 @@ from .fields import text
 from .source_file import ImportRefusedError, Sample, Source
 
 Score = Callable[[Sample], int]
-"""How many of a sample's entries are surely of a format; 0 if the file is not. A document counts 1,000."""
+"""The number of a sample's entries that are surely in a format; 0 if the file is not. A document counts 1,000."""
 
 
 class Importer(NamedTuple):
@@ -46,8 +46,8 @@ class Importer(NamedTuple):
     title: str
     """As a report names it."""
     read: Callable[[Source, Account], Iterator[Event]]
-    """Yields the sessions of a file, and notes each line in the account; raises `ImportRefusedError` where the file
-    cannot be read as this format at all."""
+    """Yields the sessions of a file, and notes each line in the account; raises `ImportRefusedError` if the file cannot
+    be read as this format at all."""
     score: Score
     marks: frozenset[str] = frozenset()
     """Keys by which a line is its own, whatever its type."""
@@ -102,7 +102,7 @@ IMPORTERS = (
     Importer("amplifier-agent", "a session of amplifier-agent", amplifier_agent.read, lambda _: 0),
     Importer("older", "a file of the older module", read_messages, lambda _: 0),
 )
-"""In the order of preference where two are as sure."""
+"""In the order of preference if two are equally sure."""
 
 _TALK = frozenset({"message", "content", "payload", "role", "data"})
 
@@ -142,7 +142,7 @@ class _NotRead(NamedTuple):
 
     name: str
     instead: str
-    """What to do instead."""
+    """The advice what to do instead."""
     is_own: Callable[[dict[str, Any]], bool]
 
 
@@ -209,9 +209,9 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
 
 
 def _bare_kind(source: Source, sample: Sample) -> str:
-    """What a file of bare messages is: a host's transcript has its name, the older module's file times at the top.
+    """The format of a file of bare messages: a host's transcript by its name, the older module's file by its times.
 
-    Beside the transcript of amplifier-agent lies what only its engine writes.
+    A transcript of amplifier-agent has files beside it that only its engine writes.
     """
     if os.path.basename(source.path).startswith("transcript.jsonl"):
         return "amplifier-agent" if amplifier_agent.is_session(source.path) else "transcript"

@@ -1,8 +1,8 @@
-"""The file that an import reads: line by line, decompressed where it is compressed.
+"""The file that an import reads: line by line, and decompressed if necessary.
 
 Rules:
 - The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
-- Each line is read and parsed once, also those by which the format is recognised (`lines.py`).
+- Each line is read and parsed once, also the lines that show the format (`lines.py`).
 - A JSON document over `MOST_DOCUMENT_BYTES` is parsed entry by entry if it is a list (`long_list.py`); any other one is
   refused, as it has to be parsed as a whole.
 - A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
@@ -47,7 +47,7 @@ _BINARY = {
     b"PK\x03\x04": "this is a zip archive: unpack it, and import the files in it",
     b"SQLite format 3": "this is a database of SQLite, in which agents keep sessions: export a session from the agent",
 }
-"""By the first bytes of a file, what it is."""
+"""The kind of a file, by its first bytes."""
 _LINE_BREAKS = str.maketrans("\r\n\t", "   ")
 
 
@@ -103,17 +103,17 @@ class Source:
         is_piped = os.fspath(path) == STANDARD_INPUT
         self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
         self.plain_path = self.path
-        """Where the decompressed bytes are, while this is open."""
+        """The file with the decompressed bytes, while this is open."""
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
         """Is given each object of a line with its number, and refuses what is of another format."""
         self._files = files or FileSystem()
         self._copies: PrivateDirectory | None = None
-        """Where the decompressed and decrypted bytes are."""
+        """The file with the decompressed and decrypted bytes."""
         self._first_error = self._no_document = ""
         self._list_begin = 0
-        """Where a list begins that is too long to be parsed at once."""
+        """The beginning of a list that is too long to be parsed at once."""
         self.unit = "line"
-        """What `lines` are: those of the file, or the entries of its document."""
+        """The meaning of `lines`: lines of the file, or entries of its document."""
         self.spool = Spool()
         """Keeps what was read and is needed later, until this is closed."""
         self.aside = SpooledValues(self.spool)
@@ -144,7 +144,7 @@ class Source:
             self.lines: Iterator[Line] = itertools.chain(begin, lines)
             """The lines in order, blank ones too; each is given once."""
             self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
-            """What the file begins with."""
+            """The beginning of the file."""
         except BaseException:
             self.close()
             raise
@@ -221,7 +221,7 @@ class Source:
         return begin
 
     def _sample_of(self, said: Sequence[Line]) -> Sample:
-        """What the file begins with, of its first lines that are not blank; a document on several lines is parsed."""
+        """The first values of the file, from its first lines that are not blank; a document may have several lines."""
         entries = tuple(line.value for line in said if isinstance(line.value, dict))
         self._first_error = said[0].error if said else ""
         if not self._first_error:
@@ -310,7 +310,7 @@ class Source:
             return ()
 
     def strangeness(self) -> str:
-        """What is wrong with a file that holds no session: it is no text, blank or cut; empty for any other."""
+        """The fault of a file without a session: not text, blank or cut; empty for any other file."""
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
         if kind := next((told for head, told in _BINARY.items() if first.startswith(head)), ""):
             return kind
@@ -380,11 +380,11 @@ _UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"\x28\xb5": opened_zstd,
 }
-"""By the first bytes of a compressed file, what reads it."""
+"""The reader of a compressed file, by its first bytes."""
 
 
 class Sample(NamedTuple):
-    """What a file begins with: its first objects, if it is JSON Lines; its value, if it is one JSON document."""
+    """The beginning of a file: its first objects, if it is JSON Lines; its value, if it is one JSON document."""
 
     entries: tuple[dict[str, Any], ...]
     document: Any = None

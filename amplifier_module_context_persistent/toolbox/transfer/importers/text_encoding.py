@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 __all__ = ["FIRST_BYTES", "as_utf8", "not_utf8", "wide_codec"]
 
 FIRST_BYTES = 4
-"""How many bytes of a file tell its encoding."""
+"""The number of a file's bytes that tell its encoding."""
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),

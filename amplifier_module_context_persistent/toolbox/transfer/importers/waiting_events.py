@@ -21,7 +21,7 @@ class WaitingEvents:
     def __init__(self, aside: SpooledValues) -> None:
         self._aside = aside
         self._few: list[Event] = []
-        """Events of kinds of which there are few; they stay in memory."""
+        """Events of rare kinds; they stay in memory."""
 
     def put(self, event: Event) -> int:
         """Let an event wait; its place."""
