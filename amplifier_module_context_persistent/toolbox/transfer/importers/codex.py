@@ -208,7 +208,7 @@ def _person_said(rollout: Rollout, given: str) -> None:
 
 
 def _mark_person(rollout: Rollout, said: str) -> None:
-    """Mark the last item that a `user_message` event is about; images and context may stand around its text."""
+    """Mark the last item that a `user_message` event describes; images and context may be around its text."""
     for held in reversed(rollout.live[-8:]):
         if held.role == "user":
             message = rollout.message(held)
@@ -346,7 +346,7 @@ def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
 
 
 def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
-    """What was kept are messages of a person, by their texts; the last other text is the summary."""
+    """The kept messages are a person's, recognised by their texts; the last other text is the summary."""
     rollout.end_answer()
     people = {held.said: held.message_id for held in rollout.live if held.is_person(rollout)}
     summary, keep = text(payload.get("message")), []

@@ -20,7 +20,7 @@ from .fields import Message, assistant, metadata, text
 from .waiting_events import WaitingEvents
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
-"""How a user's message begins that no person wrote."""
+"""The beginnings of user messages that no person wrote."""
 
 NEAR = 64
 """So many events at the end are near: only they are changed by what follows."""
@@ -87,7 +87,7 @@ def held_event(event: Event) -> HeldEvent:
 
 @dataclass(slots=True)
 class Rollout:
-    """What the lines of a file stand for; turns that were rolled back apart."""
+    """The events of a file's lines; turns that were rolled back are separate."""
 
     account: Account
     waiting: WaitingEvents
@@ -96,7 +96,7 @@ class Rollout:
     reasoned: str = ""
     """The text of the reasoning items of an answer that nothing came after yet."""
     rolled_back: list[tuple[int, list[HeldEvent], list[HeldEvent]]] = field(default_factory=list)
-    """The line of each roll-back, what stood before it, and what it took away."""
+    """The line of each roll-back, the events before it, and the removed events."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     parent_id: str = ""
@@ -111,7 +111,7 @@ class Rollout:
     find_children: Callable[[str], list[RolloutName]] = lambda _: []
     """Gives the rollouts of a thread's sub-agents."""
     children: dict[str, str] = field(default_factory=dict)
-    """By the thread of a sub-agent, the call whose result names it."""
+    """The call whose result names a sub-agent, by the sub-agent's thread."""
     exported: ExportedPart = field(default_factory=ExportedPart)
     base: HistoryBase | None = None
     """The history that a `session_meta` names instead of repeating it, until it is read."""
@@ -202,7 +202,7 @@ class Rollout:
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:
-    """Add a block; a text and an encrypted state that stand beside each other are one."""
+    """Add a block; a text and an encrypted state in succession are one block."""
     last = blocks[-1] if blocks else {}
     if last.get("type") == block.get("type") == "thinking":
         said = [one["thinking"] for one in (last, block) if one["thinking"]]
@@ -213,7 +213,7 @@ def _add_reasoning(blocks: list[Message], block: Message) -> None:
 
 
 def text_in(content: Any) -> str:
-    """The text of content as it was read: a text, or blocks."""
+    """The text of content that was read: a text, or blocks."""
     if isinstance(content, str):
         return content.strip()
     return "\n".join(text(block.get("text")) for block in content if block.get("type") == "text").strip()
