@@ -1,5 +1,6 @@
 """What a request may have besides tokens, and which images a view leaves out for it."""
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ from amplifier_module_context_persistent.compaction.provider_limits import (
     PUBLISHED,
     STRICTEST,
     RequestLimits,
+    item_bytes,
     limits_of,
     media_beyond,
     read_told,
@@ -112,6 +114,13 @@ def test_text_takes_its_share() -> None:
     view = items(*[image(1_000)] * 8, turn=7, text_bytes=0)
     assert gone(view, RequestLimits(request_bytes=8_100)) == []
     assert len(gone(view, RequestLimits(request_bytes=8_100), fixed_bytes=500)) >= 4
+
+
+@pytest.mark.parametrize("text", ["[left out]", "é" * 500, "\U0001f41b" * 500])
+def test_what_is_inserted_is_counted_as_no_smaller_than_it_is(text: str) -> None:
+    """In any script."""
+    inserted = {"role": "user", "content": text}
+    assert item_bytes(Item(inserted=inserted)) >= len(json.dumps(inserted, ensure_ascii=False).encode())
 
 
 def test_a_configuration_lowers_limits_and_a_provider_replaces_the_table() -> None:

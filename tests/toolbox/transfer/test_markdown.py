@@ -143,6 +143,12 @@ def test_a_fence_is_longer_than_any_run_in_it(text: str) -> None:
     assert "\n".join(inner) == text.removesuffix("\n")
 
 
+def test_code_in_a_quotation_ends_where_markdown_ends_it() -> None:
+    """A fence that is four spaces in is a line of the code; up to three are none."""
+    assert quoted("```\n    ```\n<b>\n```\nend") == "> ````\n>     ```\n> <b>\n> ````\n> end"
+    assert quoted("```\ncode\n   ```\nend") == "> ```\n> code\n> ```\n> end"
+
+
 @given(st.text(alphabet="`~ \n>-<b!/&;[]:a"))
 def test_a_quotation_has_no_line_outside(text: str) -> None:
     """Every line is marked as part of it, and fences in it are closed."""
