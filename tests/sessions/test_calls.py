@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.messages.metadata import REPAIR_SOURCE
 from amplifier_module_context_persistent.search.tool_names import NEAR
 from amplifier_module_context_persistent.sessions.calls import subject_of
 from amplifier_module_context_persistent.sessions.statistics import outline
@@ -111,3 +112,20 @@ def test_a_search_that_finds_nothing_did_not_fail(tmp_path: Path) -> None:
     assert read_page(tmp_path / "page.html").head["history"]["calls"]["state"] == ".ff."
     (listed,) = json.loads(run("list", "--long", "--json", path.parent).output)["sessions"]
     assert listed["failed_calls"] == 3
+
+
+def test_a_call_is_found_as_far_as_it_is_looked_for(tmp_path: Path) -> None:
+    """From both sides alike."""
+    talk = [{"role": "user", "content": str(number)} for number in range(NEAR - 1)]
+    found = pairs(tmp_path, [call("a"), *talk, result("a")])
+    assert (found[0], found[-1]) == ([], 1)
+
+
+def test_a_hosts_repair_says_nothing_of_how_long_a_call_took(tmp_path: Path) -> None:
+    """It was written when the session was resumed."""
+    called = {**call("a"), "metadata": {"timestamp": "2026-01-01T10:00:00+00:00"}}
+    for source, duration_s in (("", 172_800.0), (REPAIR_SOURCE, None)):
+        ending = {**result("a"), "metadata": {"timestamp": "2026-01-03T10:00:00+00:00", "source": source}}
+        with Transcript(write(tmp_path / f"{source}log.jsonl", [called, ending])) as transcript:
+            (found,) = [placed.ending for placed in transcript.placed() if placed.ending is not None]
+        assert found.duration_s == duration_s

@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.compute_figures import RecordPass
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
-from amplifier_module_context_persistent.sessions.costs import Bills, Cost, bills_by_turn, cost_of
+from amplifier_module_context_persistent.sessions.costs import Bill, Bills, Cost, bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,
     Price,
@@ -217,3 +217,34 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> N
     path.write_text(text)
     with pytest.raises(PricesError):
         PriceList.load(path)
+
+
+def test_a_cost_is_known_if_one_request_has_both_a_price_and_an_input() -> None:
+    assert Bill(requests=3, unpriced_requests=1, unreported_requests=1).has_cost
+    assert not Bill(requests=2, unpriced_requests=1, unreported_requests=1).has_cost
+
+
+@pytest.mark.parametrize(("requests", "times"), [(1, 2), (2, 1)])
+def test_what_several_requests_read_together_is_not_above_a_step(tmp_path: Path, requests: int, times: int) -> None:
+    """Only what one request reads can be dearer."""
+    usage = {"input_tokens": 400_000, "output_tokens": 0, "requests": requests}
+    log = write(tmp_path / "log.jsonl", [message("a", metadata={"usage": usage, "model": "gpt-5.5"})])
+    with Transcript(log) as transcript:
+        bills = Bills(transcript.reader, PriceList(), lambda _: 0)
+        (billed,) = map(bills.of, transcript.messages())
+    assert billed.cost == pytest.approx(400_000 * 5 * times / 1e6)
+
+
+async def test_requests_that_one_message_answers_are_added_up(tmp_path: Path) -> None:
+    """As when the first of them failed half way."""
+    async with PersistentContextManager(tmp_path / "log.jsonl", max_tokens=1_000_000) as manager:
+        await manager.add_message({"role": "user", "content": "x" * 400_000})
+        for _ in range(2):
+            await manager.get_messages_for_request()
+            await manager.on_llm_response({"model": MODEL, "usage": USAGE})
+        await manager.add_message({"role": "assistant", "content": "four"})
+    with Transcript(tmp_path / "log.jsonl") as transcript:
+        bills = Bills(transcript.reader, PriceList(), lambda _: 0)
+        billed = [bills.of(one) for one in transcript.messages()][-1]
+    assert (billed.input_tokens, billed.output_tokens) == (240_000, 2_000)
+    assert billed.cost == pytest.approx(2 * COST)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.sessions import files
+from amplifier_module_context_persistent.sessions.file_uses import FileCall, FileUse
 from tests.support.commands import refused, run, shows, without_colours
 from tests.support.sessions_of_a_home import TERMINAL, log_of, write
 
@@ -76,6 +77,14 @@ def test_the_files_of_a_session() -> None:
     done = run("files", "main")
     shows(done.stdout, "1, 2; 1a_helper: 1")
     assert "what shell commands did to files is not known" in done.stderr
+
+
+def test_a_file_was_touched_last_at_the_latest_time() -> None:
+    """Sub-agents' calls are counted after those of the session that started them."""
+    use = FileUse("a.py", "s1", "")
+    for time in ("2026-01-02", "2026-01-03", "2026-01-01", ""):
+        use.add("s1", FileCall("a.py", "read", 1, 1, time))
+    assert use.last_time == "2026-01-03"
 
 
 def test_the_sessions_that_touched_a_file() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.glance import Glance
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
-from amplifier_module_context_persistent.sessions.session_name import SessionName, name_of, named_by
+from amplifier_module_context_persistent.sessions.session_name import SessionName, name_of, named_by, read_metadata
 from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
 from tests.support.commands import is_harmless, run, shows
 from tests.support.messages import user
@@ -222,3 +222,11 @@ def test_a_session_in_a_database_has_the_name_in_its_hosts_directory() -> None:
     assert named_by(f"postgresql://host/db#{project}/a1", Glance()).name == "Fix the build"
     assert named_by("postgresql://host/db#../../x/a1", Glance()) == SessionName()
     assert named_by("postgresql://host/db#a1", Glance()) == SessionName()
+
+
+def test_a_file_of_a_host_that_is_too_large_names_nothing() -> None:
+    """However much of it is blank."""
+    path = named("a1", "Fix the build").with_name("metadata.json")
+    assert read_metadata(path)
+    path.write_bytes(path.read_bytes().ljust((1 << 20) + 1))
+    assert read_metadata(path) == {}

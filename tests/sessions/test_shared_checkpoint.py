@@ -100,6 +100,10 @@ def test_the_log_may_lie_anywhere(tmp_path: Path) -> None:
     assert shared_checkpoints(tmp_path / "talk.jsonl", "s1") == [path]
     assert shared_checkpoints("postgresql://host/db#project/s1") == [path]
     assert shared_checkpoints(tmp_path / "talk.jsonl") == []
+    other = tmp_path / "other"
+    write(log_of("s1", other), SAID)
+    theirs = checkpoint("s1", other)
+    assert shared_checkpoints(tmp_path / "talk.jsonl", "s1") == sorted([path, theirs])  # nobody knows whose it is
     assert shared_checkpoints(tmp_path / "talk.jsonl", "a/../s1") == []
 
 

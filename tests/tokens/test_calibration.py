@@ -100,3 +100,11 @@ def test_what_the_model_read(usage, expected):
     """Tokens written to the cache are added, tokens read from it only where they are not inside the total."""
     read = read_usage(usage)
     assert (None if read is None else read.input_tokens) == expected
+
+
+def test_no_more_is_written_for_an_hour_than_is_written() -> None:
+    """Whatever a gateway reports."""
+    usage = {"input_tokens": 10, "cache_creation_input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
+    read = read_usage(usage)
+    assert read is not None
+    assert (read.written, read.written_1h) == (5, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
+import zlib
 
 import pytest
 from hypothesis import given
@@ -194,3 +195,23 @@ def test_seconds_of_audio(data: str | None, kind: str, seconds: int) -> None:
 def test_the_media_type_decides(kind: str, data: str, tokens: int) -> None:
     """A file that names another family is priced as that family."""
     assert media.medium_tokens("document", kind, data) == tokens
+
+
+def test_the_pages_of_a_long_pdf_are_those_of_its_beginning_in_proportion() -> None:
+    """Only its first bytes are looked at."""
+    looked_at = 4 << 20
+    pages = b"/Type /Page\n" * 6
+    assert media.pdf_pages(text(pages + bytes(2 * looked_at - len(pages)))) == 12
+
+
+def test_what_the_streams_of_a_pdf_unpack_to_is_bounded() -> None:
+    """A few kilobytes may be gigabytes: beyond the bound no stream is looked into."""
+    large = zlib.compress(b"/Type /Page\n" + bytes(4 << 20))
+    small = zlib.compress(b"/Type /Page\n" * 50)
+    streams = [b"<< /Type /ObjStm >> stream\n" + packed + b"\nendstream\n" for packed in (large, small)]
+    assert media.pdf_pages(text(b"".join(streams))) == 1
+
+
+@pytest.mark.parametrize(("size", "tokens"), [(4, 1), (5, 2), (8, 2), (9, 3)])
+def test_a_document_of_text_costs_a_token_for_each_four_bytes_begun(size: int, tokens: int) -> None:
+    assert media.medium_tokens("document", "text/plain", text(b"x" * size)) == tokens

@@ -139,3 +139,11 @@ def test_damaged_records_are_passed_over(meter):
     """A usage record that cannot be read leaves the meter uncalibrated."""
     meter.load({("p", "m"): {"state": ["x"]}, ("q", "m"): {}})
     assert meter.counted_budget("p", 1_000) == 1_000
+
+
+def test_the_smallest_count_that_was_too_much_is_the_limit() -> None:
+    """A provider that counts before it answers may count several views as too large."""
+    meter = Meter(enabled=False, session_id=None)
+    for counted in (1_000, 4_000):
+        assert meter.take_count("p", "m", counted, 2 * counted, most=counted)
+    assert meter.counted_budget("p", 100_000) == 500

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 import pytest
 
+from amplifier_module_context_persistent.sessions.filters import is_of_project
 from amplifier_module_context_persistent.toolbox.cli.filter_options import filter_options
 from amplifier_module_context_persistent.toolbox.cli.main import TABLE
 from tests.support.commands import refused, run, shows
@@ -226,3 +227,11 @@ def test_a_prune_until_a_time_warns_of_what_went_on_since() -> None:
     told = run("prune", "--until", "2026-01-15", "--dry-run").stderr
     assert "1 session of these went on after --until" in told
     assert run("prune", "--until", "2026-03-01", "--dry-run").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_meant"),
+    [("-home-me-my-app", True), ("my-app", True), ("APP", True), ("pp", False), ("y-app", False)],
+)
+def test_a_project_is_named_by_whole_words_of_its_end(wanted: str, is_meant: bool) -> None:
+    assert is_of_project("-home-me-my-app", wanted) is is_meant

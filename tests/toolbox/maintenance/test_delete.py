@@ -45,9 +45,10 @@ class Refusing(FileSystem):
 
 
 def test_what_belongs_to_a_log_goes_with_it(log: Path) -> None:
-    """And nothing else; the log itself goes last."""
+    """Saved tails, what purges left, and nothing else; the log itself goes last."""
+    (log.parent / "log.jsonl.purging-0123abcd").touch()
     names = [os.path.basename(name) for name in files_of(str(log))]
-    assert names == ["log.jsonl.torn-1-0123abcd", "log.jsonl"]
+    assert names == ["log.jsonl.torn-1-0123abcd", "log.jsonl.purging-0123abcd", "log.jsonl"]
     assert [os.path.basename(name) for name in delete_log(str(log), log.stat().st_size)] == names
     assert os.listdir(log.parent) == ["log.jsonl.old"]
     with pytest.raises(LogUnreadableError, match="no such file"):
