@@ -124,7 +124,11 @@ def is_of_project(project: str, wanted: str) -> bool:
 
 
 def matching(
-    sessions: Iterable[SessionFile], wanted: SessionFilter, *, watch: Watch | None = None
+    sessions: Iterable[SessionFile],
+    wanted: SessionFilter,
+    *,
+    watch: Watch | None = None,
+    without_time: Callable[[int], None] = lambda _: None,
 ) -> list[SessionFile]:
     """The sessions that a filter means, in the order given; with `most`, by their newest messages.
 
@@ -132,6 +136,7 @@ def matching(
         sessions: of the filter's project (`candidates`).
         wanted: the filter.
         watch: shows how far the reading of logs is.
+        without_time: told how many sessions a time left out because their messages have none.
 
     Raises:
         CatalogueError: it asks what sessions add up to, and Python has no SQLite.
@@ -141,7 +146,7 @@ def matching(
         names = zip(found, names_of(one.path for one in found), strict=True)
         found = [one for one, named in names if _is_called(one, named, wanted)]
     if wanted.asks_times:
-        found = _of_time(found, wanted)
+        found = _of_time(found, wanted, without_time)
     if wanted.asks_figures:
         found = _with_figures(found, wanted, watch)
     return found[: wanted.most]
@@ -159,15 +164,22 @@ def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
     return wanted.since_s is None or session.modified_s >= wanted.since_s
 
 
-def _of_time(sessions: Sequence[SessionFile], wanted: SessionFilter) -> list[SessionFile]:
-    seen = [one for one in look_at_all(sessions) if is_of_time(one, wanted)]
+def _of_time(
+    sessions: Sequence[SessionFile], wanted: SessionFilter, without_time: Callable[[int], None]
+) -> list[SessionFile]:
+    looked_at = look_at_all(sessions)
+    seen = [one for one in looked_at if is_of_time(one, wanted)]
+    if wanted.since_s is not None or wanted.until_s is not None:
+        without_time(sum(not one.has_time for one in looked_at))
     if wanted.most is not None:
-        seen.sort(key=lambda one: (-one.last_s, one.session.id))
+        seen.sort(key=lambda one: (-one.known_s, one.session.id))
     return [one.session for one in seen]
 
 
 def is_of_time(seen: Overview, wanted: SessionFilter) -> bool:
-    """Whether a session has messages in the time of a filter, as far as they tell theirs."""
+    """Whether a session has messages in the time of a filter; of one whose messages have no times nobody knows."""
+    if not seen.has_time and (wanted.since_s is not None or wanted.until_s is not None):
+        return False
     first = instant_of(seen.first_message)
     began_s = first.timestamp() if first is not None else seen.last_s
     return (wanted.since_s is None or seen.last_s >= wanted.since_s) and (

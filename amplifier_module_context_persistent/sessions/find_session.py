@@ -4,8 +4,10 @@ A name is one of these, tried in this order:
 - the path of a log or of a session's directory, or a whole location in a database;
 - a session's id;
 - the beginning of exactly one id; its sub-sessions and branches do not count;
+- a short form of a sub-agent's id (`is_short_id_of`);
 - the name that a person or a host gave a session, in any case;
-- the beginning of exactly one such name.
+- the beginning of exactly one such name;
+- words in exactly one such name.
 
 With `storage` (a location without a log's name) ids are looked up in that database, and the whole name of a log is
 accepted too. This project's sessions are tried first, then the sessions of all projects.
@@ -331,7 +333,8 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     of_name: Scopes = scopes
     if storage is not None:
         projects = (project_slug(working_dir), None)
-        of_id = [partial(_stored_of_id, storage, name, project) for project in projects]
+        begins = name.partition("_")[0] or name  # a short form begins so, too
+        of_id = [partial(_stored_of_id, storage, begins, project) for project in projects]
         of_name = [partial(_stored_with_names, storage, project) for project in projects]
     if (found := _by_id(name, of_id) or _by_name(name, of_name)) is not None:
         return found.path
@@ -339,7 +342,10 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         return path
     if is_directory:
         raise SessionNameError(_NO_LOG)
-    raise SessionNameError(f"there is no such file or session{_there(storage)}; see `context-persistent list --all`")
+    raise SessionNameError(
+        f"there is no such file or session{_there(storage)}; `context-persistent list --all` shows them, and"
+        " `context-persistent search -w WORD --all -l` those that say a word"
+    )
 
 
 Scopes = Sequence[Callable[[], list[SessionFile]]]
@@ -354,14 +360,25 @@ def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
     """
     for look in scopes:
         sessions = look()
-        found = [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")] or [
-            session for session in sessions if session.id.startswith(name)
-        ]
+        found = (
+            [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")]
+            or [session for session in sessions if session.id.startswith(name)]
+            or [session for session in sessions if is_short_id_of(session.id, name)]
+        )
         if found and (first := min(found, key=lambda session: len(session.id))) and _are_below(first, found):
             return first
         if found:
             raise SessionNameError(f"more than one session has that name: {_listed(found)}; {_what_to_give(found)}")
     return None
+
+
+def is_short_id_of(session_id: str, name: str) -> bool:
+    """Whether a name is a short form of a sub-agent's id: the beginnings of its parts before and after the first `_`.
+
+    The part before it is the id of the session that started it, with an id of the call; the other one is its own.
+    """
+    (head, sign, tail), (own_head, _, own_tail) = name.partition("_"), session_id.partition("_")
+    return bool(sign and head and tail) and own_head.startswith(head) and own_tail.startswith(tail)
 
 
 def _what_to_give(found: Sequence[SessionFile]) -> str:
@@ -371,10 +388,10 @@ def _what_to_give(found: Sequence[SessionFile]) -> str:
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
-    """Find the session with this name, given by a person or a host; else the only one whose name begins so.
+    """Find the session with this name, given by a person or a host; else the only one whose name begins so, or has it.
 
     Raises:
-        SessionNameError: several have it, or begin so.
+        SessionNameError: several have it, or begin so, or have it in their names.
     """
     if not (wanted := key_of(name)):
         return None
@@ -382,9 +399,11 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
         sessions = look()
         names = names_of(session.path for session in sessions)
         keys = [(session, named.key) for session, named in zip(sessions, names, strict=True)]
-        found = [session for session, key in keys if key == wanted] or [
-            session for session, key in keys if key.startswith(wanted)
-        ]
+        found = (
+            [session for session, key in keys if key == wanted]
+            or [session for session, key in keys if key.startswith(wanted)]
+            or [session for session, key in keys if wanted in key]
+        )
         if len(found) == 1:
             return found[0]
         if found:

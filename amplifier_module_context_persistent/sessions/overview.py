@@ -6,6 +6,7 @@ are read; only the index is held in memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -48,15 +49,25 @@ class Overview(Glance):
     """Its name and its tags."""
 
     @property
+    def has_time(self) -> bool:
+        """Whether it is known when it was on: messages that were imported without times do not say it."""
+        return not self.messages or instant_of(self.last_message) is not None
+
+    @property
     def date(self) -> str:
-        """The day and the minute of its last message, in this machine's time zone."""
-        return datetime.fromtimestamp(self.last_s).strftime("%Y-%m-%d %H:%M")
+        """The day and the minute of its last message, in this machine's time zone; `unknown` if no message says."""
+        return datetime.fromtimestamp(self.last_s).strftime("%Y-%m-%d %H:%M") if self.has_time else "unknown"
 
     @property
     def last_s(self) -> float:
         """When its last message was written, in seconds since 1970; if no message says, when the file was."""
         instant = instant_of(self.last_message)
         return instant.timestamp() if instant is not None else self.session.modified_s
+
+    @property
+    def known_s(self) -> float:
+        """The same for what is sorted by it: 0 if it is not known when it was on, so that it comes last."""
+        return self.last_s if self.has_time else 0.0
 
     @property
     def duration_s(self) -> float | None:
@@ -106,6 +117,21 @@ class Overview(Glance):
         }
 
 
+_MAY_HOLD_SECRET = re.compile(
+    r"(?i)pass|pwd|secret|token|key|cred|auth|bearer|\bpin\b|cookie|://\S*@|(?=\S*\d)[\w+/=.-]{16}"
+)
+"""What a line with a secret has. The rules for secrets take long to load, and most lines need none."""
+
+
+def without_secrets(line: str) -> str:
+    """A line as exports show it: what looks like a secret is replaced."""
+    if not _MAY_HOLD_SECRET.search(line):
+        return line
+    from ..messages.secrets.redact import redact_text
+
+    return redact_text(line)
+
+
 def look_at(
     session: SessionFile,
     held: Collection[Identity | str] | None,
@@ -129,8 +155,9 @@ def look_at(
             glance = glances.of(str(session.path), files)
         if glance is None:
             glance = _read(session.path, glances, files, counter)
+        seen = {field.name: getattr(glance, field.name) for field in fields(glance)}
         return Overview(
-            **{field.name: getattr(glance, field.name) for field in fields(glance)},
+            **{**seen, "first_line": without_secrets(glance.first_line)},
             session=session,
             is_open=_is_open(session.path, held),
             archived=_is_archived(session.path, glances),

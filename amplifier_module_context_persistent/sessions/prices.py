@@ -211,9 +211,17 @@ class PriceList:
         used = dict.fromkeys(str(found[1]) for found in self._found.values() if found)
         return "; ".join(used) or str(_OWN if self.has_own else _LIST)
 
-    def origins(self) -> dict[str, dict[str, str]]:
-        """The `table` and the `day` of each price that was asked for, by model; a person's own table has no day."""
-        return {model: asdict(found[1]) for model, found in sorted(self._found.items()) if found}
+    def origins(self) -> dict[str, dict[str, Any]]:
+        """By model that was asked for and has a price: its `table`, the `day` (empty for a person's own), the prices.
+
+        The prices are of a million tokens, as in a person's own table; `above` is left out where there is no step.
+        """
+        found = {model: one for model, one in sorted(self._found.items()) if one}
+        return {model: {**asdict(origin), **_told(price)} for model, (price, origin) in found.items()}
+
+    def unpriced(self) -> list[str]:
+        """The models that were asked for and have no price."""
+        return sorted(model for model, found in self._found.items() if not found)
 
     def _look_up(self, model: str) -> tuple[Price, PriceOrigin] | None:
         if model not in self._found:
@@ -282,6 +290,13 @@ def _times(price: Any) -> float:
     if isinstance(price, Decimal) or not price.base:
         return 1.0
     return float(price.tiers[0].price / price.base)
+
+
+def _told(price: Price) -> dict[str, float]:
+    """The prices by the keys of a person's table."""
+    told = asdict(price)
+    keys = _KEYS if math.isfinite(price.above) else _KEYS[:5]
+    return {key: round(told[key], 6) for key in keys}
 
 
 def _price(model: str, given: Any) -> Price:

@@ -70,7 +70,7 @@ def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[
         LogUnreadableError: the database cannot be asked.
     """
     found = _chosen(storage, filters)
-    return sorted(look_at_all(found, held_logs(found)), key=lambda one: (-one.last_s, one.session.id))
+    return sorted(look_at_all(found, held_logs(found)), key=lambda one: (-one.known_s, one.session.id))
 
 
 def search(

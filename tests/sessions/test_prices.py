@@ -29,7 +29,16 @@ def test_a_model_that_our_rows_lack_has_the_price_of_the_package() -> None:
     assert prices.of("gpt-5-mini") == DEFAULT_PRICES["gpt-5-mini"]
     assert prices.of("no-such-model") is None
     origins = prices.origins()
-    assert origins["gpt-5-mini"] == {"table": "list prices in US dollars", "day": PRICES_AS_OF}
+    assert origins["gpt-5-mini"] == {
+        "table": "list prices in US dollars",
+        "day": PRICES_AS_OF,
+        "input": 0.25,
+        "output": 2,
+        "cached": 0.025,
+        "write": 0.25,
+        "write_1h": 0.25,
+    }
+    assert prices.unpriced() == ["no-such-model"]
     assert origins["grok-4"]["table"].startswith("genai-prices 0.")
     assert origins["grok-4"]["day"] == f"{datetime.now(UTC):%Y-%m-%d}"
     assert "no-such-model" not in origins

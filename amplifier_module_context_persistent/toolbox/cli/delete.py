@@ -411,7 +411,7 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
         seen = deletion.seen
         of = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""
         state = f", {seen.state}" if seen.state != "sound" else ""
-        ago = age(time.time() - seen.last_s)
+        ago = age(time.time() - seen.last_s) if seen.has_time else "?"
         size = f"{scaled(seen.size_bytes, 'kMGT')}B"
         say(f"{seen.session.id}{of}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
         if seen.named.name:

@@ -33,7 +33,7 @@ from .session_argument import (
     with_their_sub_agents,
 )
 from .session_rows import scaled, shortest_ids
-from .tables import show_table, with_ends_of_names, without_empty
+from .tables import show_table, without_empty
 from .terminal import console, counted, escaped, one_line, reason
 
 BY = ("session", "project")
@@ -150,7 +150,7 @@ def _show(found: _Counted, by: str) -> None:
     rows = [_cells(short.get(name, name), use) for name, use in parts.items()]
     rows += [_cells("all", total)] * (len(rows) > 1)
     said, cells = without_empty(heads, rows)
-    show_table(output, said, with_ends_of_names(output, said, cells) if by == "project" else cells)
+    show_table(output, said, cells)
     click.echo()
     click.echo(f"{counted(len(found.uses), 'session')}, {_size(total.total)} in all.")
     if total.purge_frees:

@@ -21,7 +21,7 @@ from ...sessions.find_session import SessionFile
 from .parameters import TimeType
 from .progress import progress
 from .session_argument import complete_tool, storage
-from .terminal import UnusableError, one_line, unreadable, unusable
+from .terminal import UnusableError, counted, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
     from ...sessions.totals import Period
@@ -43,7 +43,13 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
         raise UnusableError(where)
     with unreadable():
-        return matching(found, wanted, watch=watched)
+        return matching(found, wanted, watch=watched, without_time=say_without_time)
+
+
+def say_without_time(count: int) -> None:
+    """Say on the error stream how many sessions a time left out because their messages have none."""
+    if count:
+        click.echo(f"left out: {counted(count, 'session')} whose messages have no times", err=True)
 
 
 def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:

@@ -16,6 +16,7 @@ from typing import NoReturn, TypedDict, Unpack
 import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from ..transfer.hand_over import AGENTS
 from ..transfer.import_directory import FORMATS_OF, PLACES, ImportedFile, import_all, session_paths, standard_place
 from ..transfer.import_session import FORMATS, import_session
 from ..transfer.importers.account import Account, Import, LostLine
@@ -262,6 +263,7 @@ def show_report(report: Import, *, dry_run: bool) -> None:
         say(f"... and {len(report.sessions) - _MOST_SESSIONS_SHOWN:,} more; `list` shows them")
     if sum(session.kind == "session" for session in report.sessions) <= 1 and report.sessions:
         say_how_to_go_on(report.sessions[0].path)
+        _say_how_to_hand_back([report])
 
 
 def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
@@ -276,7 +278,7 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     for report in reports:
         if report.added or report.lost:
             named = report.session_id or report.path
-            say(f"  {named}: {counted(report.added, 'message')} {did}")
+            say(f"  {named}: {counted(report.added, 'message')} {did}{_of_others(report)}")
         _show_losses(f"{report.source}: NOT imported", report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
         for told in report.erased:
             say(f"  {told}")
@@ -299,9 +301,36 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     added = sum(report.added for report in reports)
     if sessions and not dry_run:
         say("  each is in the project of its directory; `context-persistent list --all` shows them")
-    say(f"{counted(len(sessions), 'session')}, {counted(added, 'message')} {did}")
+        _say_how_to_hand_back(reports)
+    agents = sum(session.kind == "subagent" for session in sessions)
+    with_agents = f" and {counted(agents, 'sub-agent')}" if agents else ""
+    say(f"{counted(len(sessions) - agents, 'session')}{with_agents}, {counted(added, 'message')} {did}")
     if dry_run:
         say("Nothing was done (--dry-run).")
+
+
+def _of_others(report: Import) -> str:
+    """Of a session's messages that were added, how many are in the sessions of its branches and sub-agents."""
+    parts = []
+    for kind, noun in (("branch", "branch"), ("subagent", "sub-agent")):
+        others = [session for session in report.sessions if session.kind == kind and session.added]
+        if others and len(others) < len(report.sessions):
+            nouns = f"{noun}{'es' if noun == 'branch' else 's'}" if len(others) > 1 else noun
+            parts.append(f"{sum(one.added for one in others):,} of them in {len(others):,} {nouns}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _say_how_to_hand_back(reports: Sequence[Import]) -> None:
+    """Say how to go on with a session in the agent that it was imported from, where that can be done."""
+    for name in dict.fromkeys(_AGENT_OF.get(report.format, report.format) for report in reports if report.sessions):
+        if name in AGENTS:
+            one = next(one for one in reports if _AGENT_OF.get(one.format, one.format) == name and one.sessions)
+            session = one.session_id if len(reports) == 1 else "SESSION"
+            say(f"  to go on in {name}: context-persistent fork {session or one.path} --to {name}")
+
+
+_AGENT_OF = {"claude-stream": "claude-code", "codex-exec": "codex"}
+"""By the format of a file, the agent that wrote it, if that has another name."""
 
 
 def _show_strangers(files: Sequence[ImportedFile]) -> None:

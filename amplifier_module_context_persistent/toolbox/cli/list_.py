@@ -34,7 +34,7 @@ from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
-from .filter_options import filter_options, watched
+from .filter_options import filter_options, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
@@ -101,7 +101,7 @@ def list_sessions(
         listed = iter(_by_project(list(listed)))
     if as_json:
         click.echo(json.dumps({"sessions": [one.seen.to_json() | _figures(one) for one in listed]}))
-        look.keep()
+        look.finish()
         return
     output = console()
     shortest = shortest_ids(one.id for one in sessions if one.project) if output.is_terminal and not is_paged else {}
@@ -117,14 +117,14 @@ def list_sessions(
     for one in listed:
         rows.show(one)
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
-    look.keep()
+    look.finish()
     if not rows.count:
         was_found = look.found > 0 or wanted != ALL_SESSIONS
         output.print(_nothing(found=was_found, everywhere=everywhere, directories=directories), soft_wrap=True)
 
 
 _ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
-    "age": lambda one: one.seen.last_s,
+    "age": lambda one: one.seen.known_s,
     "took": lambda one: one.seen.duration_s or 0.0,
     "messages": lambda one: one.seen.messages,
     "tokens": lambda one: one.seen.tokens,
@@ -199,6 +199,7 @@ class _SessionPicker:
         self._glances = Glances()
         self.found = 0
         """How many sessions there were so far, wanted or not."""
+        self._without_time = 0
 
     def _newest_written(self) -> Iterator[SessionFile]:
         for page in self._pages:
@@ -223,13 +224,16 @@ class _SessionPicker:
                 continue
             with _watched_file(session) as files:
                 one = look_at(session, self._held, glances=self._glances, files=files)
+            self._without_time += not one.has_time
             if is_of_time(one, self._wanted):
-                heappush(waiting, (-one.last_s, -session.modified_s, session.id, number, one))
+                heappush(waiting, (-one.known_s, -session.modified_s, session.id, number, one))
         while waiting:
             yield heappop(waiting)[-1]
 
-    def keep(self) -> None:
-        """Write to the catalogues what they lacked."""
+    def finish(self) -> None:
+        """Write to the catalogues what they lacked, and say which sessions a time left out because they have none."""
+        if self._wanted.since_s is not None or self._wanted.until_s is not None:
+            say_without_time(self._without_time)
         self._glances.keep()
         if self._matches is not None:
             self._matches.catalogues.update()

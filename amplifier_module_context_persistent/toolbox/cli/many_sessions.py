@@ -33,9 +33,9 @@ def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
     return progress(*paths, title="adding up", passes=2)
 
 
-def source_of(found: GatheredFigures) -> dict[str, Any]:
-    """From what figures were gathered, as plain JSON types."""
-    last = _last(found)
+def source_of(found: GatheredFigures, until_s: float | None = None) -> dict[str, Any]:
+    """From what figures were gathered, as plain JSON types; `until_s` as for `source_line`."""
+    last = _last(found, until_s)
     return {
         "sessions": found.sessions,
         "sub_agents": found.sub_agents,
@@ -44,10 +44,16 @@ def source_of(found: GatheredFigures) -> dict[str, Any]:
     }
 
 
-def source_line(found: GatheredFigures, *, is_newest: bool = False) -> str:
-    """The same in one line; `is_newest` says that they are only the newest of those that were meant."""
+def source_line(found: GatheredFigures, *, until_s: float | None = None, is_newest: bool = False) -> str:
+    """The same in one line.
+
+    Args:
+        found: the figures.
+        until_s: nothing after this time is counted.
+        is_newest: whether the sessions are only the newest of those that were meant.
+    """
     below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
-    last = _last(found)
+    last = _last(found, until_s)
     up_to = f", up to {last.astimezone():%Y-%m-%d %H:%M}" if last is not None else ""
     newest = "only the newest: " if is_newest else ""
     said = [f"{newest}{counted(found.sessions, 'session')}{below}{up_to}"]
@@ -58,8 +64,10 @@ def source_line(found: GatheredFigures, *, is_newest: bool = False) -> str:
     return one_line("; ".join(said))
 
 
-def _last(found: GatheredFigures) -> datetime | None:
+def _last(found: GatheredFigures, until_s: float | None = None) -> datetime | None:
     last = found.up_to_us
+    if last is not None and until_s is not None:
+        last = min(last, int(until_s * 1e6))
     try:
         return _EPOCH + timedelta(microseconds=last) if last is not None else None
     except OverflowError:

@@ -101,7 +101,8 @@ class SessionChoices:
 
     def line_of(self, one: Overview, columns: int) -> str:
         """A session in a line: its age, what resuming it costs, its id, its name or the first words."""
-        when, said = f"{age(max(0.0, time() - one.last_s)):>4}", one.named.name or one.first_line
+        when = f"{age(max(0.0, time() - one.last_s)) if one.has_time else '?':>4}"
+        said = one.named.name or one.first_line
         if columns < _NARROW:
             return one_line(f"{when}  {said}")
         resuming = resume_cost(self._prices, one.last_request)

@@ -7,6 +7,8 @@ was to go; 2 unusable or refused, or some logs were not purged.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import click
 
 from ...clock import utc_now
-from ...errors import ContextPersistentError, RecallError
+from ...errors import ContextPersistentError, LogError, RecallError
 from ...log.database_location import stored_name
 from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
@@ -22,7 +24,7 @@ from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text
 from ...search.pattern import compile_regex, exact_literals, replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile
+from ...sessions.find_session import SessionFile, SessionNameError
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
@@ -37,7 +39,9 @@ from .session_argument import (
     NAME_ONE,
     complete,
     complete_turn_or_id,
+    find_path,
     last_path,
+    name_for_errors,
     no_catalogue_option,
     path_of,
     session_file,
@@ -109,7 +113,10 @@ def purge(
     if not dry_run:
         remove_abandoned_copies()
     is_named = session is not None or last
-    _check_is_one((before is not None, cleared, everything, redact is not None, secrets), torn=torn, all_=everywhere)
+    chosen = (before is not None, cleared, everything, redact is not None, secrets)
+    if session is not None and not any(chosen) and not torn:
+        _check_is_session(session)
+    _check_is_one(chosen, torn=torn, all_=everywhere)
     if session is not None and last:
         raise click.UsageError(NAME_ONE)
     if is_named:
@@ -143,6 +150,20 @@ def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> C
         UsageError: the expression is none.
     """
     return _replacing(redact, taken) if redact is not None else partial(_without_secrets, own, taken)
+
+
+def _check_is_session(name: str) -> None:
+    """Make sure that a name without any option is a session's: somebody may have given the text that is to go.
+
+    Raises:
+        UsageError: it is none; says how a text is replaced.
+    """
+    try:
+        find_path(name)
+    except (SessionNameError, ValueError, OSError, LogError) as error:
+        command = shlex.join(["context-persistent", "purge", "--redact", re.escape(name), "--all"])
+        shown = one_line(name_for_errors(name))
+        raise click.UsageError(f"no session is called {shown}; to replace a text everywhere: {command}") from error
 
 
 def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:

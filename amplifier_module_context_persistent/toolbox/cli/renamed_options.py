@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from difflib import get_close_matches
 
 import click
@@ -38,6 +39,14 @@ _RENAMED_IN = {
     ("show", "--failed"): "--errors",
 }
 """The same for single commands."""
+_OPTION_OF_WORD = {
+    "fork": ("--at", "the last turn to copy, or a message's id"),
+    "rewind": ("--to", "the last turn to keep, or a message's id"),
+    "show": ("--turn", "a turn"),
+    "view": ("--request", "a request"),
+    "tail": ("--number", "how many messages"),
+}
+"""By a command that takes no further argument, the option that may be meant by one, and what that takes."""
 _ARGUMENTS = {("reports", "-o"): "DIRECTORY", ("reports", "--output"): "DIRECTORY", ("rename", "--name"): "NAME"}
 """By a command and an option that it does not have, the argument that says it."""
 
@@ -58,6 +67,9 @@ def in_one_line(error: click.UsageError, group: click.Context | None = None) -> 
     said = one_line(error.format_message())
     if isinstance(error, click.NoSuchOption):
         said = _no_such_option(error, context)
+    elif context is not None and (found := _EXTRA.fullmatch(error.format_message())):
+        if hint := _as_option(found[1], context):
+            return UnusableError(hint)
     elif context is not None and (found := _NO_COMMAND.fullmatch(error.format_message())):
         return UnusableError(_no_such_command(found[1], context, path))
     elif type(error) is click.UsageError and not said.startswith(("Got unexpected", "No such command")):
@@ -65,6 +77,7 @@ def in_one_line(error: click.UsageError, group: click.Context | None = None) -> 
     return UnusableError(f"{said.rstrip('.')}; see `{path} --help`")
 
 
+_EXTRA = re.compile(r"Got unexpected extra argument \((.*)\)\.?", re.DOTALL)
 _NO_COMMAND = re.compile(r"No such command '(.*)'\.?", re.DOTALL)
 _COMMANDS = {
     **dict.fromkeys(("cost", "costs", "usage", "money", "spend"), "stats"),
@@ -76,6 +89,17 @@ _COMMANDS = {
     **dict.fromkeys(("html", "page"), "report"),
 }
 """By what somebody may call it, the command."""
+
+
+def _as_option(word: str, context: click.Context) -> str:
+    """Say which option takes a word that a command does not take as an argument; "" if none may be meant."""
+    option, meaning = _OPTION_OF_WORD.get(context.info_name or "", ("", ""))
+    if not option or " " in word:
+        return ""
+    session = context.params.get("session")
+    named = [session] if isinstance(session, str) else ["--last"] if context.params.get("last") else []
+    command = shlex.join(["context-persistent", str(context.info_name), *named, option, word])
+    return f"{option} takes {meaning}: {one_line(command)}"
 
 
 def _no_such_command(given: str, context: click.Context, path: str) -> str:

@@ -49,6 +49,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
+from .session_rows import shortest_ids
 from .terminal import UnusableError, check_tools, console, cut, escaped, one_line, open_transcript, unreadable, unusable
 
 FindPlaces = Callable[[LogReader], list[int] | None]
@@ -167,6 +168,8 @@ def search_command(
 
 
 _BEST_UNASKED = 5
+_NARROW = 100  # columns; narrower terminals are not told the projects of sessions
+_LINE_WIDTH = 100  # of a session's first line, where lines are not cut to a terminal
 """So many best answers are shown in a terminal if no message has the text."""
 _QUESTION = re.compile(r"[\w\s,.;:?!'\u2019\"-]+")
 _LEAST_WORDS = 3
@@ -406,6 +409,9 @@ class MatchPrinter:
         self.shows_messages = not names and not count
         self._count, self._several, self._as_json = count, several, as_json
         self._console: Console = console()
+        ids = (session_name(str(one.path)) for one in chosen.files)
+        is_short = names and not chosen.are_named and self._console.is_terminal
+        self._short = shortest_ids(ids) if is_short else {}
         self._path = ""
         self._names = SessionNames(chosen.glances)
 
@@ -439,7 +445,11 @@ class MatchPrinter:
             return
         seen = self._look(path)
         told |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
-        self._told(told, [session_name(path), seen.date, seen.session.project, seen.first_line, *filter(None, [named])])
+        first = cut(one_line(seen.first_line), _LINE_WIDTH)
+        is_narrow = self._console.is_terminal and self._console.width < _NARROW
+        where = [self._short.get(session_name(path), session_name(path)), seen.date]
+        where += [] if is_narrow else [seen.session.project]
+        self._told(told, [*where, first, *filter(None, [named])])
 
     def _told(self, told: dict[str, Any], cells: list[str]) -> None:
         """Print a line; its cells stand apart by tabs, in a terminal by spaces."""

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ...sessions.find_session import is_short_id_of
 from .amounts import money, money_of, resuming_line
 from .terminal import counted, cut, duration, escaped, one_line
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:  # totals are asked for by few lists
     from ...sessions.totals import Total
 
 _COLUMNS = {"AGE": 4, "TOOK": 4, "MESSAGES": 8, "TOKENS": 6, "SIZE": 6, "RESUME": 11, "COST": 8}
+_DROPPED = ("SIZE", "TOOK", "TOKENS", "MESSAGES", "COST")
+"""The columns that a narrow terminal lacks, the first one first."""
+_MODEL_COLUMNS = 20
+_PIPE_WIDTH = 120  # of the lines below a row, if they do not go to a terminal
 _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
@@ -61,7 +66,10 @@ class SessionRows:
         with_projects: str = "",
     ) -> None:
         self._output, self._shortest = output, shortest
-        self._columns = {name: width for name, width in _COLUMNS.items() if name != "COST" or has_costs}
+        columns = {name: width for name, width in _COLUMNS.items() if name != "COST" or has_costs}
+        self._columns = _that_fit(columns, output.width) if output.is_terminal else columns
+        needed = _width_of(self._columns) + _MODEL_COLUMNS + 1
+        self._has_model = output.is_terminal and not in_full and needed <= output.width
         self._in_full, self._with_date, self._with_projects = in_full, with_date, with_projects
         self._project: str | None = None
         self.count = 0
@@ -71,26 +79,31 @@ class SessionRows:
         """Print a session."""
         seen = one.seen
         if not self.count:
-            self._row(list(self._columns), Text("STATE"), "SESSION", style="bold")
+            self._row(list(self._columns), Text("STATE"), "MODEL", "SESSION", style="bold")
         self.count += 1
         if self._with_projects == "heading" and seen.session.project != self._project:
             self._project = seen.session.project
             self._output.print(Text(escaped(one_line(self._project)), "bold"), overflow="fold")
         session_id = self._shortest.get(seen.session.id, seen.session.id)
-        self._row(self._cells(one), Text(seen.state, _STATES.get(seen.state, "")), escaped(one_line(session_id)))
+        state = Text(seen.state, _STATES.get(seen.state, ""))
+        self._row(self._cells(one), state, seen.model, escaped(one_line(session_id)))
         self._show_words(one)
 
     def _cells(self, one: ListedSession) -> list[str]:
         seen = one.seen
-        took = age(seen.duration_s) if seen.duration_s is not None else ""
-        cells = [age(time.time() - seen.last_s), took]
-        if seen.error:
-            return cells + [""] * (len(self._columns) - len(cells))
-        cells += [f"{seen.messages:,}", scaled(seen.tokens, "kMGT"), scaled(seen.size_bytes, "kMGT")]
-        cells.append(_resuming(one.resuming) if one.resuming is not None else "")
-        if "COST" in self._columns:
-            cells.append(money_of(one.total.bill) if one.total is not None else "")
-        return cells
+        cells = {
+            "AGE": age(time.time() - seen.last_s) if seen.has_time else "?",
+            "TOOK": age(seen.duration_s) if seen.duration_s is not None else "",
+        }
+        if not seen.error:
+            cells |= {
+                "MESSAGES": f"{seen.messages:,}",
+                "TOKENS": scaled(seen.tokens, "kMGT"),
+                "SIZE": scaled(seen.size_bytes, "kMGT"),
+                "RESUME": _resuming(one.resuming) if one.resuming is not None else "",
+                "COST": money_of(one.total.bill) if one.total is not None else "",
+            }
+        return [cells.get(name, "") for name in self._columns]
 
     def _show_words(self, one: ListedSession) -> None:
         seen, total = one.seen, one.total
@@ -111,23 +124,39 @@ class SessionRows:
             self._say(resuming_line(one.resuming))
 
     def _say(self, text: str, *, style: str = "dim") -> None:
-        """Print a line below a row, in a terminal no longer than the terminal is wide."""
+        """Print a line below a row, no longer than the terminal is wide, or than `_PIPE_WIDTH`."""
         if line := escaped(one_line(text)):
-            line = _INDENT + line
-            shown = cut(line, self._output.width) if self._output.is_terminal else line
+            shown = cut(_INDENT + line, self._output.width if self._output.is_terminal else _PIPE_WIDTH)
             self._output.print(Text(shown, style), soft_wrap=True)
 
-    def _row(self, cells: list[str], state: Text, session_id: str, *, style: str = "") -> None:
+    def _row(self, cells: list[str], state: Text, model: str, session_id: str, *, style: str = "") -> None:
         """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
         output, row = self._output, Text(style=style)
         for cell, width in zip(cells, self._columns.values(), strict=True):
             row.append(f"{cell:>{width}} ")
         row.append(" ").append_text(state)
         gap = " " * (_STATE_COLUMNS + 1 - len(state))
-        fits = not output.is_terminal or row.cell_len + len(gap) + cell_len(session_id) <= output.width
+        if self._has_model:
+            shown = cut(escaped(one_line(model)), _MODEL_COLUMNS)
+            gap += shown + " " * (_MODEL_COLUMNS + 1 - cell_len(shown))
+        fits = not output.is_terminal or row.cell_len + cell_len(gap) + cell_len(session_id) <= output.width
         output.print(row.append(gap).append(session_id, style or "bold") if fits else row, soft_wrap=True)
         if not fits:
             output.print(Text(f"{_INDENT}{session_id}", "bold"), overflow="fold")
+
+
+def _width_of(columns: Mapping[str, int]) -> int:
+    """How wide a row with these columns is, with a short id."""
+    return sum(columns.values()) + len(columns) + 1 + _STATE_COLUMNS + 1 + _LEAST_ID
+
+
+def _that_fit(columns: Mapping[str, int], width: int) -> dict[str, int]:
+    """The columns without those that a terminal of so many columns has no room for."""
+    kept = dict(columns)
+    for name in _DROPPED:
+        if _width_of(kept) > width:
+            kept.pop(name, None)
+    return kept
 
 
 def _resuming(resuming: ResumeCost) -> str:
@@ -135,7 +164,10 @@ def _resuming(resuming: ResumeCost) -> str:
 
 
 def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
-    """For each id the shortest beginning that names it: that no other one has, but for those that begin with it."""
+    """For each id the shortest name: the beginning that no other one has, but for those that begin with it.
+
+    For a sub-agent's it is the beginning of its parent's and its own part, where that is shorter.
+    """
     known = sorted(set(ids))
     short = {}
     for at, full in enumerate(known):
@@ -143,6 +175,12 @@ def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
         neighbours = (known[at - 1] if at else "", after)
         shared = max(len(os.path.commonprefix([full, other])) for other in neighbours)  # noqa: RUF071 - no paths
         short[full] = full[: max(_LEAST_ID, shared + 1)]
+    parts = [full for full in known if "_" in full]
+    for full in parts:
+        head, _, tail = full.partition("_")
+        name = f"{head[:_LEAST_ID]}_{tail}"
+        if len(name) < len(short[full]) and sum(is_short_id_of(other, name) for other in parts) == 1:
+            short[full] = name
     return short
 
 

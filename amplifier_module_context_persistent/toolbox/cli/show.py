@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
 _LEFT = "began"  # the one column that is aligned to the left
 _LEAST_ROOM = 10
+_NOT_IN_NARROW = ("took", "tokens")  # columns that a narrow terminal lacks, the first one first
 
 
 @click.command()
@@ -131,7 +132,7 @@ def _show_errors(
     from .many_sessions import gathering, source_line
 
     with gathering(sessions, named_counter("auto")) as found:
-        places, line = failed_calls(found, tools, period), source_line(found)
+        places, line = failed_calls(found, tools, period), source_line(found, until_s=period.until_s)
         if not places:
             check_tools(tools, found.tools())
     chosen = [one for one in sessions if str(one.path) in places]
@@ -270,9 +271,13 @@ def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
     """Print the turns; columns in which nothing is to be said are left out."""
     if not lines:
         return
-    from .tables import aligned, without_empty
+    from .tables import aligned, width_of, without_empty
 
     heads, rows = without_empty(_HEADS, [_cells(line) for line in lines])
+    for name in _NOT_IN_NARROW if output.is_terminal else ():
+        if name in heads and width_of(heads, rows) + len("  ") + _LEAST_ROOM > output.width:
+            at = heads.index(name)
+            heads, rows = heads[:at] + heads[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
     head, *rest = aligned(heads, rows, right=[at for at, name in enumerate(heads) if name != _LEFT])
     _print_row(output, head, "first line", style="bold")
     for line, cells in zip(lines, rest, strict=True):

@@ -9,6 +9,7 @@ import json
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import click
 from rich.console import Console
@@ -108,6 +109,8 @@ def stats(
             raise click.UsageError("--by and --spend-limit are about many sessions; give it without SESSION or --last")
     elif not everywhere and by is None and limit is None and wanted == ALL_SESSIONS:
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or a filter, for many sessions")
+    if limit is not None and by is not None:
+        raise click.UsageError("--spend-limit is about the sum of all: give it without --by")
     if path is None and by is None and top is not None:
         raise click.UsageError("--top is about the turns of SESSION, or with --by about its rows: give one of the two")
     with unreadable():
@@ -141,11 +144,16 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
             lines = read_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
-        told = {**found.to_json(), "cost": {**cost.to_json(), "prices": prices.origins()}, "by_turn": by_turn}
+        told = {**found.to_json(), "cost": {**cost.to_json(), **_price_facts(prices)}, "by_turn": by_turn}
         click.echo(json.dumps(told))
         return
     hidden = cost.total.cost - sum(bill.cost for bill in bills.values())
     show(found, course, largest, cost, cost_notes(cost, prices, hidden))
+
+
+def _price_facts(prices: PriceList) -> dict[str, Any]:
+    """Which prices a cost is by, and which models have none, as plain JSON types."""
+    return {"prices": prices.origins(), "unpriced_models": prices.unpriced()}
 
 
 def _show_limit(
@@ -169,11 +177,16 @@ def _show_limit(
     with gathering(sessions, counter) as found:
         bill, source, line = total_of(found, prices, period).bill, source_of(found), source_line(found)
     if as_json:
-        click.echo(json.dumps({**limit.to_json(bill), "unpriced_requests": bill.unpriced_requests, **source}))
+        click.echo(
+            json.dumps(
+                {**limit.to_json(bill), "unpriced_requests": bill.unpriced_requests, **_price_facts(prices), **source}
+            )
+        )
     else:
         click.echo(limit.line(bill))
         unknown = bill.unpriced_requests + bill.unreported_requests
-        more = f"; {counted(unknown, 'request')} more, whose cost is not known" if unknown else ""
+        named = f" ({', '.join(name for name in prices.unpriced() if name)})" if any(prices.unpriced()) else ""
+        more = f"; {counted(unknown, 'request')} more, whose cost is not known{named}" if unknown else ""
         more += f"; {estimate_note(bill)}" if bill.is_estimated else ""
         click.echo(escaped(f"{line}{more}"), err=True)
     if bill.cost > limit.dollars:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from ...sessions.costs import Cost
 from ...sessions.filters import SessionFilter
@@ -22,7 +21,7 @@ from .amounts import money_of
 from .filter_options import period_of
 from .many_sessions import gathering, source_line, source_of
 from .session_rows import scaled, shortest_ids
-from .tables import cost_notes, percent, show_cost, show_table, with_ends_of_names, without_empty
+from .tables import cost_notes, percent, show_cost, show_notes, show_table, without_empty
 from .terminal import console, duration, escaped
 
 _UNITS = "kMGT"
@@ -57,7 +56,10 @@ def show_many(
     with gathering(sessions, counter) as found:
         total, slowest = total_of(found, prices, period), slowest_calls(found, period)
         parts = {key: totals(found, prices, key, period) for key in ([by] if by else ("model", "tool"))}
-        source, line = source_of(found), source_line(found, is_newest=wanted.most is not None)
+        source, line = (
+            source_of(found, period.until_s),
+            source_line(found, until_s=period.until_s, is_newest=wanted.most is not None),
+        )
         if by is not None and top is not None:
             parts[by] = _dearest(parts[by], top)
         if by == "session":
@@ -70,6 +72,7 @@ def show_many(
             **{f"by_{name}": _plain(name, rows, names) for name, rows in parts.items()},
             "slowest": [asdict(call) for call in slowest],
             "prices": prices.origins(),
+            "unpriced_models": prices.unpriced(),
         }
         click.echo(json.dumps(told))
         return
@@ -78,7 +81,7 @@ def show_many(
     notes = cost_notes(cost, prices)
     if by in ("day", "week", "month", "project", "session"):
         _show_parts(output, by, parts[by], total, names)
-        output.print(Text("; ".join(notes), "dim"))
+        show_notes(output, notes)
     if "model" in parts:
         show_cost(output, cost, notes)
     if "tool" in parts:
@@ -111,7 +114,7 @@ def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Tot
     rows = [_cells(short.get(key, key) or _UNKNOWN, names.get(key, ""), one) for key, one in parts.items()]
     rows += [_cells("all", "", total)] * (len(rows) > 1)
     said, cells = without_empty(heads, rows)
-    show_table(output, said, with_ends_of_names(output, said, cells) if by == "project" else cells)
+    show_table(output, said, cells)
 
 
 def _cells(key: str, name: str, one: Total) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from .amounts import money, money_of
 from .session_rows import scaled
-from .terminal import counted, escaped, one_line
+from .terminal import counted, cut, escaped, one_line
 
 if TYPE_CHECKING:
     from ...sessions.costs import Bill, Cost
@@ -39,6 +39,33 @@ TEXTS = frozenset(
     }
 )
 """The heads of columns that are aligned to the left, as the first column is."""
+DROPPED = (
+    "agents",
+    "share",
+    "written",
+    "longest",
+    "name",
+    "cached",
+    "sessions",
+    "host's files",
+    "saved",
+    "other",
+    "cleared",
+    "plans",
+    "receipts",
+    "results",
+    "images",
+    "messages",
+    "turns",
+    "role",
+    "tokens of results",
+    "failed",
+    "input",
+    "output",
+)
+"""The columns that a table lacks in a terminal that is too narrow for it, the first one first."""
+_ENDS = frozenset({"project", "file", "path"})
+"""The heads of texts whose ends say more than their beginnings."""
 
 
 def table(
@@ -85,10 +112,10 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Colle
 
 
 def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a blank line and a table; nothing if it has no rows."""
+    """Print a blank line and a table, in a narrow terminal as `fitted` makes it; nothing if it has no rows."""
     if rows:
         output.print()
-        output.print(table(heads, rows))
+        output.print(table(*fitted(heads, rows, output.width) if output.is_terminal else (heads, rows)))
 
 
 def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
@@ -97,24 +124,48 @@ def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def with_ends_of_names(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The rows with the first cells cut at their beginnings, where a terminal is too narrow for the table.
+def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[list[str]]]:
+    """A table for a terminal of so many columns: no number is cut or folded.
 
-    The end of a project's name is enough to name it.
+    Texts are cut first, but not below `_LEAST_TEXT` columns; then columns go, in the order of `DROPPED`.
     """
-    cells = [list(row) for row in rows]
-    if cells and output.is_terminal:
-        longest = max(cell_len(row[0]) for row in cells)
-        room = max(_LEAST_NAME, longest - (width_of(heads, cells) - output.width))
-        for row in cells:
-            if cell_len(row[0]) > room:
-                row[0] = f"...{row[0][3 - room :]}"
-    return cells
+    at_hand = list(range(len(heads)))
+    for name in ("", *DROPPED):
+        at_hand = [at for at in at_hand if heads[at] != name or at == 0]
+        columns = [[row[at] for row in rows] for at in at_hand]
+        widths = [
+            max(map(cell_len, [*_lines_of(heads[at]), *column])) for at, column in zip(at_hand, columns, strict=True)
+        ]
+        texts = [number for number, at in enumerate(at_hand) if at == 0 or heads[at] in TEXTS]
+        spare = width - sum(widths) - _GAP * (len(widths) - 1)
+        for number in sorted(texts, key=lambda number: -widths[number]):
+            if spare < 0:
+                less = min(-spare, max(0, widths[number] - _LEAST_TEXT))
+                widths[number], spare = widths[number] - less, spare + less
+        if spare >= 0:
+            break
+    for number in texts:
+        is_end = heads[at_hand[number]] in _ENDS
+        columns[number] = [_cut_to(cell, widths[number], is_end=is_end) for cell in columns[number]]
+    return [heads[at] for at in at_hand], [list(row) for row in zip(*columns, strict=True)]
 
 
-_LEAST_NAME = 16
+def _lines_of(head: str) -> list[str]:
+    """A long head's words, which may stand below each other."""
+    return head.split() if len(head) > _LEAST_TEXT else [head]
+
+
+def _cut_to(cell: str, width: int, *, is_end: bool) -> str:
+    """A text in so many columns; `is_end` keeps its end, which is enough to name a project or a file."""
+    if cell_len(cell) <= width:
+        return cell
+    return f"...{cell[3 - width :]}" if is_end else cut(cell, width)
+
+
+_LEAST_TEXT = 12
 _GAP = 2  # columns between two of a table
 _LEAST_COST = 0.00005  # less is rounding
+_MOST_MODELS = 5  # without a price that are named
 
 
 def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
@@ -128,14 +179,23 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
     if output.is_terminal and width_of(heads, cells) > output.width:  # no model's name is folded
         cells = [_bill(name, bill, lambda tokens: scaled(tokens, "kMGT")) for name, bill in shown]
     show_table(output, heads, cells)
-    output.print(Text("; ".join(notes), "dim"))
+    show_notes(output, notes)
+
+
+def show_notes(output: Console, notes: Sequence[str]) -> None:
+    """Print what is to be said of a cost, a line each."""
+    for note in notes:
+        output.print(Text(escaped(one_line(note)), "dim"))
 
 
 def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
     """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
     notes = [f"{prices.described()}; see --prices"]
     if cost.total.unpriced_requests:
-        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}")
+        named = [name or "answers that name no model" for name in prices.unpriced()]
+        more = ["..."] * (len(named) > _MOST_MODELS)
+        of = f" of {', '.join([*named[:_MOST_MODELS], *more])}" if named else ""
+        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}{of}")
     if cost.total.unreported_requests:
         notes.append(f"the input of {counted(cost.total.unreported_requests, 'request')} was not reported")
     if cost.total.estimated_outputs:

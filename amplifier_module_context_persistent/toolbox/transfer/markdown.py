@@ -29,7 +29,7 @@ from typing import Any
 from ...messages.message import Message, calls_of, parsed, result_id_of
 from ...messages.metadata import is_human, metadata_of, seconds_between
 from ...messages.normalize import tokens_of
-from ...messages.outcome import ANSWERED
+from ...messages.outcome import ANSWERED, REJECTED
 from ...messages.text import TextPart, full_text, parts_of
 from ...sessions.calls import CallLookup, CallOutcome, instant_of_message, subject_of
 from ...sessions.costs import Bills, RequestBill
@@ -215,7 +215,11 @@ class _Sums:
     def line(self) -> str:
         """All of it, apart by dots."""
         counts = self.counts
-        bad = [f"{count:,} {outcome}" for outcome, count in sorted(self.ended.items()) if outcome != ANSWERED]
+        failed, rejected = sum(self.ended.values()) - self.ended[ANSWERED], self.ended[REJECTED]
+        of_them = f" ({rejected:,} rejected)" if rejected else ""
+        bad = (
+            [f"{failed:,} failed{of_them}"] if failed else []
+        )  # as `stats` counts: a rejected call did not do it either
         calls = ", ".join([f"{counts['calls']:,} call{'' if counts['calls'] == 1 else 's'}", *bad])
         facts = [
             f"{counts['messages']:,} message{'' if counts['messages'] == 1 else 's'}",

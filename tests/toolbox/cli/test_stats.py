@@ -98,7 +98,9 @@ def test_cost_time_and_errors(billed: Path) -> None:
     )  # calls, results, failed
     told = json.loads(run("stats", str(billed), "--json").output)
     assert told["cost"]["cost"] == pytest.approx(4.65)
-    assert told["cost"]["prices"] == {MODEL: {"table": "list prices in US dollars", "day": PRICES_AS_OF}}
+    (price,) = (told["cost"]["prices"][MODEL],)
+    assert (price["table"], price["day"], price["input"]) == ("list prices in US dollars", PRICES_AS_OF, 3)
+    assert (list(told["cost"]["prices"]), told["cost"]["unpriced_models"]) == ([MODEL], ["unknown-model"])
     assert [turn["duration_s"] for turn in told["by_turn"]] == [5.0, 30.0]
     assert [turn["cost"] for turn in told["by_turn"]] == [pytest.approx(4.65), 0.0]
 

@@ -83,7 +83,7 @@ def test_the_report_of_a_directory(projects: Path) -> None:
         "4 files, 1 of them no sessions",
         "no session: ",
         "notes.json: there is no message",
-        "5 sessions, 6 messages would be added",
+        "2 sessions and 3 sub-agents, 6 messages would be added",
         "lost",
     )
     assert not (Path.home() / ".amplifier").exists()

@@ -1,0 +1,101 @@
+"""Terminals of 60 and 80 columns: texts are cut and columns left out, but no number is folded or cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amplifier_module_context_persistent.toolbox.cli.tables import DROPPED, fitted
+from tests.support.commands import run, without_colours
+from tests.support.sessions_of_a_home import TERMINAL, log_of, write
+
+MODEL = "claude-sonnet-4-5-20250929"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a-project-with-quite-a-long-name").mkdir()
+    monkeypatch.chdir(tmp_path / "a-project-with-quite-a-long-name")
+    usage = {"input_tokens": 987_654, "output_tokens": 3_000, "cache_read_tokens": 900_000}
+    call = {"id": "c", "tool": "read_a_file_of_the_project", "arguments": {"path": "src/a.py"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Why is the total wrong? " * 9},
+        {"role": "assistant", "content": "", "tool_calls": [call], "metadata": {"model": MODEL, "usage": usage}},
+        {"role": "tool", "tool_call_id": "c", "content": "Error: no"},
+    ]
+    for session_id in ("5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "77777777-aaaa-4bbb-8ccc-0123456789ab"):
+        write(log_of(session_id), messages)
+        write(log_of(f"{session_id}-0a1b2c3d4e5f6a7b_explorer"), messages)
+    return tmp_path
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list",),
+        ("list", "--long"),
+        ("stats", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab"),
+        ("stats", "--all"),
+        *(("stats", "--all", "--by", by) for by in ("session", "project", "model", "tool", "day")),
+        ("show", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "--outline"),
+        ("search", "total", "-l"),
+        ("du", "--all"),
+    ],
+    ids=" ".join,
+)
+def test_no_number_is_folded(command: tuple[str, ...], columns: int) -> None:
+    """Lines are no wider than the terminal; the rows of a table are as many as in a wide one."""
+    shown = {
+        width: without_colours(run(*command, env={**TERMINAL, "COLUMNS": str(width)}).stdout).splitlines()
+        for width in (columns, 300)
+    }
+    assert max(map(len, shown[columns])) <= columns
+    numbers = [
+        {word for line in lines for word in line.split() if word[0] in "~$" or word[-1] == "%"}
+        for lines in shown.values()
+    ]
+    assert numbers[0] <= numbers[1]
+
+
+def test_columns_go_in_the_stated_order() -> None:
+    """First texts are cut, then the columns go that say least; what things cost stays."""
+    heads = ["session", *reversed(DROPPED), "cost"]
+    row = ["5f2c3a10-aaaa-4bbb", *["123,456"] * len(DROPPED), "$1,234.56"]
+    for width in (400, 200, 100, 60, 40):
+        kept, ((*cells,),) = fitted(heads, [row], width)
+        assert [name for name in heads if name in kept] == kept
+        gone = set(DROPPED) - set(kept)
+        assert gone == set(DROPPED[: len(gone)])
+        assert cells[-1] == "$1,234.56"
+        assert all(cell == "123,456" for cell in cells[1:-1])
+
+
+def test_a_sub_agent_has_a_short_id_that_names_it() -> None:
+    """The list shows the beginning of its parent's id and its own part; both find it."""
+    shown = without_colours(run("list", env={**TERMINAL, "COLUMNS": "120"}).stdout)
+    assert "5f2c3a10_explorer" in shown
+    assert (
+        run("show", "5f2c3a10_explorer").stdout
+        == run("show", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab-0a1b2c3d4e5f6a7b_explorer").stdout
+    )
+
+
+def test_the_model_has_a_column_where_there_is_room() -> None:
+    wide, narrow = (without_colours(run("list", env={**TERMINAL, "COLUMNS": width}).stdout) for width in ("120", "80"))
+    assert "MODEL" in wide.splitlines()[0]
+    assert "claude-sonnet-4-5" in wide
+    assert "MODEL" not in narrow
+
+
+def test_a_first_line_is_cut_in_a_pipe_too_and_shows_no_key(tmp_path: Path) -> None:
+    """JSON has it whole, but for the key, as elsewhere."""
+    key = "sk-ant-api03-" + "aB3dE5fG7hJ9" * 7
+    write(log_of("pasted"), [{"role": "user", "content": f"Use {key} for it. " + "word " * 90}])
+    for command in (("list",), ("list", "--json"), ("search", "word", "-l"), ("search", "word", "-l", "--json")):
+        assert key not in run(*command).stdout
+    assert max(len(line) for line in run("list").stdout.splitlines() if line.startswith("     ")) <= 120
+    assert "word word word" in run("list", "--json").stdout
