@@ -10,6 +10,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.checkout_remote import remote_of
 from amplifier_module_context_persistent.paths import project_slug
 from amplifier_module_context_persistent.sessions.find_session import find_session, last_session, project_sessions
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import run
 from tests.support.messages import user
 
@@ -104,6 +105,15 @@ async def test_sessions_are_found_after_their_checkout_moved(tmp_path: Path, mon
     assert json.loads(lines[0])["remote"] == NAME
     assert "s3cret" not in lines[0]
     assert len(project_sessions()) == 1
+
+
+async def test_a_fork_is_found_by_the_remote_of_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = checkout(tmp_path / "one")
+    await say(one, "s-1", "hi")
+    monkeypatch.chdir(one)
+    fork_session(find_session("s-1"), session_id="s-2")
+    monkeypatch.chdir(checkout(tmp_path / "two"))
+    assert {session.id for session in project_sessions()} == {"s-1", "s-2"}
 
 
 async def test_two_checkouts_of_one_repository_share_their_sessions(

@@ -41,6 +41,7 @@ def directory(tmp_path: Path) -> Path:
     make(place, "a1", "The older one", day=1)
     make(place, "b 2", "<script>alert(1)</script> & the newer one", day=2)
     (place / "other.html").write_text("<html>not ours</html>")
+    (place / "alike.html").write_text('<script type="text/plain" id="session">{"title": "alike"}</script>')
     (place / "broken.html").write_text('<script type="text/plain" id="session">{"redacts": </script>')
     return place
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 import pytest
 
+from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
 from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.report.shell import SCRIPTS, STYLES
@@ -233,3 +234,39 @@ def test_a_result_that_a_host_put_in_says_nothing_of_how_long_its_call_took(make
     repaired["metadata"]["source"] = "context-repair"
     calls = make([message("user", "Go.", 0), called("read", "grep", second=1), repaired, answered("grep", "x", 3)])
     assert calls[1].head["history"]["calls"]["ms"] == [-1, 2000]
+
+
+def test_a_result_from_before_its_call_took_no_time(make):
+    """Clocks are set back."""
+    _, page = make([message("user", "Go.", 1), called("bash", second=9), answered("bash", "done", 4)])
+    assert page.head["history"]["calls"]["ms"] == [0]
+
+
+def test_the_first_line_of_a_turn_is_cut_for_the_list_of_turns(make):
+    """The message has it whole."""
+    _, page = make([message("user", "word " * 1_000)])
+    assert len(page.head["history"]["turns"][0]["line"]) == 160
+
+
+def test_the_files_are_those_of_the_turns_that_are_shown(make, tmp_path):
+    """A call belongs to the turn in which it was made, though its result comes in the next one."""
+    files = {name: [{"id": name, "tool": "read_file", "arguments": {"path": f"{name}.py"}}] for name in "ab"}
+    messages = [message("user", "One."), message("assistant", "", tool_calls=files["a"])]
+    messages += [message("user", "Two."), answered("a", "x"), message("assistant", "", tool_calls=files["b"])]
+    messages += [message("user", "Three."), answered("b", "x")]
+    make(messages)
+    with open_transcript(tmp_path / "session.jsonl") as transcript:
+        report(transcript, tmp_path / "two.html", turns=transcript.turns()[1:2])
+    assert [file["path"] for file in read_page(tmp_path / "two.html").head["files"]] == ["b.py"]
+
+
+async def test_what_a_clear_hid_is_counted(tmp_path):
+    """The page does not show it, and says so."""
+    async with PersistentContextManager(tmp_path / "log.jsonl") as manager:
+        await manager.add_messages([message("user", "before"), message("assistant", "yes")])
+        await manager.clear()
+        await manager.add_message(message("user", "after"))
+    with open_transcript(tmp_path / "log.jsonl") as transcript:
+        report(transcript, tmp_path / "page.html")
+    session = read_page(tmp_path / "page.html").head["session"]
+    assert (session["messages"], session["hidden"]) == (1, 2)

@@ -8,9 +8,13 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.messages.metadata import given_id
 from amplifier_module_context_persistent.messages.text import parts_of
+from amplifier_module_context_persistent.sessions.costs import RequestBill
 from amplifier_module_context_persistent.toolbox.replay import open_transcript, requests
+from amplifier_module_context_persistent.toolbox.replay.visibility import ELIDED, Marks
 from amplifier_module_context_persistent.toolbox.report import report
 from amplifier_module_context_persistent.toolbox.report import requests as report_requests
+from amplifier_module_context_persistent.toolbox.report.body import Bodies
+from amplifier_module_context_persistent.toolbox.report.history import History
 from fixtures.generate import generate_session
 from tests.support.pages import read_page
 from tests.support.recorded_sessions import Recorded
@@ -180,3 +184,28 @@ async def test_secrets_are_replaced_in_what_views_put_in(tmp_path):
         await manager.add_message({"role": "assistant", "content": "hello"})
     _, page = page_of(tmp_path / "log.jsonl")
     assert page.head["requests"]["texts"] == ["Use [REDACTED] for it."]
+
+
+def test_a_request_that_read_nothing_is_shown():
+    """Its provider says so; one that says nothing is left out beside it."""
+    history = History(roles=["h", "a", "a"], times=[0, 0, 0], tokens=[5, 5, 5])
+    history.billed[1] = RequestBill(input_tokens=0)
+    assert [row["place"] for row in report_requests.supposed_requests(history).rows] == [1]
+
+
+@pytest.mark.parametrize(
+    ("original", "shown", "cut"),
+    [
+        ("abcabc", "abc", [3, 0, ""]),
+        ("abcd", "a...d", [1, 1, "..."]),
+        ("\U0001f41bxy\U0001f41b", "\U0001f41b...\U0001f41b", [2, 2, "..."]),
+    ],
+    ids=["its end is its beginning", "its middle", "in units of UTF-16, as scripts count"],
+)
+def test_a_cut_text_is_what_is_kept_at_both_ends(original, shown, cut):
+    """No character counts for both."""
+    message = {"role": "user", "content": original}
+    view = [{"role": "user", "content": shown, "metadata": {"message_id": "m"}}]
+    reader = report_requests.ViewTextReader(Bodies(redact=False), [])
+    seen = reader.read(view, Marks(1, {0: ELIDED}), {"m": 0}.get, lambda _: [message])
+    assert seen.cuts == {0: [cut]}

@@ -54,6 +54,15 @@ async def test_what_comes_behind_a_turn_is_hidden_and_stays(tmp_path: Path) -> N
     assert_sound(str(tmp_path / "log"))
 
 
+async def test_the_plan_that_was_in_force_is_so_after_a_rewind(tmp_path: Path) -> None:
+    """The next view is the one that was sent there."""
+    views = await play(tmp_path / "log", 12)
+    assert len(records(tmp_path / "log", "plan")) >= 1
+    rewind_session(tmp_path / "log", 11)
+    _, view = await read(tmp_path / "log")
+    assert same(view, views[10])
+
+
 @proof
 async def test_the_cache_holds_what_a_rewound_session_sends(tmp_path: Path) -> None:
     """Its next view is what was sent there, with the compaction that was in force; rewinds may follow rewinds."""
