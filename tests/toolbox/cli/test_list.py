@@ -354,3 +354,12 @@ def test_a_url_is_no_directory() -> None:
         assert "secret" not in done.output, command
         assert "nothing can be kept at mysql://" in done.output
     assert not Path("mysql:").exists()
+
+
+def test_a_list_that_is_sorted_begins_with_the_largest() -> None:
+    """However old it is."""
+    said_at(log_of("small"), 1)
+    said_at(log_of("large"), 5, 4, 3)
+    said_at(log_of("middle"), 7, 6)
+    assert list(listed("--sort", "messages")) == ["large", "middle", "small"]
+    assert list(listed("--sort", "messages", "-n", "1")) == ["large"]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from amplifier_module_context_persistent.catalogue.last_request import NO_REQUEST, LastRequest
+from amplifier_module_context_persistent.sessions.costs import Bill, Cost
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
 from amplifier_module_context_persistent.toolbox.cli.amounts import money
+from amplifier_module_context_persistent.toolbox.cli.parameters import DEFAULT_BUDGET_TOKENS, session_budget
 from amplifier_module_context_persistent.toolbox.cli.spend_limit import SpendLimit
+from amplifier_module_context_persistent.toolbox.cli.tables import cost_notes, show_cost
 from tests.support.commands import refused, run, shows, without_colours
 from tests.support.sessions_of_a_home import TERMINAL, log_of, write
 
@@ -187,3 +193,46 @@ def test_no_name_of_a_model_is_folded_in_a_terminal() -> None:
     narrow = without_colours(run("stats", "--by", "model", env=TERMINAL).stdout)
     shows(narrow, MODEL, "claude-sonnet-4-5-20250929", "123M")
     shows(run("stats", "--by", "model").stdout, "123,456,789")
+
+
+def test_a_limit_that_is_just_spent_is_not_exceeded() -> None:
+    assert "$0.00 left" in SpendLimit(5.0, "day").line(Bill(requests=1, cost=5.0))
+    assert "$0.01 over the limit" in SpendLimit(5.0, "day").line(Bill(requests=1, cost=5.01))
+
+
+def test_the_dearest_model_comes_first_and_the_sum_last() -> None:
+    cost = Cost(Bill(requests=2, cost=3.0), {"a": Bill(requests=1, cost=1.0), "b": Bill(requests=1, cost=2.0)})
+    told = io.StringIO()
+    show_cost(Console(file=told, width=200), cost, [])
+    assert [line.split()[0] for line in told.getvalue().splitlines() if line.strip()] == ["model", "b", "a", "all"]
+
+
+@pytest.mark.parametrize(("hidden", "is_told"), [(1e-9, False), (0.5, True)])
+def test_what_went_to_hidden_answers_is_told_unless_it_is_rounding(hidden: float, is_told: bool) -> None:
+    said = " ".join(cost_notes(Cost(), PriceList(), hidden))
+    assert ("no longer live" in said) is is_told
+
+
+@pytest.mark.parametrize(
+    ("budgets", "taken"),
+    [([], DEFAULT_BUDGET_TOKENS), ([50_000, 90_000], 90_000), ([90_000, 0], DEFAULT_BUDGET_TOKENS)],
+)
+def test_policies_are_played_under_the_budget_of_the_last_request(budgets: list[int], taken: int) -> None:
+    noted = [SimpleNamespace(receipt=SimpleNamespace(budget_tokens=budget)) for budget in budgets]
+    transcript: Any = SimpleNamespace(has_requests=lambda: bool(noted), requests=lambda: noted)
+    assert session_budget(transcript) == taken
+
+
+def test_the_slowest_calls_come_first() -> None:
+    """Of each, how long its result let the session wait."""
+    messages = [{"role": "user", "content": "Go.", "metadata": {"timestamp": "2026-03-01T10:00:00Z"}}]
+    for number, took in enumerate((3, 20, 7)):
+        call = {"id": f"c{number}", "tool": "bash", "arguments": {}}
+        began, ended = f"2026-03-01T10:0{number + 1}:00Z", f"2026-03-01T10:0{number + 1}:{took:02}Z"
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call], "metadata": {"timestamp": began}})
+        messages.append(
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "ok", "metadata": {"timestamp": ended}}
+        )
+    write(log_of("s1"), messages)
+    slowest = json.loads(run("stats", "s1", "--json").output)["slowest"]
+    assert [call["duration_s"] for call in slowest] == [20, 7, 3]

@@ -1,12 +1,16 @@
 """The argument SESSION and the option --last."""
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
+from amplifier_module_context_persistent.toolbox.cli.session_argument import complete, complete_tool
 from tests.support.commands import refused, run, shows
 from tests.support.projects import two_projects
+from tests.support.sessions_of_a_home import write
 
 
 @pytest.fixture
@@ -40,3 +44,13 @@ def test_an_ambiguous_name_lists_the_ids() -> None:
     said = " ".join(run("show", "fi", code=2).output.split())
     shows(said, "more than one session has that name: ", "first")
     assert "/" not in said.partition("that name: ")[2].partition(";")[0]
+
+
+def test_a_log_of_many_megabytes_is_not_read_while_somebody_types(tmp_path: Path) -> None:
+    """Names of tools are completed from others."""
+    log = write(tmp_path / "log.jsonl")
+    context: Any = SimpleNamespace(params={"session": str(log)}, args=[])
+    parameter: Any = None
+    assert complete_tool(context, parameter, "")
+    os.truncate(log, (64 << 20) + 1)
+    assert not complete_tool(context, parameter, "")

@@ -227,6 +227,8 @@ def test_the_outline_has_a_line_for_each_turn(troubled: Path) -> None:
 def test_the_outline_of_some_turns_or_of_none(troubled: Path, tmp_path: Path) -> None:
     """With --turn the others are left out; an empty session has no line."""
     assert len(run("show", troubled, "--outline", "--turn", "-1").stdout.splitlines()) == 2
+    first = run("show", troubled, "--outline", "--turn", "1", "--json").stdout.splitlines()
+    assert [json.loads(line)["number"] for line in first] == [1]
     done = run("show", write(tmp_path / "empty.jsonl", []), "--outline")
     assert done.stdout == ""
     assert "no messages" in done.stderr
