@@ -52,6 +52,8 @@ TRIED: Mapping[str, tuple[Any, ...]] = {
     "RAISED_SHARE": (0.2, 0.8),
     "RAISED_FOR_PEOPLE": (0.35, 1.0),
     "LEAST_USED": (0.7, 0.95),
+    "SAID_SHARE": (0.04, 0.16),
+    "LEAST_SAID_CHARS": (80, 320),
 }
 """By constant, a smaller and a larger value than the one in force."""
 

@@ -19,6 +19,7 @@ from ..view.render import shorten
 from .groups import Groups
 from .persons_words import prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
+from .quotes import SAID_SHARE, estimated_tokens, tokens_of
 from .rows import with_whole_rows
 
 MARKER_TOKENS = 20  # about the size of a cut's marker; a cut that saves less is not worth it
@@ -81,7 +82,15 @@ class Draft:
         self.target_tokens = self.unmovable_tokens + self.room_tokens
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
-        self.total_tokens = self.fixed_tokens + sum(self.sizes) + self.gap_tokens * sum(self.gap_before)
+        is_quoted = self.gap_tokens > 0 and not request.summary_so_far
+        self.quotes_room = int(SAID_SHARE * self.room_tokens) if is_quoted else 0
+        """The tokens that quotes may take."""
+        self._quotes = [estimated_tokens(group) if is_quoted else 0 for group in view.groups]
+        """By group, the tokens of its quotes if it is left out."""
+        self._quotes_sum = tokens_of(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
+        """The tokens of all quotes, if there were room for them."""
+        gap_tokens = self.gap_tokens * sum(self.gap_before)
+        self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + min(self._quotes_sum, self.quotes_room)
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
         self._estimated: dict[str, _Estimated] = {}
         """The messages whose tokens are estimated, by id."""
@@ -150,23 +159,30 @@ class Draft:
     def freed_by_leaving_out(self, position: int) -> int:
         """The number of tokens that leaving out a group saves: its own, minus the marker of a new gap.
 
-        A group between two gaps saves a marker too, because the gaps become one.
+        A group between two gaps saves a marker too, because the gaps become one. Its quotes take some of that.
         """
         kept, after = self.kept, position + 1
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
         gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
-        return self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
+        freed = self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
+        return freed - max(0, min(self._quotes[position], self.quotes_room - self._quotes_sum))
+
+    def quoted_tokens(self, position: int) -> int:
+        """About the tokens of a group's words that are still shown if it is left out."""
+        return self._quotes[position]
 
     def drop(self, position: int) -> None:
         """Leave a group out."""
         self.total_tokens -= self.freed_by_leaving_out(position)
         self.total_messages -= 1 + len(self.view.groups[position].results)
+        self._quotes_sum += self._quotes[position]
         self.kept[position] = False
 
     def restore(self, position: int) -> None:
         """Take a group in again."""
         self.kept[position] = True
         self.total_messages += 1 + len(self.view.groups[position].results)
+        self._quotes_sum -= self._quotes[position]
         self.total_tokens += self.freed_by_leaving_out(position)
         if self._estimated:
             self._settle([one for one in self._estimated.values() if one.position == position])

@@ -194,7 +194,7 @@ class UniqueTermsLoss(Loss):
         worth = form.words * self.plain[position]
         entry, spoken = form.entry, self.spoken[position]
         if entry is None:
-            return spoken / TOKENS_A_NAME + worth
+            return max(0, spoken - self.draft.quoted_tokens(position)) / TOKENS_A_NAME + worth
         if spoken and entry is self.draft.view.groups[position].head:
             return max(0, spoken - entry.tokens + form.saved) / TOKENS_A_NAME + worth
         return worth

@@ -26,10 +26,11 @@ from itertools import accumulate, takewhile
 from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
 from ..view.inserted_messages import inserted_message
-from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan
+from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan, Quote
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
 from .failed_commands import MOST_KNOWN, tried_in_vain
+from .quotes import quotes_of, within_room
 
 SHARE = 0.08  # of the target, for all that is inserted
 NOTICE_SHARE = 0.02  # of the budget; if even the shortest notice is longer, there is none
@@ -72,7 +73,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
         marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
         room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
         briefs = _briefs(draft, gaps, unmarkable)
-        room -= sum([cost_of(text) for text in briefs if text])
+        room -= sum([cost_of(text.partition("\n")[0]) for text in briefs if text])
         if plan.left_out.messages:
             notice = notice_text(draft, plan, step=told_step, room_tokens=room)
         gaps = _with_texts(draft, gaps, briefs, room - len(notice) // CHARS_A_TOKEN)
@@ -105,7 +106,7 @@ def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str
     found = list[str]()
     for gap in gaps:
         is_behind = gap.before in behind
-        basis = gap.messages, gap.did, gap.reference, recall, is_behind
+        basis = gap.messages, gap.did, gap.reference, gap.said, recall, is_behind
         write = partial(_brief, gap, recall=recall, behind=is_behind)
         found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
     return found
@@ -135,6 +136,8 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     groups, index = draft.view.groups, draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
+    dropped = [position for position, kept in enumerate(draft.kept) if not kept]
+    said = quotes_of(groups, dropped if draft.quotes_room else (), draft.request.fetch, draft.quotes_room)
     found: list[Gap] = []
     last, missing_so_far = -1, 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
@@ -145,9 +148,9 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
             continue
         missing = place - shown_before[place]
         if missing > missing_so_far:
-            found.append(_gap(draft, last, position, missing - missing_so_far, known))
+            found.append(_gap(draft, last, position, missing - missing_so_far, known, said))
         last, missing_so_far = position, missing
-    return tuple(found)
+    return within_room(found, draft.quotes_room, draft.request.count)
 
 
 def _shown_places(draft: Draft) -> list[int]:
@@ -160,7 +163,14 @@ def _shown_places(draft: Draft) -> list[int]:
     return sorted([place for place in places if place >= 0])
 
 
-def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[str, Gap]) -> Gap:
+def _gap(
+    draft: Draft,
+    last: int,
+    position: int,
+    messages: int,
+    known: Mapping[str, Gap],
+    quotes: Mapping[int, tuple[Quote, ...]],
+) -> Gap:
     """The gap between two kept groups; an unchanged gap is reused from the plan before.
 
     Args:
@@ -169,6 +179,7 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
         position: the position of the next kept group.
         messages: the number of missing messages.
         known: the gaps of the plan before, by the message after them.
+        quotes: the quotes of groups that this plan leaves out, by position.
     """
     if last + 1 == position:  # nothing new is left out here: most gaps of a plan are such
         part = known.get(draft.view.groups[position].head.id)
@@ -181,18 +192,20 @@ def _gap(draft: Draft, last: int, position: int, messages: int, known: Mapping[s
     if not dropped and [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
         return parts[0]
     did: Counter[str] = Counter()
-    ids = list[str]()
+    ids, said = list[str](), list[Quote]()
     before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
     for at, head in enumerate(heads):
         if head.id in known:
             did.update(dict(known[head.id].did))
             ids.append(known[head.id].reference)
+            said += known[head.id].said
         ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
         before_head = head.ordinal
         if at < len(heads) - 1 and not draft.kept[last + 1 + at]:
             did.update(_does(use) for use in head.gist.uses)
+            said += quotes.get(last + 1 + at, ())
             ids.append(head.id)
-    return Gap(before, after, messages, "", _most_frequent(did), next(filter(None, ids), ""))
+    return Gap(before, after, messages, "", _most_frequent(did), next(filter(None, ids), ""), tuple(said))
 
 
 def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
@@ -254,12 +267,14 @@ def _times_by_tool(gap: Gap) -> Counter[str]:
 
 
 def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, behind: bool) -> str:
-    """A marker that says what some tools did; calls of the others are counted together."""
+    """A marker that says what some tools did, and what was said; calls of the other tools are counted together."""
     where = " before this call" if behind else ""
     others = sum([count for _, count in times.most_common()[len(said) :]])
     named = ", ".join([*said, f"other calls x{others}"] if others else said)
     reference = f"; recall {gap.reference}" if recall and gap.reference else ""
-    return f"[{gap.messages} message{'s' * (gap.messages != 1)} left out{where}{': ' * bool(named)}{named}{reference}]"
+    what = f"{gap.messages} message{'s' * (gap.messages != 1)} left out{where}"
+    marker = f"[{what}{': ' * bool(named)}{named}{reference}]"
+    return "\n".join([marker, *[quote.text for quote in gap.said]])
 
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:

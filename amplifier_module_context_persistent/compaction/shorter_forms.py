@@ -19,6 +19,7 @@ from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
 from .draft import LEAST_BODY_TOKENS, MARKER_TOKENS, Draft
 from .persons_words import bodies_cuts
+from .quotes import answers_of_people
 
 # Measured: docs/experiments.md ("Constants of the choice").
 BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
@@ -204,7 +205,8 @@ class Forms:
         if position not in self._long:
             members = self._draft.view.members[position]
             texts = members if len(members) == 1 and position in self.to else members[1:]
-            self._long[position] = [entry for entry in texts if entry.tokens >= LEAST_TOKENS and entry.id]
+            least = {entry.id: LEAST_SAVED for entry, _ in answers_of_people(self._draft.view.groups[position])}
+            self._long[position] = [e for e in texts if e.id and e.tokens >= least.get(e.id, LEAST_TOKENS)]
         return self._long[position]
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:

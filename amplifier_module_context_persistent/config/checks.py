@@ -7,7 +7,7 @@ from typing import Any
 
 Check = Callable[[Any], bool]
 
-TOOL_KINDS = ("read", "change", "todo", "run", "other")
+TOOL_KINDS = ("read", "change", "todo", "run", "ask", "other")
 
 
 def is_int(value: Any) -> bool:

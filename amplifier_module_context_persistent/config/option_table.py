@@ -213,10 +213,11 @@ class CompactionKeys:
     )
     tool_kinds: Mapping[str, str] | None = _option(
         None,
-        "names of tools, each with `read`, `change`, `todo`, `run` or `other`; for the first two also `KIND:ARGUMENT`",
+        "names of tools, each with `read`, `change`, `todo`, `run`, `ask` or `other`; for the first two also "
+        "`KIND:ARGUMENT`",
         kinds_of_tools,
         "What tools of your own do, where their names do not say it: which ones read and change files (and which "
-        "argument names the file), keep the list of what to do, or run commands.",
+        "argument names the file), keep the list of what to do, run commands, or ask a person.",
     )
     summary_prompt: str | None = _option(
         None,

@@ -1,4 +1,4 @@
-"""Kinds of tools: a tool reads files, changes files, runs commands, or keeps the list of tasks.
+"""Kinds of tools: a tool reads files, changes files, runs commands, keeps the list of tasks, or asks a person.
 
 A tool is recognised by its name in any spelling (`Read`, `read_file`, `mcp__files__read_file`), and the file by the
 name of the argument. The tables cover the tools of Amplifier, Claude Code, Codex, Gemini CLI, OpenHands, pi and the
@@ -14,8 +14,8 @@ from typing import Any
 
 from .message import Message, call_arguments_of, call_name_of, given_calls
 
-READ, CHANGE, TODO, RUN, OTHER = "read", "change", "todo", "run", "other"
-KINDS = (READ, CHANGE, TODO, RUN, OTHER)
+READ, CHANGE, TODO, RUN, ASK, OTHER = "read", "change", "todo", "run", "ask", "other"
+KINDS = (READ, CHANGE, TODO, RUN, ASK, OTHER)
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     READ: (
@@ -36,6 +36,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("bash", "sh", "shell", "zsh", "powershell", "terminal", "exec", "execute", "execcommand", "executecommand"),
         *("executebash", "run", "runcommand", "runinterminal", "runterminalcmd", "runshellcommand", "localshell"),
         *("runterminalcommand", "containerexec", "process", "python", "ipython", "runpython", "executepython"),
+    ),
+    ASK: (
+        *("askuserquestion", "askuser", "askquestion", "askquestions", "askfollowupquestion", "askhuman", "askperson"),
+        *("requestuserinput", "getuserinput", "userinput", "humaninput", "questionuser", "question", "clarify"),
     ),
 }
 _BY_NAME = {name: kind for kind, names in _NAMES.items() for name in names}

@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..log.index import Index
 from ..log.record_line import encode_control, name_of
@@ -35,6 +35,14 @@ _LEFT_OUT_IF_EMPTY = frozenset(
 SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
+class Quote(NamedTuple):
+    """What was said in a message that a view leaves out, shortened, in a line."""
+
+    id: str
+    """The id of the message."""
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     """Adjacent messages that a view leaves out, and the marker that the view shows instead.
@@ -53,10 +61,12 @@ class Gap:
     """What tools did in the gap, in words, and how often."""
     reference: str = ""
     """The id of the first message of the gap."""
+    said: tuple[Quote, ...] = ()
+    """What was said in the gap, in the text below its first line."""
 
     def to_record(self) -> list[Any]:
         """Encode the gap for a plan's record."""
-        return list(astuple(self))
+        return [*astuple(replace(self, said=()))[:-1], *([list(map(list, self.said))] if self.said else [])]
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> Gap:
@@ -65,7 +75,7 @@ class Gap:
         Raises:
             ValueError, TypeError: the record is not of this shape.
         """
-        before, after, messages, text, did, reference = record
+        before, after, messages, text, did, reference, *said = record
         return cls(
             before=str(before),
             after=str(after),
@@ -73,6 +83,7 @@ class Gap:
             text=str(text),
             did=tuple((str(action), int(times)) for action, times in did),
             reference=str(reference),
+            said=tuple(Quote(str(message_id), str(words)) for quotes in said for message_id, words in quotes),
         )
 
 

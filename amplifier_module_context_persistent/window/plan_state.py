@@ -171,6 +171,13 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
     return [entry for entry in entries if entry.ordinal not in going], gone
 
 
+def hidden_quotes(plan: Plan, index: Index) -> frozenset[str]:
+    """The ids of messages in hidden turns that a plan quotes."""
+    turns = index.session.hidden
+    quoted = [quote.id for gap in plan.left_out.gaps or () for quote in gap.said] if turns else []
+    return frozenset(name for name, ordinal in index.find_all(quoted).items() if ordinal in turns)
+
+
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
     """The state of the live history without a plan, as far back as a view of this budget may need it."""
     entries = near_and_older(log.index, partial(source.describe, log), budget_tokens, config)

@@ -16,6 +16,7 @@ from ..compaction.plan_request import PlanRequest, RestOfHistory, ViewReader, Vi
 from ..compaction.planner import Compaction, compact
 from ..compaction.protected_ends import protect
 from ..compaction.provider_limits import all_media, media_beyond, view_bytes
+from ..compaction.quotes import without_quotes
 from ..compaction.strategies import STRATEGIES
 from ..compaction.summary_span import Span
 from ..config import Config
@@ -28,7 +29,7 @@ from ..view.plan import NO_PLAN, LeftOut, Plan
 from .cold_start import in_place
 from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
-from .plan_state import PlanState, hidden, mark, state_without_plan, visible, without_hidden
+from .plan_state import PlanState, hidden, hidden_quotes, mark, state_without_plan, visible, without_hidden
 from .replan_throttle import ReplanThrottle
 from .request import ViewRequest
 from .summary_request import span_of
@@ -394,7 +395,9 @@ class WindowPlans:
         entries = self._kept.entries(log, has_factory=request.has_factory)
         records = log.index.session
         _, gone = without_hidden(mark(entries, pins=records.pins, retained=request.retained), records.hidden)
-        return bool(gone or self._hidden_before(log, hidden=False) or self._kept.state.hides_in_item(log.index))
+        if gone or hidden_quotes(self._kept.plan or NO_PLAN, log.index):
+            return True
+        return bool(self._hidden_before(log, hidden=False) or self._kept.state.hides_in_item(log.index))
 
     def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
         """The messages that the plan in force left out as hidden: ordinals by id.
@@ -416,6 +419,8 @@ class WindowPlans:
         summary = request.summary
         if summary is not None and summary.basis != self._kept.basis:
             summary = None  # the history or its plan changed since it was asked for
+        plan = state.plan or NO_PLAN
+        plan = without_quotes(plan, hidden_quotes(plan, log.index))
         return PlanRequest(
             entries,
             config=self._policy(request),
@@ -424,7 +429,7 @@ class WindowPlans:
             count=self._source.count,
             fetch=partial(self._source.fetch, log),
             plan_id=plan_id,
-            so_far=ViewSoFar(state.plan or NO_PLAN, state.cut_tokens, self._arranger.last, self._memory),
+            so_far=ViewSoFar(plan, state.cut_tokens, self._arranger.last, self._memory),
             history=RestOfHistory(
                 state.left_out,
                 positions={entry.ordinal: at for at, entry in in_place(log.index.live, state.entries)},

@@ -89,6 +89,27 @@ async def test_the_view_says_how_much_is_gone_and_nothing_of_it(session: Hiding)
     assert not any(message_id in said for message_id in ids[4:8])
 
 
+async def test_what_was_quoted_of_a_turn_goes_when_it_is_hidden(tmp_path: Path) -> None:
+    """Its words stand below the marker of its gap, and are no longer in the next plan."""
+    session = Hiding(tmp_path / "log.jsonl", max_tokens=20_000)
+    for number in range(40):
+        call = {"id": f"c{number}", "tool": "bash", "arguments": {"command": f"make part_{number}"}}
+        said = f"CAUSE-{number}: part_{number} has no header. " + "It is looked for in the wrong directory. " * 8
+        await session.add(
+            {"role": "user", "content": f"question {number}"},
+            {"role": "assistant", "content": said if number == 3 else "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": f"part_{number}.c\n" * 300},
+        )
+    await session.manager.compact()
+    assert "CAUSE-3:" in json.dumps(await session.view())
+    await session.manager.hide(4)
+    await session.manager.compact()
+    assert "CAUSE-3:" not in str(await session.view())
+    await session.restart()
+    assert "CAUSE-3:" not in str(await session.view())
+    await session.manager.close()
+
+
 async def test_a_turn_is_named_by_its_number_or_by_any_of_its_messages(session: Hiding) -> None:
     """What is before the first person's message belongs to turn 1; system text stays."""
     await session.add({"role": "system", "content": "always"})

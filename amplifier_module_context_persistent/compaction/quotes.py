@@ -1,0 +1,144 @@
+"""Quotes: what was said in a gap, shown below its marker.
+
+What the model says beside its calls, and what a person answers to a call, is often all that tells why something was
+decided or failed: a few words beside long arguments and results. The group goes, and its words stay, shortened.
+
+Rules:
+- Quoted are answers of the model of `LEAST_SAID_CHARS` or more, the words with which a person rejects a call, and the
+  answers to tools that ask a person. Both are quoted as results: any tool may claim that a person said something.
+- Quotes take `SAID_SHARE` of the room at most. The oldest answers of the model go first, then the oldest of the others.
+- A summary tells what was said, so a view with a summary has no quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+
+from ..messages.excerpt import shown_spans
+from ..messages.message import Message, text_of
+from ..messages.outcome import REJECTED
+from ..messages.tool_kinds import ASK
+from ..view.arrangement import Count, Fetch
+from ..view.calls_and_results import Group
+from ..view.entry import Entry
+from ..view.plan import Gap, Plan, Quote
+
+# Measured: docs/experiments.md ("Quotes").
+SAID_SHARE = 0.08  # of the room
+LEAST_SAID_CHARS = 160  # of an answer: shorter ones say what is done next ("Now I run the tests")
+HEAD_CHARS, TAIL_CHARS = 160, 80  # of a quote
+
+_SAID = "You said"
+_SPACE = re.compile(r"\s+")
+_REASON = re.compile(r"(?:\b(?:said|says|reason|feedback|comment|message)\s*:|\n)(.*)\Z", re.DOTALL | re.IGNORECASE)
+_CHARS_A_TOKEN = 4  # about, of prose
+_INTRODUCTION_TOKENS = 5  # of the words before a quote
+
+
+def quotable(group: Group) -> Iterator[tuple[Entry, str]]:
+    """The messages of a group that are worth a quote, each with the words before its quote."""
+    head = group.head
+    if not group.results or not head.id:
+        return
+    if sum(head.gist.terms.text_chars) >= LEAST_SAID_CHARS:
+        yield head, _SAID
+    yield from answers_of_people(group)
+
+
+def answers_of_people(group: Group) -> Iterator[tuple[Entry, str]]:
+    """The results of a group in which a person speaks, each with the words before its quote."""
+    for use, result in zip(group.head.gist.uses, group.results, strict=False):
+        if result is None or not result.id:
+            continue
+        if result.gist.outcome == REJECTED:
+            yield result, f"{use.name} was rejected"
+        elif use.kind == ASK:
+            yield result, f"{use.name} was answered"
+
+
+def estimated_tokens(group: Group) -> int:
+    """About the tokens of a group's quotes."""
+    most = HEAD_CHARS + TAIL_CHARS
+    chars = [min(most, sum(entry.gist.terms.text_chars)) for entry, _ in quotable(group)]
+    return sum(chars) // _CHARS_A_TOKEN + _INTRODUCTION_TOKENS * len(chars)
+
+
+def tokens_of(gaps: Iterable[Gap], count: Count) -> int:
+    """The tokens of the quotes of gaps."""
+    return sum([count({"content": quote.text}) for gap in gaps for quote in gap.said])
+
+
+def quotes_of(
+    groups: Sequence[Group], dropped: Iterable[int], fetch: Fetch, room_tokens: int
+) -> dict[int, tuple[Quote, ...]]:
+    """The quotes of the groups that a plan leaves out, by position; of the newest ones that there is room for.
+
+    Args:
+        groups: all groups.
+        dropped: the positions of those that are left out.
+        fetch: parses the messages of entries.
+        room_tokens: the room.
+    """
+    costs = {position: cost for position in dropped if (cost := estimated_tokens(groups[position]))}
+    chosen = list[int]()
+    for position in sorted(costs, key=lambda at: (_is_of_model(groups[at]), -at)):
+        room_tokens -= costs[position]
+        if room_tokens < 0:
+            break
+        chosen.append(position)
+    wanted = {position: list(quotable(groups[position])) for position in chosen}
+    entries = [entry for some in wanted.values() for entry, _ in some]
+    messages = dict(zip([entry.id for entry in entries], fetch(entries), strict=True))
+    return {position: tuple(_quotes(some, messages)) for position, some in wanted.items()}
+
+
+def _is_of_model(group: Group) -> bool:
+    """Whether only the model's words are quoted of a group."""
+    return all(words == _SAID for _, words in quotable(group))
+
+
+def _quotes(wanted: Iterable[tuple[Entry, str]], messages: Mapping[str, Message]) -> Iterator[Quote]:
+    for entry, words in wanted:
+        text = text_of(messages[entry.id])
+        if entry.gist.outcome == REJECTED:
+            reason = _REASON.search(text)
+            text = reason[1] if reason is not None else ""
+        if said := shortened(text):
+            yield Quote(entry.id, f'{words}: "{said}"')
+
+
+def shortened(text: str) -> str:
+    """A text on one line, as long as a quote may be: its beginning, and its end."""
+    text = _SPACE.sub(" ", text).strip()
+    spans = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
+    return " … ".join([text[start:end].strip() for start, end in spans])
+
+
+def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Gap, ...]:
+    """Gaps with no more quotes than there is room for; the text of a gap that loses one is written anew."""
+    excess = tokens_of(gaps, count) - room_tokens
+    gone = set[Quote]()
+    said = [quote for gap in gaps for quote in gap.said]
+    for quote in sorted(said, key=lambda quote: not quote.text.startswith(_SAID)):
+        if excess <= 0:
+            break
+        excess -= count({"content": quote.text})
+        gone.add(quote)
+    return tuple([gap if gone.isdisjoint(gap.said) else _without(gap, gone) for gap in gaps])
+
+
+def _without(gap: Gap, gone: set[Quote]) -> Gap:
+    """A gap without some of its quotes."""
+    return replace(gap, said=tuple([quote for quote in gap.said if quote not in gone]), text="")
+
+
+def without_quotes(plan: Plan, ids: Set[str]) -> Plan:
+    """A plan without the quotes of some messages, for the next plan."""
+    gaps = plan.left_out.gaps or ()
+    gone = {quote for gap in gaps for quote in gap.said if quote.id in ids}
+    if not gone:
+        return plan
+    kept = tuple([gap if gone.isdisjoint(gap.said) else _without(gap, gone) for gap in gaps])
+    return replace(plan, left_out=replace(plan.left_out, gaps=kept))
