@@ -29,6 +29,7 @@ from .copy_log import CopiedMessage, check_size
 from .importers.account import Account
 from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .importers.fields import iso_time, result
+from .left_out import with_texts_for_left_out
 from .spool import RecordBodies, Spool
 
 SOURCE_KIND = "source"
@@ -168,6 +169,8 @@ class Drafts:
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
         message = self._with_tool(event.message)
+        if self._account.has_left_out:
+            message = with_texts_for_left_out(message)
         metadata = metadata_of(message)
         given = str(metadata["message_id"])
         message_id, number = given, 1

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....log.record_line import MAX_RECORD_BYTES
+
 MOST_NAMED = 1_000
 """Losses after this many are counted, but not named one by one."""
 
@@ -54,6 +56,8 @@ class Account:
     """Faults of lines that were mapped nevertheless."""
     file: str = ""
     """The file that is being read, if it is not the named one."""
+    has_left_out: bool = False
+    """Whether a text was left out of a line."""
 
     @property
     def lines(self) -> int:
@@ -85,6 +89,11 @@ class Account:
         """Note that a part of a line is lost; the line itself is noted besides."""
         self.lost_parts += 1
         self._name(LostLine(line, None, reason, self.file, is_part=True))
+
+    def leave_out(self, line: int, size_bytes: int) -> None:
+        """Note that a text of a line is left out, since no record has room for it."""
+        self.has_left_out = True
+        self.lose_part(line, f"a text of {size_bytes:,} bytes; a record has at most {MAX_RECORD_BYTES:,}")
 
     def _name(self, loss: LostLine) -> None:
         if len(self.lost) < MOST_NAMED:

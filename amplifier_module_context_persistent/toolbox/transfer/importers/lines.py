@@ -1,7 +1,8 @@
 """The lines of a file of JSON Lines, parsed.
 
 Rules:
-- A line over `MOST_LINE_BYTES` is passed over in blocks.
+- Of a line over `MOST_LINE_BYTES` the texts that make it long are left out (`long_line.py`); one that is long without
+  such texts is passed over.
 - A line that is not one JSON value is mended if it can be: whole records in it are taken (`broken_lines.py`), and a
   record that line breaks divide is put together.
 """
@@ -19,6 +20,7 @@ import orjson
 
 from ....log.record_line import may_be_rounded
 from .broken_lines import Piece, is_whole_object, pieces_of
+from .long_line import LongLine
 
 MOST_LINE_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
@@ -46,6 +48,8 @@ class Line(NamedTuple):
     """Whether the line belongs to the record that began on the line before it."""
     is_lost_part: bool = False
     """Whether the line holds whole records besides this part."""
+    left_out: tuple[int, ...] = ()
+    """The bytes of each text that was left out, since the line is too long."""
 
 
 def parse_json(content: bytes) -> Any:
@@ -92,7 +96,7 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
     file = _LineReader(opened)
     while (content := file.next_line()) is not None:
         number, start = file.number, file.start
-        if content.startswith(b"{") and content.endswith(b"}\n"):  # as nearly all do
+        if content.startswith(b"{") and content.endswith(b"}\n") and not file.left_out:  # as nearly all do
             try:
                 value = parse_json(content)
             except ValueError:
@@ -100,7 +104,9 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
             else:
                 yield Line(number, start, value)
                 continue
-        if file.skipped_bytes:
+        if file.left_out:
+            yield _parsed(number, start, content)._replace(left_out=file.left_out)
+        elif file.skipped_bytes:
             error = f"the line has {file.skipped_bytes:,} bytes; at most {MOST_LINE_BYTES:,} are read"
             yield Line(number, start, error=error)
         elif not content.strip():
@@ -130,6 +136,8 @@ class _LineReader:
         """The offset at which this line begins."""
         self.skipped_bytes = 0
         """The size of this line if it is too long to be read, else 0."""
+        self.left_out: tuple[int, ...] = ()
+        """The bytes of each text that was left out of this line."""
 
     def next_line(self) -> bytes | None:
         """Read a line; None at the end of the file."""
@@ -138,17 +146,25 @@ class _LineReader:
             return None
         self.number += 1
         self.start, self._end = self._end, self._end + len(content)
-        self.skipped_bytes = 0
+        self.skipped_bytes, self.left_out = 0, ()
         if len(content) > MOST_LINE_BYTES and not content.endswith(b"\n"):
-            self._skip_to_the_end()
+            return self._shortened(content)
         return content
 
-    def _skip_to_the_end(self) -> None:
-        content = b"-"
-        while content and not content.endswith(b"\n"):
+    def _shortened(self, content: bytes) -> bytes:
+        """Read a line to its end and shorten it; its beginning if it cannot be shortened."""
+        line, begin = LongLine(MOST_LINE_BYTES), content[:1]
+        while content:
+            line.feed(content)
+            if content.endswith(b"\n"):
+                break
             content = self._file.readline(BLOCK_BYTES)
             self._end += len(content)
-        self.skipped_bytes = self._end - self.start - len(content[-1:])
+        if line.is_too_long or not line.left_out:
+            self.skipped_bytes = self._end - self.start - len(content[-1:])
+            return begin
+        self.left_out = tuple(line.left_out)
+        return line.finish()
 
     def look_ahead(self, most_lines: int, most_bytes: int) -> Iterator[bytes]:
         """Yield the lines that come next; they are still to be read."""

@@ -414,6 +414,8 @@ def objects_of(source: Source, account: Account, end_offset: int | None = None) 
             return
         if isinstance(line.value, dict):
             account.next_line()
+            for size in line.left_out:
+                account.leave_out(line.number, size)
             source.check(line.number, line.value)
             yield SourceObject(line.number, line.value)
         elif line.is_lost_part:
