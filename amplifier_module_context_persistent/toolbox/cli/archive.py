@@ -96,9 +96,9 @@ def archive(
     """Compress the logs of closed sessions, which every command goes on reading.
 
     Of SESSION, or of the sessions that filters choose; a log takes about a fifth then. Nothing is lost: a session that
-    goes on brings its log back before its first message. A session that is open stays as it is, also where another
-    program has it open. The new file is read back before it takes the log's place. A session's sub-agents are archived
-    with it.
+    goes on brings its log back before its first message; in a database it goes on behind what is archived. A session
+    that is open stays as it is, also where another program has it open. What was written is read back before it takes
+    the log's place. A session's sub-agents are archived with it.
 
     With --encrypt-to and -o the sessions stay as they are, open ones too: sealed copies of their whole logs, secrets
     and all, are written into DIR, which only the holder of the private key can read (age; the extra `seal`).

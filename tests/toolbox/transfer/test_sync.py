@@ -303,6 +303,26 @@ def test_a_database_is_a_side(laptop: Home, desktop: Home, storage: str) -> None
     assert "1 session in step" in laptop.run("sync", storage).output
 
 
+def test_an_archived_session_of_a_database_is_synced(laptop: Home, desktop: Home, storage: str) -> None:
+    """In both directions: it is read in place, what is new goes behind it, and a purge takes its place."""
+    laptop.says("talk", f"my key is {KEY}", "two")
+    laptop.run("sync", storage)
+    laptop.run("archive", "talk", "--storage", storage, "--yes")
+    desktop.run("sync", storage)
+    desktop.says("talk", "three")
+    desktop.run("sync", storage)
+    laptop.run("sync", storage)
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+    assert laptop.texts("talk")[1:] == ["two", "three"]
+    laptop.run("archive", "talk", "--storage", storage, "--yes")
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    laptop.run("sync", storage, "--yes")
+    assert laptop.run("search", KEY, "--hidden", "--storage", storage, "--all", code=1).stdout == ""
+    desktop.run("sync", storage, "--yes")
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+    assert holders(desktop.root, KEY) == []
+
+
 def test_both_histories_are_kept_in_a_database(laptop: Home, desktop: Home, storage: str) -> None:
     laptop.says("talk", "one")
     for home in (laptop, desktop):
