@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.verify import verif
 from tests.support.commands import run
 from tests.support.logs import append, numbers
 from tests.support.postgres import TestServer
+from tests.support.postgres_copy import base_backup
 from tests.support.sweeps import proof
 
 
@@ -43,3 +44,31 @@ def test_who_may_read_can_dump_and_the_dump_goes_on(right: str, server: TestServ
         append(another, 1)
         assert numbers(another) == [1]
     server.execute(f"drop database {database} with (force)")
+
+
+@proof
+def test_a_moment_is_restored_from_a_base_backup_and_the_write_ahead_log(server: TestServer) -> None:
+    """The session is what it was then: sound, and without what came later."""
+    storage = server.new_location()
+    archive = Path(server.socket_path).parent / "pg_wal"  # what an `archive_command` would copy is here still
+    with closing(PostgresLog(f"{storage}#s")) as log:
+        append(log, 1, 2)
+        with base_backup(server) as copy:
+            append(log, 3)
+            ((moment,),) = server.execute("select clock_timestamp()::text")
+            append(log, 4)
+            server.execute("select pg_switch_wal()")
+            restored = {"recovery_target_time": str(moment), "recovery_target_action": "promote"}
+            copy.configure({"restore_command": f'cp "{archive}/%f" "%p"', **restored})
+            (copy.data / "recovery.signal").touch()
+            copy.start()
+            try:
+                at_copy = storage.replace(str(Path(server.socket_path).parent), str(copy.socket_dir))
+                assert at_copy != storage
+                assert verify_log(f"{at_copy}#s").is_sound
+                with closing(PostgresLog(f"{at_copy}#s", lock_timeout_s=30)) as then:
+                    append(then, 5)
+                    assert numbers(then) == [1, 2, 3, 5]
+            finally:
+                copy.stop()
+        assert numbers(log) == [1, 2, 3, 4]
