@@ -235,16 +235,18 @@ def test_what_several_requests_read_together_is_not_above_a_step(tmp_path: Path,
     assert billed.cost == pytest.approx(400_000 * 5 * times / 1e6)
 
 
-async def test_requests_that_one_message_answers_are_added_up(tmp_path: Path) -> None:
-    """As when the first of them failed half way."""
+@pytest.mark.parametrize("output", [1_000, None])
+async def test_requests_that_one_message_answers_are_added_up(tmp_path: Path, output: int | None) -> None:
+    """As when the first of them failed half way; an estimate among them makes the sum one."""
     async with PersistentContextManager(tmp_path / "log.jsonl", max_tokens=1_000_000) as manager:
         await manager.add_message({"role": "user", "content": "x" * 400_000})
-        for _ in range(2):
+        for tokens in (1_000, output):
             await manager.get_messages_for_request()
-            await manager.on_llm_response({"model": MODEL, "usage": USAGE})
+            await manager.on_llm_response({"model": MODEL, "usage": {**USAGE, "output_tokens": tokens}})
         await manager.add_message({"role": "assistant", "content": "four"})
     with Transcript(tmp_path / "log.jsonl") as transcript:
         bills = Bills(transcript.reader, PriceList(), lambda _: 0)
         billed = [bills.of(one) for one in transcript.messages()][-1]
-    assert (billed.input_tokens, billed.output_tokens) == (240_000, 2_000)
-    assert billed.cost == pytest.approx(2 * COST)
+    assert (billed.input_tokens, billed.is_estimated) == (240_000, output is None)
+    assert billed.output_tokens == 1_000 + (output or 0)
+    assert billed.cost == pytest.approx(2 * COST - (0 if output else 1_000 * 15 / 1e6))

@@ -215,3 +215,9 @@ def test_what_the_streams_of_a_pdf_unpack_to_is_bounded() -> None:
 @pytest.mark.parametrize(("size", "tokens"), [(4, 1), (5, 2), (8, 2), (9, 3)])
 def test_a_document_of_text_costs_a_token_for_each_four_bytes_begun(size: int, tokens: int) -> None:
     assert media.medium_tokens("document", "text/plain", text(b"x" * size)) == tokens
+
+
+def test_a_file_of_another_kind_with_the_same_first_bytes_is_no_image() -> None:
+    """Sounds and films are in RIFF files, too."""
+    assert media.type_of_image(text(webp(b"VP8X", 10, 10))) == "image/webp"
+    assert media.type_of_image(text(wav(1.0))) == ""

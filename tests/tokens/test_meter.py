@@ -147,3 +147,13 @@ def test_the_smallest_count_that_was_too_much_is_the_limit() -> None:
     for counted in (1_000, 4_000):
         assert meter.take_count("p", "m", counted, 2 * counted, most=counted)
     assert meter.counted_budget("p", 100_000) == 500
+
+
+def test_one_refusal_teaches_once(meter, readings):
+    """It is told for a view: a second event about the same view says nothing new."""
+    meter.hand_out("p", 1_000, "line")
+    refused = {"session_id": "s1", "provider": "p", "model": "m", "error": {"type": "ContextLengthError"}}
+    for _ in range(2):
+        meter.on_error(refused)
+    assert [(reading.limit, reading.overflow) for reading in meter.readings] == [(900, True)]
+    assert meter.counted_budget("p", 100_000) == 900
