@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyrage
 import pytest
 
 from amplifier_module_context_persistent.log.archive_log import archive_log
+from amplifier_module_context_persistent.log.atomic_file import NewFile
 from amplifier_module_context_persistent.toolbox.transfer import zstandard
-from amplifier_module_context_persistent.toolbox.transfer.sealing import identities_in, unseal
+from amplifier_module_context_persistent.toolbox.transfer.sealing import (
+    identities_in,
+    recipients_of,
+    seal_pieces,
+    unseal,
+)
 from tests.support.commands import refused, run, shows
 from tests.support.messages import user
 from tests.support.sessions_of_a_home import log_of, write
@@ -231,3 +239,16 @@ def test_without_the_extra_a_line_says_what_to_install(session: Path, monkeypatc
 
     monkeypatch.setattr(sealing, "find_spec", lambda _name: None)
     assert "the extra `seal` brings it" in refused("export", "s-one", "--encrypt-to", "age1x", "-o", "x")
+
+
+def test_what_ends_the_pieces_of_a_sealed_file_is_told(tmp_path: Path) -> None:
+    """Not that reading failed, which is all that the sealing is told."""
+
+    def pieces() -> Iterator[bytes]:
+        yield b"beginning"
+        raise LookupError("the log was replaced")
+
+    recipients = recipients_of([str(pyrage.x25519.Identity.generate().to_public())])
+    with pytest.raises(LookupError, match="was replaced"), NewFile(tmp_path / "new.age") as new:
+        seal_pieces(pieces(), new, recipients)
+    assert os.listdir(tmp_path) == []

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import LogUnreadableError, PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError, PlaceError
 from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
+from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
+from amplifier_module_context_persistent.toolbox.transfer.message_names import answers_in_stored, names_in_stored
 from tests.support.checker import assert_valid, same
 from tests.support.forks import CONFIG, play, read, records, turn
 from tests.support.histories import messages as any_histories
@@ -198,3 +200,16 @@ async def test_any_history_can_be_forked(
         assert same(await forked.get_messages(), stored[: place + 1])
         assert_valid(await forked.get_messages_for_request(), history=stored[: place + 1])
     assert verify_log(made.path).is_sound
+
+
+async def test_a_fork_has_names_for_its_own_messages_alone(tmp_path: Path) -> None:
+    """Those before them are its origin's; answers that say little name no session."""
+    await play(tmp_path / "log", 2)
+    made = fork_session(tmp_path / "log", path=tmp_path / "new")
+    async with PersistentContextManager(tmp_path / "new", **CONFIG) as manager:
+        await manager.add_messages([{"role": "assistant", "content": "A long answer. " * 20}])
+    with Transcript(tmp_path / "log") as origin, Transcript(made.path) as fork:
+        assert len(names_in_stored(origin.reader)) == 8
+        assert len(names_in_stored(fork.reader)) == 1
+        assert answers_in_stored(origin.reader) == []
+        assert len(answers_in_stored(fork.reader)) == 1

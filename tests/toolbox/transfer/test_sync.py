@@ -11,7 +11,9 @@ import pytest
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.sessions.find_session import SessionFile
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, MAKING, WrittenFiles
+from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import pairs_of
 from tests.support.claude_entries import answers, says, text
 from tests.support.two_homes import Home, files_below, holders
 
@@ -434,3 +436,14 @@ def test_names_in_a_database_lead_nowhere_else(laptop: Home, storage: str) -> No
     told = laptop.run("sync", storage, "--all", code=1)
     assert "cannot be a directory" in told.output
     assert {path for path in laptop.root.parent.rglob("*") if path.parent.name != "talk"} == before
+
+
+def test_of_copies_of_one_id_the_one_of_the_same_project_is_meant() -> None:
+    """In whatever order both sides list them; without one, the copy of another project is."""
+    ones = [SessionFile(Path(project), "s1", project, 0.0) for project in ("a", "b")]
+    for here in (ones, ones[::-1]):
+        (pair, alone) = pairs_of(here, [SessionFile(Path("there"), "s1", "b", 0.0)])
+        assert pair.here is not None
+        assert (pair.here.project, alone.here, alone.there) == ("b", ones[0], None)
+    (pair,) = pairs_of(ones[:1], [SessionFile(Path("there"), "s1", "b", 0.0)])
+    assert pair.here == ones[0]
