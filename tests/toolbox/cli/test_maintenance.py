@@ -94,7 +94,8 @@ def test_verify_prints_one_json_object(log: str) -> None:
     assert unusable == {
         "path": "missing.jsonl",
         "status": "unusable",
-        "error": "there is no such file or session; see `context-persistent list --all`",
+        "error": "there is no such file or session; `context-persistent list --all` shows them, and "
+        "`context-persistent search -w WORD --all -l` those that say a word",
     }
 
 
