@@ -17,11 +17,11 @@ def money(cost: float) -> str:
 
 
 def money_of(bill: Bill) -> str:
-    """What a bill comes to, marked if it is an estimate; empty if no request of it has a price."""
+    """The cost of a bill, marked if it is an estimate; empty if no request has a price."""
     return f"{'~' * bill.is_estimated}{money(bill.cost)}" if bill.has_cost else ""
 
 
 def resuming_line(resuming: ResumeCost) -> str:
-    """What the next request costs, before its answer."""
+    """The cost of the next request, before its answer."""
     cache = "the cache is cold" if resuming.is_cold else "from the cache"
     return f"resuming costs {money(resuming.cost)}, {cache} ({resuming.tokens:,} tokens)"

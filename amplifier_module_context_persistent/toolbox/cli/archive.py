@@ -53,7 +53,7 @@ class _Candidate:
     session: SessionFile
     size: ArchiveEstimate
     refused: str = ""
-    """Why it stays as it is; empty if it does not."""
+    """Why it is not archived; empty if it is."""
     done: Archived | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
-    """The sessions that are not yet as they are wanted, and why some have to stay as they are."""
+    """The sessions to change, and the reasons why others cannot be changed."""
     found = []
     for session in sessions:
         path = str(session.path)

@@ -184,10 +184,10 @@ def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None
 
 
 def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str | None) -> list[SessionFile]:
-    """The sessions of a project, of all or in directories; those of other checkouts of a repository are not among them.
+    """The sessions of a project, of all projects, or in directories; not those of other checkouts of a repository.
 
     Raises:
-        UnusableError: a directory cannot be read, or the database cannot be asked.
+        UnusableError: a directory or the database cannot be read.
     """
     found = sessions_of(directories, everywhere=everywhere, wanted=SessionFilter(project=project))
     is_place = project is None or os.path.isdir(project)
@@ -385,10 +385,10 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
 
 
 def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
-    """Refuse a session of which a sub-agent's session stays.
+    """Refuse to delete a session if a sub-agent's session would stay.
 
     Raises:
-        DeleteError: one stays.
+        DeleteError: a sub-agent's session would stay.
     """
     session = deletion.seen.session
     for other in todo:

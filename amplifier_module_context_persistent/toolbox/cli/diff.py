@@ -1,4 +1,4 @@
-"""`context-persistent diff`: where two sessions part, and what each did since.
+"""`context-persistent diff`: the difference of two sessions with a common beginning.
 
 Exit codes: 0 done, 1 they are the same, 2 unusable.
 """

@@ -41,7 +41,7 @@ BY = ("session", "project")
 
 @dataclass(slots=True)
 class _Counted:
-    """What was counted: the use of each session, why some could not be read, and what the catalogues take."""
+    """The result: the disk use of each session, the errors of unreadable ones, and the size of the catalogues."""
 
     uses: list[tuple[SessionFile, DiskUse]] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What commands that erase have in common: what must be said first, and what is shown before they ask."""
+"""Common parts of commands that erase: the required options, and the summary before the question."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
 
 
 def extent(projects: Sequence[str], size_bytes: int) -> str:
-    """How much is concerned, on one line: sessions, projects, size.
+    """The extent of an erasure on one line: sessions, projects, size.
 
     Args:
         projects: the project of each session; empty for one outside of projects.
-        size_bytes: of all their logs together.
+        size_bytes: the size of all logs together.
     """
     counts = Counter(project or "no project" for project in projects)
     listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_MOST_PROJECTS))
@@ -65,10 +65,10 @@ def erasing_options(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def check_can_ask(*, as_json: bool, yes: bool, dry_run: bool) -> None:
-    """Make sure that a question can be answered where JSON is printed.
+    """Refuse a question if JSON is printed, because it could not be answered.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: a question would be needed.
     """
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes or --dry-run")

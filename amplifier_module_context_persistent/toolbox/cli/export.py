@@ -114,7 +114,7 @@ def export(
 
 @dataclass(frozen=True)
 class _Writing:
-    """How sessions are written, and what is said of it."""
+    """The options for writing sessions, and for messages about it."""
 
     into: str
     redact: bool
@@ -187,7 +187,7 @@ _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": 
 
 
 def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """Those in which a message says some words; with `-n`, the newest of them."""
+    """The sessions with a message that contains some words; with `-n`, the newest of them."""
     sorts = wanted if wanted.most is None else replace(wanted, most=sys.maxsize)  # the newest first, and all
     sessions = chosen_sessions(sorts, everywhere=everywhere)
     matches = MessageFilter(words, sessions)

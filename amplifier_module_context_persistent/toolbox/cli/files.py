@@ -99,7 +99,7 @@ def _one(path: str) -> list[SessionFile]:
 
 
 def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
-    """Print a table; where a terminal is too narrow for it, each path on a line of its own, so that none is folded."""
+    """Print a table; if the terminal is too narrow, each path on a line of its own, so that none is folded."""
     output, rows = console(), []
     heads = ("file", *["session"] * with_sessions, *ACTIONS, "last at", "in turns")
     short = shortest_ids(use.session for use in found) if output.is_terminal else {}
@@ -129,7 +129,7 @@ def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence
 
 
 def _turns(use: FileUse) -> str:
-    """The turns in which a file was touched, with the sub-agent's id where it was one."""
+    """The turns that touched a file, with the id of the sub-agent if it was one."""
     parts = []
     for by, turns in use.turns.items():
         more = ", ..." if len(turns) > _MOST_TURNS else ""

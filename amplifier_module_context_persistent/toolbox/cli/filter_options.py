@@ -65,10 +65,10 @@ def period_of(wanted: SessionFilter) -> Period:
 
 
 def check_no_filter(wanted: SessionFilter, *, everywhere: bool, named: str = "SESSION or --last") -> None:
-    """Make sure that no filter is given where sessions are named.
+    """Refuse filters beside the names of sessions.
 
     Raises:
-        UsageError: one is, and would be ignored.
+        UsageError: a filter was given, and would be ignored.
     """
     if everywhere:
         raise click.UsageError(f"--all means the sessions of all projects; give it without {named}")
@@ -94,7 +94,7 @@ def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]
 
 
 def source_filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command the filters of sessions as `wanted`, without `--all`: an import takes those of all projects.
+    """Give a command the filters of sessions as `wanted`, without `--all`: an import includes all projects.
 
     Args:
         tool_help: as for `filter_options`.

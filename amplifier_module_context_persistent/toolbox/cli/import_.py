@@ -187,7 +187,7 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
 
 
 def _all(path: str, wanted: SessionFilter, options: _ImportOptions) -> list[ImportedFile]:
-    """Import all files of a directory, with progress where the error stream is a terminal."""
+    """Import all files of a directory, with progress if the error stream is a terminal."""
     with unusable(path):
         paths = session_paths(path)
     if not paths:

@@ -131,19 +131,19 @@ _ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
     "size": lambda one: one.seen.size_bytes,
     "cost": lambda one: one.total.bill.cost if one.total is not None else 0.0,
 }
-"""What `--sort` goes by; the largest comes first."""
+"""The keys of `--sort`; the largest comes first."""
 
 
 def _in_order(
     newest_first: Iterator[Overview], order: str, most: int | None, *, has_costs: bool
 ) -> Iterator[ListedSession]:
-    """The sessions in the order that was asked for, and as many; by age each is given as soon as it was looked at.
+    """The sessions in the chosen order and number; in the order of age, each is yielded as soon as it is known.
 
     Args:
         newest_first: the sessions.
         order: one of `_ORDERS`.
-        most: how many; None for all.
-        has_costs: whether what they come to is added up.
+        most: the largest number; None for all.
+        has_costs: whether costs are added up.
     """
     is_by_age = order == "age"
     prices = PriceList()
@@ -180,12 +180,12 @@ def _pages(*, everywhere: bool) -> Iterator[list[SessionFile]]:
 
 
 class _SessionPicker:
-    """Looks at sessions, and gives those that are wanted as soon as it is known that they come next.
+    """Filters sessions, and yields each as soon as it is known to be the next one.
 
     Args:
-        pages: the sessions, those written last first; the next page is asked for once it is needed.
+        pages: the sessions, the last written ones first; the next page is read when it is needed.
         wanted: the filter.
-        matches: says in which sessions a message says something; None for all.
+        matches: finds sessions with a message that contains some words; None for all sessions.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class _SessionPicker:
         self._held: frozenset[Identity | str] = frozenset()
         self._glances = Glances()
         self.found = 0
-        """How many sessions there were so far, wanted or not."""
+        """The number of sessions so far, filtered out or not."""
         self._without_time = 0
 
     def _newest_written(self) -> Iterator[SessionFile]:
@@ -259,7 +259,7 @@ class MessageFilter:
         self.catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
         self._has_catalogues = has_catalogues
         self._stored: set[SessionFile] | None = None
-        """Those in a database that may match; None where all may."""
+        """The sessions in a database that may match; None if all may."""
         if (where := storage()) is not None:
             with suppress(LogError):
                 self._stored = set(may_match_there(sessions, where, self._pattern))
@@ -284,7 +284,7 @@ class MessageFilter:
 
 
 def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, Total]:
-    """What each session comes to, by its path; nothing if that cannot be added up."""
+    """The totals of each session, by its path; empty if they cannot be added up."""
     from ...sessions.totals import totals
     from ...tokens.on_demand import named_counter  # most lists do not say it
     from .many_sessions import gathering
@@ -298,7 +298,7 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
 
 
 def _figures(one: ListedSession) -> dict[str, Any]:
-    """What is told of a session in JSON besides what is seen at a glance."""
+    """The further facts about a session in JSON, besides its overview."""
     total = one.total
     bill = total.bill if total is not None and total.bill.has_cost else None
     return {

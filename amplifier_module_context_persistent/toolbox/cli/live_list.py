@@ -1,9 +1,9 @@
-"""A list that one types into: each key narrows it or moves the mark, as in `fzf`. It is drawn on the error stream.
+"""A list to type into: each key narrows it or moves the mark, as in `fzf`. It is drawn on the error stream.
 
 Rules:
-- The terminal is set back as it was, whatever happens, and nothing of the list stays on it.
+- The terminal's settings are always restored, and no line of the list stays on it.
 - No line is wider than the terminal, and there are no more lines than it has.
-- The marked line has `>` before it, so that it is seen without colours too.
+- The marked line has `>` before it, so that it is visible without colours too.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def is_possible() -> bool:
 
 
 class LiveList(Generic[T]):
-    """What is typed, what that finds, and which line is marked.
+    """The typed text, its hits, and the marked line.
 
     Args:
-        find: gives the first items that have some words, so many at most, and how many there are in all.
-        line_of: an item in a line of so many columns.
+        find: returns the first items with some words, up to a number, and the number of all such items.
+        line_of: an item as a line of this width.
     """
 
     def __init__(self, find: Callable[[str, int], tuple[Sequence[T], int]], line_of: Callable[[T, int], str]) -> None:
@@ -79,7 +79,7 @@ class LiveList(Generic[T]):
         return self._found[self._at] if self._at < len(self._found) else None
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """The lines to be drawn, for so many columns and items."""
+        """The lines to draw, for a number of columns and items."""
         self._found, total = self._find(self._words, self._at + rows)
         self._at = max(0, min(self._at, len(self._found) - 1))
         self._first = max(min(self._first, self._at), self._at - rows + 1)
@@ -128,7 +128,7 @@ def _rows() -> int:
 
 
 def _erase(lines: int) -> None:
-    """Take back the lines that were drawn; the cursor stands behind the last one."""
+    """Erase the drawn lines; the cursor is after the last one."""
     if lines:
         up = f"\x1b[{lines - 1}A" if lines > 1 else ""
         click.echo(f"\r{up}\x1b[J", err=True, nl=False, color=True)

@@ -66,10 +66,10 @@ class Commands(click.Group):
 
 @contextmanager
 def _ending(context: click.Context | None = None) -> Iterator[None]:
-    """Say how a command ends that is interrupted, has no reader any more, or meets what it cannot go on with.
+    """Report why a command ends: it was interrupted, its reader is gone, or it met an error.
 
     Args:
-        context: that of the group, once it runs a command.
+        context: the context of the group, once it runs a command.
     """
     try:
         try:
@@ -157,7 +157,7 @@ _LAST = ("output", "force", "dry_run", "yes", "as_json")
 
 
 def _place_in_help(parameter: click.Parameter) -> int:
-    """Where an option stands in the help of every command: which sessions, its own, the output, `--json`."""
+    """The order of options in the help of every command: sessions, its own options, output, `--json`."""
     name = parameter.name or ""
     if not isinstance(parameter, click.Option):
         return -1  # arguments are in no list, and keep their order

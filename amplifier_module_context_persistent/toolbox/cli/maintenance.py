@@ -90,7 +90,7 @@ def verify(
 
 
 def _sum_of(states: Sequence[str]) -> str:
-    """How many logs there are of each state, in a line."""
+    """The number of logs in each state, on one line."""
     counts = Counter(states)
     if len(counts) == 1:
         return f"{len(states):,} logs, all {states[0]}."
@@ -207,6 +207,6 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
 
 
 def _place(found: Finding) -> str:
-    """Where a finding is: its line and its byte, as far as it has them."""
+    """The place of a finding: its line and its byte, if it has them."""
     known = (("line", found.line), ("byte", found.offset))
     return ", ".join(f"{what} {at:,}" for what, at in known if at is not None)

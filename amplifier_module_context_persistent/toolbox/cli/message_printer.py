@@ -1,8 +1,8 @@
-"""How `show` and `tail` print a message.
+"""Printing a message, for `show` and `tail`.
 
 Rules:
-- In a terminal an assistant's text is rendered as Markdown. What Markdown would hide (HTML, entities, link targets) is
-  shown as text. In a pipe all text is printed as it was written, and no line is broken.
+- In a terminal an assistant's text is rendered as Markdown. Parts that Markdown would hide (HTML, entities, link
+  targets) are shown as text. In a pipe all text is printed unchanged, and no line is broken.
 - Results, arguments, thinking and long texts are folded, and so is one long line; `full` shows all of them.
 - A result names the call that it answers. Failed, rejected and unanswered calls and empty messages are marked.
 - Text from the log is escaped, and escaped again after Markdown rendering: nothing raw reaches the terminal.
@@ -39,7 +39,7 @@ _SUMMARY_LINES = 24
 _TEXT_LINES = 200
 _LINE_CHARS = 200  # a folded text has no more of them, times its lines
 _LONGEST_LINE = 2_000  # a longer line is cut, however few lines there are
-_RENDERED_CHARS = 20_000  # a longer text is written as it is: rendering and wrapping can be slow
+_RENDERED_CHARS = 20_000  # a longer text is not rendered: rendering and wrapping can be slow
 _INDENT = 4
 _STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "yellow"}
 
@@ -67,7 +67,7 @@ class MessagePrinter:
         self._console = screen or console()
         self._printed = False
         self.place: dict[str, Any] = {}
-        """What JSON lines say before the message: in which session it is."""
+        """The first key of a JSON line: the session of the message."""
 
     def show(self, placed: LiveMessage, *, turn: int | None = None, note: str = "") -> None:
         """Print a message; `turn` is the number of the turn that it begins, `note` is printed in its head."""
@@ -96,12 +96,12 @@ class MessagePrinter:
         return plain
 
     def note(self, text: str) -> None:
-        """Print a line about the log; nothing where JSON lines are printed."""
+        """Print a line about the log; nothing if JSON lines are printed."""
         if not self._as_json:
             self._print(Text(f"--- {text} ---", "dim"))
 
     def show_compaction(self, compaction: SourceCompaction) -> None:
-        """Print where the agent from which a session was imported compacted it, and its summary."""
+        """Print a compaction by the agent from which the session was imported, with its summary."""
         self._print(Text())
         self._print(Text(f"-- {compaction.line()}", "dim"))
         if compaction.summary:

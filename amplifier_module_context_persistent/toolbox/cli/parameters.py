@@ -1,4 +1,4 @@
-"""What commands take: ranges of turns and messages, times, and the forms that a person has redacted."""
+"""Types of parameters: ranges of turns and messages, times, and a person's own forms to redact."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ R = TypeVar("R")
 
 
 def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the two options; it gets what they name as `own`, None where neither is given."""
+    """Give a command the two options; it gets the named forms as `own`, None if neither is given."""
 
     @click.option(
         "--redact-file",

@@ -74,23 +74,23 @@ def _ask(choices: SessionChoices) -> Overview | None:
 
 
 class SessionChoices:
-    """The sessions that may be meant, looked at as far as they are needed: of thousands, most never.
+    """The sessions to choose from. Each is read only when it is needed: most of thousands never are.
 
     Args:
-        sessions: those that there are, the one that was written last first.
+        sessions: the sessions, the last written first.
     """
 
     def __init__(self, sessions: Sequence[SessionFile]) -> None:
         self._left, self._count = iter(sessions), len(sessions)
         self._glances, self._prices = Glances(), PriceList()
         self._seen: list[tuple[str, Overview]] = []
-        """What can be found of each session, and the session; the newest message first."""
+        """The searchable text of each session, and the session; the newest message first."""
 
     def find(self, words: str, most: int) -> tuple[Sequence[Overview], int]:
-        """The first sessions that have all words, so many at most, and how many have them as far as is known.
+        """The first sessions with all words, up to a number, and the number of all known ones with them.
 
-        Words are looked for in ids, names, first lines and dates, whatever their case. As long as too few are found,
-        more sessions are looked at.
+        Words are looked for in ids, names, first lines and dates, in any case. As long as too few are found, more
+        sessions are read.
         """
         wanted = key_of(words).split()
         while True:

@@ -16,7 +16,7 @@ _PIPE_COLUMNS = 100_000
 
 
 class PlainConsole(Console):
-    """A console on the standard output that prints square brackets as they are, and lets a broken pipe pass."""
+    """A console on the standard output that prints square brackets literally, and raises on a broken pipe."""
 
     def __init__(self) -> None:
         super().__init__(file=sys.stdout, markup=False, highlight=False, emoji=False, theme=_THEME)

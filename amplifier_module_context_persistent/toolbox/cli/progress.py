@@ -46,7 +46,7 @@ class WatchedFiles(ReadFiles):
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self.bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
         self.then = ""
-        """What is done once all was read; how far that is has no measure."""
+        """The stage after reading, whose progress is not known."""
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
@@ -65,7 +65,7 @@ class WatchedFiles(ReadFiles):
             self.then = ""
 
     def before_printing(self, *, returns: bool = True) -> None:
-        """Remove the bar if the terminal is where the output goes too."""
+        """Remove the bar if the output goes to the terminal too."""
         if not sys.stdout.isatty():
             return
         if self.bar.live.is_started:

@@ -144,10 +144,10 @@ def purge(
 
 
 def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> Callable[[str], str]:
-    """What replaces the matches of an expression, or without one all secrets; it adds to `taken` what it replaced.
+    """The replacement of an expression's matches, or without one of all secrets; it adds replaced texts to `taken`.
 
     Raises:
-        UsageError: the expression is none.
+        UsageError: the expression is invalid.
     """
     return _replacing(redact, taken) if redact is not None else partial(_without_secrets, own, taken)
 
@@ -176,7 +176,7 @@ def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:
 
 
 def _passes(what: Purge) -> int:
-    """How often most logs are read to see what would go."""
+    """The number of times that most logs are read for the plan."""
     return 1 if what.redact is not None else 2
 
 
@@ -267,7 +267,7 @@ class PurgeReport:
 
 
 def _plain(one: SessionPurge) -> dict[str, Any]:
-    """What is to go from a session, as plain JSON types."""
+    """The content to remove from a session, as plain JSON types."""
     own = str(one.own) if one.own is not None else None
     return {"path": one.path, **one.counts.to_record(), "own": own, "removed": one.removed, "finishes": one.finishes}
 
@@ -329,7 +329,7 @@ def _purge(
 
 
 def _say_extent(todo: Sequence[SessionPurge], sessions: Sequence[SessionFile], report: PurgeReport) -> None:
-    """Say in how many sessions, of which projects, and how large their logs are."""
+    """Print the number of sessions, their projects, and the size of their logs."""
     projects = {str(one.path): one.project for one in sessions}
     size = sum(one.counts.bytes_before for one in todo)
     report.say(extent([projects.get(one.path, "") for one in todo], size))
@@ -372,7 +372,7 @@ def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
 
 
 def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
-    """How many of what, and what becomes of them."""
+    """The counts of removed or replaced records, in words."""
     return (
         (counts.messages_removed, "message", "removed"),
         (counts.messages_redacted, "message", "redacted"),

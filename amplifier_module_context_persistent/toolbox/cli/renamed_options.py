@@ -31,7 +31,7 @@ _RENAMED = {
     "--out": "--output",
     "--budget": "--spend-limit",
 }
-"""By a name that a command does not have, the one that it may have instead."""
+"""The right names of options, by wrong names that people try."""
 _RENAMED_IN = {
     ("stats", "--turns"): "--top",
     ("compare", "--yes"): "--force",
@@ -48,15 +48,15 @@ _OPTION_OF_WORD = {
 }
 """By a command that takes no further argument, the option that may be meant by one, and what that takes."""
 _ARGUMENTS = {("reports", "-o"): "DIRECTORY", ("reports", "--output"): "DIRECTORY", ("rename", "--name"): "NAME"}
-"""By a command and an option that it does not have, the argument that says it."""
+"""The argument to use, by a command and an option that it does not have."""
 
 
 def in_one_line(error: click.UsageError, group: click.Context | None = None) -> UnusableError:
-    """What a command cannot understand, on one line that says what to do.
+    """A usage error on one line that says what to do.
 
     Args:
-        error: what it is.
-        group: the context of the group that runs the command, for errors that do not name theirs.
+        error: the error.
+        group: the context of the group that runs the command, for errors without a context.
     """
     context = error.ctx
     path = "context-persistent"
@@ -88,7 +88,7 @@ _COMMANDS = {
     **dict.fromkeys(("undo", "reset"), "rewind"),
     **dict.fromkeys(("html", "page"), "report"),
 }
-"""By what somebody may call it, the command."""
+"""Commands by other names that people try."""
 
 
 def _as_option(word: str, context: click.Context) -> str:

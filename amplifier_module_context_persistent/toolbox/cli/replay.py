@@ -114,7 +114,7 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """What is played where nothing was recorded, or something else is wanted."""
+    """The settings for a replay without a recording, or with other wishes."""
 
     name: str | None
     budget_tokens: int
@@ -250,7 +250,7 @@ class RequestPanel:
         self._bar = ("█", "░") if _carries(encoding, "█░") else ("#", "-")
 
     def request(self, seen: Seen) -> Text:
-        """What the model saw at a request: the gauge, a mark for each message before it, and the proof."""
+        """The model's view at a request: the gauge, a mark for each message before it, and the proof."""
         lead, width = 2 * self._rule, self._width
         shown = Text()
         if seen.compaction is not None:
@@ -287,7 +287,7 @@ def strip(marks: Marks, width: int) -> Text:
 
 
 def counts_text(marks: Marks) -> Text:
-    """How many messages have each mark, and the ranges of each."""
+    """The number of messages with each mark, and their ranges."""
     counts = marks.counts()
     shown = Text("    ")
     for mark in MARKS:
@@ -302,7 +302,7 @@ def counts_text(marks: Marks) -> Text:
 
 
 def compaction_text(compaction: Compacted) -> str:
-    """What a compaction changed."""
+    """The changes of a compaction."""
     parts = {ELIDED: compaction.elided, DROPPED: compaction.dropped, SUMMARISED: compaction.summarised}
     what = ", ".join(f"{count:,} {mark}" for mark, count in parts.items() if count)
     lacking = f"\n   {compaction.lacking:,} of the dropped name what the view lacks" if compaction.lacking else ""
@@ -318,7 +318,7 @@ def _proof(seen: Seen) -> str:
 
 
 def _left_out(seen: Seen) -> str:
-    """What the view lacks of reasoning, on a line of its own; empty where it lacks none."""
+    """The reasoning that the view leaves out, on a line of its own; empty if it leaves out none."""
     if not seen.unbound:
         return ""
     return f"{counted(seen.unbound, 'answer')} without reasoning, as what stood before it had changed\n"

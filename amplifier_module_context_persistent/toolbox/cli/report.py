@@ -196,7 +196,7 @@ def _sub_agents(session: SessionFile, known: Sequence[SessionFile]) -> list[Sess
 
 
 def show_page(path: str) -> None:
-    """Open a page in the browser; say where it is if there is none."""
+    """Open a page in the browser; print its path if there is no browser."""
     if not webbrowser.open(Path(path).absolute().as_uri()):
         click.echo(escaped(f"There is no browser to open it in: {one_line(path)}"), err=True)
 

@@ -59,12 +59,12 @@ def reads_sealed(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def plain_path(path: str) -> str:
-    """The path of a log itself, or that of a plain copy of a sealed one, which is there while the command runs.
+    """The path of a log, or for a sealed log the path of a plain copy that exists while the command runs.
 
-    Nothing of a sealed log comes into the catalogue.
+    No content of a sealed log gets into the catalogue.
 
     Raises:
-        SealError: the command does not read sealed logs, or the key does not open it, or there is none.
+        SealError: the command does not read sealed logs, no key was given, or the key does not open the log.
         OSError: the log or the key cannot be read, or there is no room for the copy.
     """
     if not path.endswith(SEALED_ENDING) or not os.path.isfile(path):

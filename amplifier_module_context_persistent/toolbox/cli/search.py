@@ -57,7 +57,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 
 
 class _HowMany(click.IntRange):
-    """How many answers; whoever gives the question there is told what comes first."""
+    """The number of answers; a question in its place gets a hint about the order."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read it."""
@@ -216,11 +216,11 @@ class _Chosen:
 
 
 def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> _Chosen:
-    """The sessions that are named, or those of this project, of another one or of all that the filters mean.
+    """The named sessions, or the filtered sessions of this project, of another one or of all.
 
     Raises:
-        UsageError: what is given does not go together.
-        UnusableError: there is none.
+        UsageError: the arguments contradict each other.
+        UnusableError: there is no such session.
     """
     if sessions and last:
         raise click.UsageError("give either SESSION or --last")
@@ -272,7 +272,7 @@ def _answer(
 
 
 def _search_all(one: _Search, chosen: _Chosen) -> int:
-    """Search the sessions for a text; where a catalogue or a database rules some out, only the others."""
+    """Search the sessions for a text, without those that a catalogue or a database rules out."""
     files = chosen.files
     if chosen.are_named or one.hidden:
         return _searched(one, ((str(session.path), None) for session in files))
@@ -340,7 +340,7 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
 
 @dataclass(frozen=True)
 class _Search:
-    """What is looked for, and who prints it."""
+    """The pattern of a search, and the printer of its matches."""
 
     pattern: Pattern | AllWords
     printer: MatchPrinter
@@ -351,10 +351,10 @@ class _Search:
     by_time: bool
 
     def run(self, path: str, find_places: FindPlaces | None) -> bool:
-        """Search one session, print each match as it is found, and say whether there was one.
+        """Search one session and print each match at once; returns whether there was one.
 
         Raises:
-            UnusableError: it cannot be read, or not be searched to the end.
+            UnusableError: the session cannot be read, or not searched to its end.
         """
         total = given_up = 0
         printer = self.printer
@@ -452,7 +452,7 @@ class MatchPrinter:
         self._told(told, [*where, first, *filter(None, [named])])
 
     def _told(self, told: dict[str, Any], cells: list[str]) -> None:
-        """Print a line; its cells stand apart by tabs, in a terminal by spaces."""
+        """Print a line; its cells are separated by tabs, in a terminal by spaces."""
         if self._as_json:
             click.echo(json.dumps(told))
         elif self._console.is_terminal:

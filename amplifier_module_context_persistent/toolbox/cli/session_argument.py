@@ -1,4 +1,4 @@
-"""The argument SESSION, the option --last, and where sessions are: on disk, or in a database by --storage."""
+"""The argument SESSION, the option --last, and the place of sessions: the disk, or a database by --storage."""
 
 from __future__ import annotations
 
@@ -143,10 +143,10 @@ def name_for_errors(name: str) -> str:
 
 
 def path_of(name: str) -> str:
-    """Find a path as `find_path` does; of a sealed log that of a plain copy, if the command at hand reads such logs.
+    """Find a path like `find_path`; for a sealed log the path of a plain copy, if the command reads such logs.
 
     Raises:
-        UnusableError: no session has that name, or more than one; the database cannot be asked; or a key is missing.
+        UnusableError: no session has that name, or more than one; the database cannot be read; or a key is missing.
     """
     try:
         return plain_path(find_path(name))
@@ -216,7 +216,7 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def session_name(path: str) -> str:
-    """What a log's session is called: its id, or the path of a file that is not named by one."""
+    """The name of a log's session: its id, or the path of a file that is not named by an id."""
     return session_id_of(path) or path
 
 

@@ -29,7 +29,7 @@ _PIPE_WIDTH = 120  # of the lines below a row, if they do not go to a terminal
 _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
-"""How many of each unit make the next one; after days come years."""
+"""The number of each unit in the next one; after days come years."""
 _INDENT = " " * 5
 _LEAST_ID = 8  # characters of an id that is shortened
 
@@ -47,11 +47,11 @@ class SessionRows:
     """Prints rows.
 
     Args:
-        output: where.
-        shortest: beginnings of ids that are enough to name them; ids that are not among them are printed whole.
+        output: the stream.
+        shortest: the shortest unique beginnings of ids; other ids are printed whole.
         has_costs: whether there is a column for costs.
-        in_full: whether model, failed calls and description are told.
-        with_date: whether the first line has the date of the last message before it.
+        in_full: whether model, failed calls and description are printed.
+        with_date: whether the date of the last message comes before the first line.
         with_projects: `heading` for a line above the sessions of each project, `line` for one below each session.
     """
 
@@ -73,7 +73,7 @@ class SessionRows:
         self._in_full, self._with_date, self._with_projects = in_full, with_date, with_projects
         self._project: str | None = None
         self.count = 0
-        """How many sessions were printed."""
+        """The number of printed sessions."""
 
     def show(self, one: ListedSession) -> None:
         """Print a session."""
@@ -185,7 +185,7 @@ def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
 
 
 def age(seconds: float) -> str:
-    """How long ago, in the largest unit that is full."""
+    """The age in the largest full unit."""
     number = max(0, int(seconds))
     for most, unit in _AGES:
         if number < most:

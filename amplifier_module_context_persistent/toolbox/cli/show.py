@@ -208,7 +208,7 @@ def _about(transcript: Transcript) -> list[str]:
 
 
 def _resuming(transcript: Transcript) -> list[str]:
-    """What resuming the session costs; nothing if that is not known."""
+    """The cost of resuming the session; empty if it is not known."""
     from ...catalogue.last_request import last_request_of
     from ...sessions.prices import PriceList
     from ...sessions.resume_cost import resume_cost

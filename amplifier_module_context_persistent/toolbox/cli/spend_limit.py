@@ -38,7 +38,7 @@ class SpendLimit:
         return Period(day.timestamp())
 
     def line(self, bill: Bill) -> str:
-        """What is left, in a line."""
+        """The rest of the limit, on one line."""
         left = self.dollars - bill.cost
         rest = f"{money(left)} left" if left >= 0 else f"{money(-left)} over the limit"
         return f"{'~' * bill.is_estimated}{money(bill.cost)} of {money(self.dollars)} spent this {self.unit}: {rest}"
@@ -55,7 +55,7 @@ class SpendLimit:
 
 
 class SpendLimitType(_Base):
-    """A limit as it is written: dollars, and a day, a week or a month."""
+    """The written form of a limit: dollars, and a day, a week or a month."""
 
     name = "DOLLARS/UNIT"
 

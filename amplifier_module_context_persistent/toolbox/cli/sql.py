@@ -120,7 +120,7 @@ def _check_text(query: str) -> None:
 
 @contextmanager
 def _ending_after(seconds: float) -> Iterator[None]:
-    """End the process after so many seconds, whatever SQLite does: one function of it cannot be interrupted."""
+    """End the process after this many seconds, because a single function of SQLite cannot be interrupted."""
 
     def end() -> None:
         os.write(2, b"Error: the query takes too long\n")

@@ -128,7 +128,7 @@ def stats(
 
 
 def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: int, *, as_json: bool) -> None:
-    """Print the figures of a session, with so many of its largest turns."""
+    """Print the figures of a session, with this many of its largest turns."""
     with (
         ExitStack() as bar,
         open_transcript(path, files=bar.enter_context(progress(path, title="counting", passes=2))) as transcript,
@@ -229,7 +229,7 @@ def _show_course(output: Console, course: SessionCourse) -> None:
 
 
 def _show_shares(output: Console, found: Statistics) -> None:
-    """Print where the tokens are, by role and by tool."""
+    """Print the tokens by role and by tool."""
     show_table(
         output,
         ("role", "messages", "tokens", "share"),

@@ -1,4 +1,4 @@
-"""What many sessions come to together, as `stats` prints it: by day, project, session, model or tool."""
+"""The totals of many sessions, printed by `stats`: by day, project, session, model or tool."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def show_many(
     wanted: SessionFilter,
     as_json: bool,
 ) -> None:
-    """Print what sessions come to.
+    """Print the totals of sessions.
 
     Args:
-        sessions: which ones.
+        sessions: the sessions.
         counter: counts tokens.
         prices: prices of models.
         by: one of `totals.BY`; without it by model and tool, and the slowest calls.
-        top: only so many rows of `by`, those that cost most; None for all.
-        wanted: the filter that chose the sessions; only what happened in its time counts.
+        top: the number of rows of `by`, the most expensive ones; None for all.
+        wanted: the filter that chose the sessions; only requests and calls in its period count.
         as_json: print one JSON object.
 
     Raises:
@@ -95,7 +95,7 @@ def _dearest(parts: Mapping[str, Total], most: int) -> Mapping[str, Total]:
 
 
 def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
-    """What sessions are called, by their ids; those without a name are left out."""
+    """The names of sessions by their ids; sessions without a name are left out."""
     rows = found.connection.execute("SELECT name, path FROM logs WHERE name = root ORDER BY path").fetchall()
     wanted = [(session_id, path) for session_id, path in rows if session_id in ids]
     named = zip(wanted, names_of(path for _, path in wanted), strict=True)

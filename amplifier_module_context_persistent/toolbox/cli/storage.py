@@ -101,11 +101,11 @@ def init(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a person asks for besides that there are tables.
+    """The wishes of a person besides the tables themselves.
 
     Attributes:
         grants: kinds of rights, each with the role that gets it.
-        migrate: add to older tables what they lack.
+        migrate: add missing parts to older tables.
         row_security: let each role see only its own logs.
     """
 
@@ -116,7 +116,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TableWork:
-    """What is done to the tables of a schema, or would be.
+    """The changes to the tables of a schema, made or planned.
 
     Attributes:
         before: the version of the tables; None if there were none.
@@ -176,7 +176,7 @@ def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
 
 
 def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
-    """What `_prepare` would do; nothing is changed.
+    """The changes that `_prepare` would make; nothing is changed.
 
     Raises:
         UnusableError: as `_prepare`.
@@ -232,7 +232,7 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
 
 
 def _said(done: _TableWork, *, dry_run: bool) -> str:
-    """What is done to the tables, or would be."""
+    """The changes to the tables, made or planned, in words."""
     tables, would = f"the tables of version {SCHEMA_VERSION}", "would be " if dry_run else ""
     if done.before is None:
         return f"{tables} {would}created"
@@ -250,7 +250,7 @@ def _tell_waits(what: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What an error says, on one line."""
+    """The message of an error, on one line."""
     said = str(error.args[1]) if isinstance(error, OSError) else str(error)
     return (said.strip().splitlines() or ["the server refused"])[0]
 

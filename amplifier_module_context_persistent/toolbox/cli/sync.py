@@ -117,7 +117,7 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Plan:
-    """What is to be done, session by session."""
+    """The planned actions, session by session."""
 
     sync: Sync
     steps: list[Step]
@@ -236,7 +236,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
 
 
 def _summary(erasing: Sequence[ErasingStep], plan: _Plan) -> str:
-    """What was done, in one line."""
+    """The completed actions, on one line."""
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
     erased = sum(not step.error for step in erasing)

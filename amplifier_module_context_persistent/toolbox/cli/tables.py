@@ -1,4 +1,4 @@
-"""The tables that commands print, as wide as what is in them, folded where a terminal is narrower; and costs in one."""
+"""Tables that commands print: as wide as their cells, folded if a terminal is narrower; and the form of costs."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[st
 
 
 def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """How many columns a table takes if nothing in it is folded."""
+    """The width of a table if nothing in it is folded."""
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     return sum(widths) + _GAP * (len(widths) - 1)
 
@@ -189,7 +189,7 @@ def show_notes(output: Console, notes: Sequence[str]) -> None:
 
 
 def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
-    """What is to be said of a cost; `hidden` is what went to answers that are no longer live."""
+    """Remarks about a cost; `hidden` is the part for answers that are no longer live."""
     notes = [f"{prices.described()}; see --prices"]
     if cost.total.unpriced_requests:
         named = [name or "answers that name no model" for name in prices.unpriced()]
@@ -206,7 +206,7 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
 
 
 def estimate_note(bill: Bill) -> str:
-    """What of a bill is an estimate, and how much that is."""
+    """The estimated parts of a bill, and their amount."""
     part = f" ({money(bill.estimated_cost)} of the cost)" if bill.is_estimated else ""
     return f"~: the output of {counted(bill.estimated_outputs, 'request')} was counted here, not reported{part}"
 

@@ -68,7 +68,7 @@ class PrintedMessages:
             self._print(new)
 
     async def print_as_they_come(self) -> None:
-        """Print messages as they are appended, until this is cancelled; errors as `print_new`."""
+        """Print messages when they are appended, until this is cancelled; errors as for `print_new`."""
         from ...sessions.follow_session import new_items
 
         async for new in new_items(self._follower):

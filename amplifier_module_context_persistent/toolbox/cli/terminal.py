@@ -1,7 +1,7 @@
 """Printing, asking and reporting errors, shared by all commands.
 
-A transcript is untrusted input: whatever comes from a log, from the name of a file or from an error goes through
-`one_line` or `escaped` before it is shown. What prints with rich imports it where it prints: many commands do not.
+A transcript is untrusted input: all text from a log, from the name of a file or from an error goes through `one_line`
+or `escaped` before it is shown. `rich` is imported only where it prints: many commands do not need it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class UnusableError(click.ClickException):
 
 
 def console() -> Console:
-    """A console on the standard output that prints square brackets as they are, not as markup."""
+    """A console on the standard output that prints square brackets literally, not as markup."""
     from .plain_console import PlainConsole
 
     return PlainConsole()
 
 
 def columns_of(output: Console) -> int:
-    """How wide a picture made of characters may be: as the terminal, or as most of them where there is none."""
+    """The width for a picture made of characters: the terminal's, or a usual one if there is no terminal."""
     return output.width if output.is_terminal else _USUAL_COLUMNS
 
 
@@ -124,7 +124,7 @@ def duration(seconds: float) -> str:
 
 
 def cut(text: str, cells: int) -> str:
-    """Cut a text that is wider than so many cells, and mark where."""
+    """Cut a text that is wider than a number of cells, and mark the cut."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= cells:
@@ -163,7 +163,7 @@ def unusable(name: str = "") -> Iterator[None]:
 
 @contextmanager
 def unreadable(name: str = "") -> Iterator[None]:
-    """Do the same where a session is read and printed: what goes wrong with the output is another error.
+    """Do the same while a session is read and printed: a failure of the output is another error.
 
     Raises:
         UnusableError: the work failed.
@@ -176,7 +176,7 @@ def unreadable(name: str = "") -> Iterator[None]:
 
 @contextmanager
 def making(path: str, *, force: bool) -> Iterator[None]:
-    """Do the same as `unusable` where a new file is made, which `--force` lets take another one's place.
+    """Do the same as `unusable` while a new file is made, which `--force` allows to replace an existing one.
 
     Raises:
         UnusableError: the work failed.
