@@ -37,22 +37,6 @@ _FLAGS = {
     "--value": "keyvault",
 }  # fmt: skip
 """Commands by the flag that a secret follows; a star: it follows at once."""
-_FLAG_HINTS = (
-    " -p",
-    " -P",
-    " -ap ",
-    " -a",
-    " -w ",
-    " -s ",
-    " -A",
-    " -X",
-    " --pass",
-    " /p:",
-    " /rp ",
-    " --value",
-    '"-',
-    "'-",
-)
 _STORES = re.compile(
     r"""
     \b(?: (?:kubectl|oc|k) [ ] create [ ] secret | (?:fly|flyctl|supabase|turso|deno|convex|modal|render) [ ] (?:secrets?|env) [ ] (?:set|create|import)
@@ -246,8 +230,6 @@ def _names() -> Beginnings:
 def _by_flags(searched: SearchedText) -> Iterator[Secret]:
     """Find what is behind the flags of commands, and what is glued to them."""
     text = searched.text
-    if not any(map(text.__contains__, _FLAG_HINTS)):
-        return
     for name in _names().possible_in(searched):
         flags, at = _table()[name], text.find(name)
         while at >= 0:

@@ -25,7 +25,8 @@ _NO_COOKIE = re.compile(
 )
 _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 _LEAST_CHARS = 20
-_IN_JSON = ("ttpOnly", "ameSite", "ostOnly", "expirationDate", "ookie", "omain", 'path"', "path'", 'path\\"')
+_HEADS_OF_OBJECTS = frozenset({"name", "valu"})
+"""The first letters of the fields that every cookie in JSON has."""
 _OBJECT = re.compile(r"\{[^{}]{20,6000}\}")
 _FIELD = r"\\*[\"']{name}\\*[\"']\s{{0,4}}:\s{{0,4}}\\*[\"'](?P<{name}>[^\"'\\\n]{{1,4000}})"
 _NAME = re.compile(_FIELD.format(name="name"))
@@ -41,10 +42,12 @@ _ITEM = re.compile(
 
 def find_cookies(searched: SearchedText) -> list[Secret]:
     """Find cookies that open a session."""
-    text = searched.text
-    found = list(_in_headers(text))
-    if "{" in text and any(map(text.__contains__, _IN_JSON)):
-        found += [*_in_objects(text), *_in_jars(text)]
+    text, heads = searched.text, searched.word_heads
+    found = list(_in_headers(text)) if "ookie" in text or "OOKIE" in text or "curl" in heads else []
+    if "{" in text and heads >= _HEADS_OF_OBJECTS:
+        found += _in_objects(text)
+    if "{" in text and "cook" in heads:
+        found += _in_jars(text)
     return found
 
 
@@ -72,8 +75,6 @@ def _in_jars(text: str) -> Iterator[Secret]:
 
 
 def _in_headers(text: str) -> Iterator[Secret]:
-    if not ("ookie" in text or "OOKIE" in text or "curl" in text):
-        return
     for header in _COOKIES.finditer(text):
         start = header.start("pairs")
         for pair in _PAIR.finditer(header["pairs"]):

@@ -23,7 +23,7 @@ class Place:
 PLACES = (
     Place(
         "webhook",
-        parts=("hook/", "hooks/", "//hook.", "hooks.slack", "webhookb2", "/with/key/"),
+        words=("hook/", "hooks/", "webhook/", "webhooks/", "//hook.", "hooks.slack", "webhookb2", "/with/key/"),
         expression=re.compile(
             r"""
               hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/_-]{20,200})
@@ -51,7 +51,8 @@ PLACES = (
     ),
     Place(
         "key of a query",
-        parts=("appid=", "key=", "oneycomb-", "token=", "ticket=", "code=", "/magic", "/invite", "/reset", "/verify", "/confirm", "/activate"),
+        parts=("appid=", "key=", "token=", "ticket=", "code="),
+        words=("Honeycomb-", "honeycomb-", "/magic", "/invite", "/reset", "/verify", "/confirm", "/activate"),
         expression=re.compile(
             r"[?&#;][a-z_-]{0,20}(?:token|ticket)=(?P<token>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Za-z])[A-Za-z0-9_.-]{20,400})(?![\w/.%-])"
             r"|[?&#]code=(?P<code>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])[A-Za-z0-9_-]{24,400})(?![\w/.-])"
@@ -63,7 +64,8 @@ PLACES = (
     ),
     Place(
         "credentials in a header",
-        parts=("uthorization", "UTHORIZATION", "earer", "EARER"),
+        parts=("Authorization:", "Authorization="),
+        words=("authorization", "Authorization", "AUTHORIZATION", "bearer ", "Bearer ", "BEARER "),
         expression=re.compile(
             r"(?:authorization\\*[\"']?\s*[:=,]\s*\\*[\"']?[fb]?[\"']?(?:bearer|basic|token|apikey|negotiate|key|bot|ssws|[a-z][a-z-]{1,20}(?=[ ][^ ]*[0-9][^ ]{12}))\s+|\bbearer[ ]+(?=[\w.~+/-]*[0-9]))"
             r"(?P<secret>[^\s\"'\\,;<>(){}$`]{8,})",
@@ -106,13 +108,12 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        parts=("password",),
+        words=("password", "npassword"),
         expression=re.compile(r"\b(?:login|machine|account)(?:\s|\\n){1,20}[^\s\\]{1,200}(?:\s|\\n){1,20}password\s{1,20}(?P<secret>[^\s\"'\\<$]+)"),
     ),
     Place(
         "password of a command",
-        parts=("-stdin", "chpasswd", "storepass", "keypass", "zip ", "freerdp", "-passwd "),
-        words=("SecureString", "htpasswd", "mongo", "sqlcmd", "az login", "openssl", "mosquitto", "rdesktop"),
+        words=("-stdin", "chpasswd", "storepass", "srcstorepass", "deststorepass", "keypass", "zip ", "unzip ", "freerdp", "xfreerdp", "-passwd ", "passwd --stdin", "SecureString", "htpasswd", "mongo", "sqlcmd", "az login", "openssl", "mosquitto", "rdesktop"),
         expression=re.compile(
             r"""
               \becho[ ](?:-n[ ])?\\?["']?(?:[\w.-]{1,40}:)?(?P<piped>[^\s"'|$:`]{4,})\\?["']?[ ]*\|[^\n|]{0,200}(?:password-stdin|passwd[ ]--stdin|chpasswd)
@@ -158,13 +159,13 @@ PLACES = (
     ),
     Place(
         "password of an app",
-        parts=("assword",),
+        words=("app password", "app-password", "App password", "App Password", "App-Password", "app specific", "app-specific", "App-specific", "application password", "application-specific", "Application password", "application specific", "Application-specific"),
         expression=re.compile(r"[Aa]pp(?:lication)?[ -](?:specific[ ])?[Pp]assword\W{1,6}(?:is[ ])?\W{0,3}(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![ -]?\w)"),
     ),
     Place(
         "key of a network",
-        parts=("psk", "PSK", "re-shared", "reshared", "wpa_passphrase", "ireless.", "keyMaterial", "EAP ", "XAUTH "),
-        words=("WIFI:", "wifi", "wi-fi", "Wifi", "WiFi", "Wi-Fi", "wlan", "WLAN", "ssid", "SSID", "option key", "option wpakey", "option sae_password", "Key Content"),
+        parts=("_psk", "Psk"),
+        words=("psk", "PSK", "wpapsk", "WPAPSK", "saepsk", "pre-shared", "Pre-shared", "Pre-Shared", "pre_shared", "preshared", "Preshared", "PreShared", "preShared", "PRE-SHARED", "wpa_passphrase", "wireless.", "keyMaterial", "EAP ", "XAUTH ", "eap ", "xauth ", "WIFI:", "wifi", "wi-fi", "Wifi", "WiFi", "Wi-Fi", "wlan", "WLAN", "ssid", "SSID", "option key", "option wpakey", "option sae_password", "Key Content"),
         expression=re.compile(
             r"""
               \bWIFI:(?:[A-Z]:[^;\n]{0,100};){0,4}P:(?P<code>(?:[^;\n\\]|\\.){4,100}) ;
@@ -184,7 +185,7 @@ PLACES = (
     ),
     Place(
         "private key of a JWK",
-        parts=('"kty', "'kty", '\\"kty'),
+        words=('"kty', "'kty", '\\"kty'),
         expression=re.compile(r"(?<![A-Za-z0-9_])(?:d|p|q|dp|dq|qi|k)\\*[\"']\s{0,4}:\s{0,4}\\*[\"'](?P<secret>[A-Za-z0-9_-]{20,4000})(?=\\*[\"'])"),
     ),
     Place(
@@ -202,16 +203,14 @@ PLACES = (
     ),
     Place(
         "password of a call",
-        parts=("auth=", "auth =", "BasicAuth(", "Credential("),
-        words=("login(",),
+        words=("auth=", "auth =", "BasicAuth(", "HTTPBasicAuth(", "NetworkCredential", "PasswordCredential", "PasswordTokenCredential", "login("),
         expression=re.compile(
             r"(?:\bauth\s*=\s*\(|BasicAuth\(|(?:Network|Password|PasswordToken)Credentials?\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
         ),
     ),
     Place(
         "key of a call",
-        parts=("reateHmac(",),
-        words=("jwt.", "SignedString(", "hmac.new("),
+        words=("createHmac(", "CreateHmac(", "jwt.", "SignedString(", "hmac.new("),
         expression=re.compile(
             r"(?:\bjwt\.(?:sign|verify|encode|decode)\([^\n]{1,200}?,\s{0,20}|\bSignedString\(\s{0,20}(?:\[\]byte\(\s{0,20})?|\bhmac\.new\(\s{0,20}(?:key\s{0,2}=\s{0,2})?"
             r"|\b[cC]reateHmac\([^,\n]{1,40},\s{0,20})"
@@ -231,7 +230,7 @@ PLACES = (
     ),
     Place(
         "key of a function",
-        parts=("azurewebsites.net",),
+        words=("azurewebsites.net",),
         expression=re.compile(r"\.azurewebsites\.net/[^\s\"'<>]{0,200}[?&]code=(?P<secret>[A-Za-z0-9%/+_-]{40,100}={0,2})"),
     ),
     Place(
@@ -257,12 +256,16 @@ def places_possible_in(searched: SearchedText) -> list[Place]:
     return [PLACES[number] for number in sorted(numbers)]
 
 
+_RARE_SIGNS = "*@=("
+
+
 def _by_sign() -> dict[str, list[tuple[str, int]]]:
     """The parts of all places by a sign that they contain, which many texts do not; by nothing if they have letters only."""
     found: dict[str, list[tuple[str, int]]] = {}
     for number, place in enumerate(PLACES):
         for part in place.parts:
-            sign = next((character for character in part if not character.isalnum()), "")
+            sign = next((character for character in part if character in _RARE_SIGNS), "")
+            sign = sign or next((character for character in part if not character.isalnum()), "")
             found.setdefault(sign, []).append((part, number))
     return found
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from .found import Secret
-from .searched_text import SearchedText, begun_by
+from .searched_text import Beginnings, SearchedText
 
 _LABEL = re.compile(
     r"""
@@ -35,39 +35,21 @@ _LABEL = re.compile(
     """,
     re.VERBOSE,
 )
-_ENGLISH = (
-    *(
-        "security key",
-        "recovery",
-        "backup",
-        "back-up",
-        "scratch",
-        "emergency",
-        "rescue",
-        "onetime",
-        "one-time",
-        "singleuse",
-    ),
-    *(
-        "manual entry",
-        "totp",
-        "authenticator",
-        "setup",
-        "can't scan",
-        "single-use",
-        "2fa",
-        "mfa",
-        "twofactor",
-        "two-factor",
-        "otp",
-    ),
+_NOUNS = ("code", "key", "secret", "seed")
+_BEFORE_NOUN = (
+    *("recovery", "backup", "back-up", "scratch", "emergency", "rescue", "onetime", "one-time", "singleuse"),
+    *("single-use", "2fa", "mfa", "twofactor", "two-factor", "otp", "two-step", "twostep", "login", "access"),
+    *("security", "verification", "entry", "authenticator", "setup"),
 )
-_NOUNS = ("cod", "kod", "key", "secret", "seed")
-"""Texts of which every label without other letters than those of ASCII has one."""
-_FOREIGN = (
-    *("wiederherstellungs", "notfall", "sicherheits", "code de ", "codes de ", "código", "codigo", "codici"),
-    *("kody ", "herstelcode", "återställningskoder", "yedek ", "kurtarma ", "резервны", "код", "备用", "恢复"),
-    *("バックアップ", "リカバリ", "回復コード", "백업", "복구"),
+"""The words that may be before the nouns of a label."""
+_LONGEST_WORD = max(map(len, _BEFORE_NOUN))
+_LABEL_CHARS = 60
+_OTHERS = Beginnings(
+    (
+        *("can't scan", "wiederherstellungs", "notfall", "sicherheits", "code de ", "codes de ", "código", "codigo"),
+        *("codici ", "codice ", "kody ", "herstelcode", "återställningskoder", "yedek ", "kurtarma ", "резервны"),
+        *("код", "备用", "恢复", "バックアップ", "リカバリ", "回復コード", "백업", "복구"),
+    )
 )
 _CODE = re.compile(
     r"""
@@ -106,7 +88,7 @@ def find_recovery_codes(searched: SearchedText) -> list[Secret]:
     """Find the recovery codes behind the labels of a text."""
     text, found = searched.text, list[Secret]()
     done = 0
-    for label in _labels_in(searched.folded):
+    for label in _labels_in(searched):
         if label.start() < done:
             continue
         heads_lines = _BEGINS_LINE.search(text, max(0, label.start() - 80), label.start()) is not None
@@ -119,11 +101,22 @@ def find_recovery_codes(searched: SearchedText) -> list[Secret]:
     return found
 
 
-def _labels_in(folded: str) -> list[re.Match[str]]:
-    """Find the labels in a text in lower case, in order; they may be parts of longer words."""
-    if folded.isascii() and not any(map(folded.__contains__, _NOUNS)):
-        return []
-    found = [label for beginning in (*_ENGLISH, *_FOREIGN) for label in begun_by(_LABEL, folded, beginning)]
+def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
+    """Find the labels of a text, in order; they may be parts of longer words."""
+    folded = searched.folded
+    found = _OTHERS.matches(_LABEL, searched, is_folded=True)
+    for noun in _NOUNS:
+        at = folded.find(noun)
+        while at >= 0:
+            before = folded[max(0, at - _LONGEST_WORD - 2) : at].rstrip(" _-")
+            label = (
+                _LABEL.search(folded, max(0, at - _LABEL_CHARS), at + _LABEL_CHARS)
+                if before.endswith(_BEFORE_NOUN)
+                else None
+            )
+            if label is not None and label.start() <= at:
+                found.append(label)
+            at = folded.find(noun, at + 1)
     return sorted(found, key=lambda label: label.start())
 
 

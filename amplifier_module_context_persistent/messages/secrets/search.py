@@ -34,8 +34,15 @@ from .shown_values import find_shown
 from .tables import find_by_foreign_names
 
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
-_SHORT_WORD = re.compile(rf"[\w.-]{{0,{LEAST_CHARS - 1}}}", re.ASCII)
-"""A text that has nothing beside it and is too short for a form: an id, a role, a type."""
+_PLAIN = re.compile(
+    rf"""
+    (?: [\w.@-]{{0,{LEAST_CHARS - 1}}} / ){{0,30}} [\w.@-]{{0,{LEAST_CHARS - 1}}}
+      | (?: toolu | call | msg | resp | req | chatcmpl | fc ) [_-] [A-Za-z0-9]{{1,64}}
+      | [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9:.]{{5,20}}Z?
+    """,
+    re.ASCII | re.VERBOSE,
+)
+"""A text that has nothing beside it, with parts too short for a form: a role, a type, a path, a time; an id."""
 _BY_LABEL = (
     find_cookies,
     find_in_commands,
@@ -59,7 +66,7 @@ _HINTS_IN_WORDS = tuple(
 
 def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     """Find what looks like a secret in a text, in order; nothing is decoded."""
-    if own is None and _SHORT_WORD.fullmatch(text):
+    if own is None and _PLAIN.fullmatch(text):
         return []
     words = [word.span() for word in _LONG_WORD.finditer(text)]
     looks: tuple[Look, ...] = (
@@ -74,7 +81,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     for look in looks:
         if new := look(searched):
             found += new
-            searched = SearchedText(hidden(searched.text, new))
+            searched = searched.with_hidden(new)
     return merged(found)
 
 
@@ -113,11 +120,19 @@ def _begun(text: str, words: list[tuple[int, int]]) -> Iterator[Secret]:
     heads, rows = _heads()
     for start, end in words:
         done = start
-        for head in heads.finditer(text, start, end):
-            secret = _at(text, head.start(), rows[head["head"]]) if head.start() >= done else None
+        for at, head in _heads_in(heads, text, start, end):
+            secret = _at(text, at, rows[head]) if at >= done else None
             if secret is not None and not is_example(text[secret.start : secret.end]):
                 yield secret
                 done = secret.end
+
+
+def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Give the first characters of forms in a word, with their places; a sign is before each, or the text's start."""
+    if start == 0 and (first := heads.match(" " + text[:HINT_CHARS])):
+        yield 0, first["head"]
+    for head in heads.finditer(text, max(0, start - 1), end):
+        yield head.start("head"), head["head"]
 
 
 def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
@@ -139,7 +154,7 @@ def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
     for head in sorted(rows):
         by_letter.setdefault(head[0], []).append(re.escape(head[1:]))
     several = "|".join(f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
-    return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?=(?P<head>{several}))"), rows
+    return re.compile(rf"[^A-Za-z0-9](?:(?<=\\)[nrt])??(?=(?P<head>{several}))"), rows
 
 
 def _by_place(searched: SearchedText) -> list[Secret]:

@@ -7,12 +7,16 @@ the text has words that begin alike. That costs one pass over the text, in place
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+
+from .found import Secret, hidden
 
 _LETTERS = 4
 """By so many letters words are told apart."""
-_WORD = re.compile(rf"([a-z]{{1,{_LETTERS}}})[a-z]*")
+_PIECE_CHARS = 1_000_000
+_OVERLAP_CHARS = 500
+_WORD = re.compile("[a-z]+")
 
 
 class SearchedText:
@@ -25,6 +29,14 @@ class SearchedText:
     def __init__(self, text: str) -> None:
         self.text = text
 
+    def with_hidden(self, found: Collection[Secret]) -> SearchedText:
+        """Return the text with secrets hidden; its words are not looked for again."""
+        rest = SearchedText(hidden(self.text, found))
+        rest.word_heads = self.word_heads
+        if "_listed_words" in self.__dict__:
+            rest._listed_words = self._listed_words
+        return rest
+
     @cached_property
     def folded(self) -> str:
         """The text in lower case, of the same length."""
@@ -33,8 +45,24 @@ class SearchedText:
 
     @cached_property
     def word_heads(self) -> frozenset[str]:
-        """The first letters of the words of the text: of runs of letters from `a` to `z`, in lower case."""
-        return frozenset(_WORD.findall(self.folded))
+        """The first letters that words of the text have; of hidden words too, so it only says what may be there.
+
+        Words are runs of letters from `a` to `z` in lower case.
+        """
+        words = set[str]().union(*self.ordered_words())
+        return frozenset([word[:_LETTERS] for word in words])
+
+    def ordered_words(self) -> Iterator[list[str]]:
+        """Give the words of the text in order; in pieces if the text is long."""
+        if len(self.text) <= _PIECE_CHARS:
+            yield self._listed_words
+            return
+        for start in range(0, len(self.text), _PIECE_CHARS):
+            yield _WORD.findall(self.folded, max(0, start - _OVERLAP_CHARS), start + _PIECE_CHARS)
+
+    @cached_property
+    def _listed_words(self) -> list[str]:
+        return _WORD.findall(self.folded)
 
     @cached_property
     def characters(self) -> frozenset[str]:
@@ -57,7 +85,7 @@ class Beginnings:
         for text in texts:
             word = _WORD.search(text.lower())
             if word is not None and text.isascii():
-                self._by_word.setdefault(word[1], []).append(text)
+                self._by_word.setdefault(word[0][:_LETTERS], []).append(text)
             else:
                 first = next(letter for letter in text.lower() if not letter.isascii())
                 self._by_character.setdefault(first, []).append(text)
