@@ -20,11 +20,11 @@ _POSITIONS = {
         " BasicAuth HTTPBasicAuth HTTPDigestAuth SetBasicAuth basicAuth basic_auth setBasicAuth basic PasswordAuthentication"
         " UsernamePasswordCredentials UsernamePasswordAuthenticationToken NetworkCredential BasicAWSCredentials PasswordCredentials"
         " PasswordAuthenticator PlainTextAuthProvider begin beginEnterprise oracledb.connect cx_Oracle.connect JaasAuth NTLMAuth UserPass"
-        " set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
+        " bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
     ),
     3: (
         "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
-        " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth"
+        " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
     ),
     4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect",
 }  # fmt: skip
@@ -67,22 +67,23 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
         at = text.find(beginning)
         while at >= 0:
             end = at + len(beginning)
-            secret = _argument_at(text, end, _BY_NAME[beginning[:-1]]) if not _IN_WORD.match(text, at - 1, at) else None
-            if secret is not None and (beginning not in _GENERIC or _is_certain(text, at, secret)):
+            is_whole = at == 0 or not _IN_WORD.match(text, at - 1, at)
+            is_client = _CLIENT.search(text, max(0, at - 40), at) is not None
+            secret = _argument_at(text, end, _BY_NAME[beginning[:-1]], is_client=is_client) if is_whole else None
+            if secret is not None and (is_client or beginning not in _GENERIC or _is_certain(text, secret)):
                 found.append(secret)
             at = text.find(beginning, end)
     return found
 
 
-def _is_certain(text: str, at: int, secret: Secret) -> bool:
-    """Whether a call that many programs have, as `connect`, is that of a client, or its argument no name of theirs."""
-    is_client = _CLIENT.search(text, max(0, at - 40), at) is not None
-    return is_client or not is_code_or_path(text[secret.start : secret.end])
+def _is_certain(text: str, secret: Secret) -> bool:
+    """Whether an argument of a call that many programs have, as `connect`, is no name of a handler or a table."""
+    return not is_code_or_path(text[secret.start : secret.end])
 
 
-def _argument_at(text: str, at: int, positions: list[int]) -> Secret | None:
-    """Return the first of the arguments at some positions that is a password; the fourth one only behind a port."""
-    has_port = False
+def _argument_at(text: str, at: int, positions: list[int], *, is_client: bool) -> Secret | None:
+    """Return the first of some arguments that is a password; the fourth one only of a client, or behind a port."""
+    has_port = is_client
     for position in range(1, max(positions) + 1):
         argument = _ARGUMENT.match(text, at)
         if argument is None:

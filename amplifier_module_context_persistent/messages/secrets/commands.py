@@ -59,7 +59,7 @@ _PLACES = re.compile(
         | username [ ] \S{1,64} (?:[ ] privilege [ ] [0-9]+)? [ ] (?:password|secret) [ ]+ (?:[05789] [ ]+)?
         | (?:HELLO [ ] [23] [ ] )AUTH [ ] \S{1,64} [ ]+ | ACL [ ] SETUSER [ ] \S{1,64} (?:[ ] [^\s>]+){0,10}? [ ] >
         | (?:--?|\b)requirepass [ ]+
-        | set-initial-password [ ]+ | Input[ ]Password [ ]{2,8} \S{1,80} [ ]{2,8} | user [ ] \S{1,64} [ ] (?:on|off) [ ] (?:[^\s>]{1,60}[ ]){0,10}? >
+        | stats [ ] auth [ ] [\w.-]{1,60}: | user [ ] \S{1,64} [ ]+ (?=\S{4,80};) | set-initial-password [ ]+ | Input[ ]Password [ ]{2,8} \S{1,80} [ ]{2,8} | user [ ] \S{1,64} [ ] (?:on|off) [ ] (?:[^\s>]{1,60}[ ]){0,10}? >
         | \w{1,40}\.py [ ]+ (?:-\S{1,40}[ ]){0,4} (?:[\w.-]{1,60}/)? [\w.$-]{1,60}: (?=\S{4,100}@[\w-])
         | rabbitmqctl [ ] (?:add_user|change_password) [ ] \S{1,64} [ ]+ | rclone [ ] obscure [ ]+
         | mc [ ] (?:alias|config[ ]host) [ ] (?:set|add) [ ] \S{1,64} [ ] \S{1,200} [ ] \S{1,64} [ ]+
@@ -95,6 +95,7 @@ _PLACE_BEGINNINGS = Beginnings(
             "useradd ",
         ),
         *(
+            "stats auth",
             "set-initial-password",
             "Input Password",
             "user ",

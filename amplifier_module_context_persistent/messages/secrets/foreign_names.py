@@ -98,6 +98,10 @@ _NAMED = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_OF_WIFI = re.compile(
+    r"(?:wlan|wi-?fi|wpa)[ -]?\w{0,12}|\w[ ](?:du|del|do|de la|van de)[ ](?:wi-?fi|red|rede|réseau)\b", re.IGNORECASE
+)
+"""What makes of a key a password that a person chose."""
 _ENDING = re.compile(r"[^\W\d\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
@@ -166,7 +170,11 @@ def _beside(text: str, start: int) -> Secret | None:
 def _said(text: str, start: int, end: int) -> Secret | None:
     """Find a password that a sentence says; a name may have an ending, as in `Lösenordet`."""
     name = _spelled(text[start:end])
-    if name not in _ALL_PASSWORDS and name not in _ALSO_PASSWORDS:
+    if (
+        name not in _ALL_PASSWORDS
+        and name not in _ALSO_PASSWORDS
+        and not _OF_WIFI.search(text, max(0, start - 12), end + 16)
+    ):
         return linked_key(text, start, end)
     ending = _ENDING.match(text, end)
     name_end = ending.end() if ending else end

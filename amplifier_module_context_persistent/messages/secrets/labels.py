@@ -134,6 +134,8 @@ _FALLBACK = re.compile(
 """A value for when there is none: `process.env.API_KEY || "x"`."""
 _DUMPED = re.compile(rf"\\*[\"']?\]?\s{{0,4}}=>\s{{0,20}}string\([0-9]{{1,6}}\)\s{{1,4}}{_QUOTED}")
 """A dump of PHP: `["password"]=> string(8) "x"`."""
+_SPACED = re.compile(rf"[ \t]+{_QUOTED}(?=[;,]?[ \t]*(?:[\r\n]|\Z))")
+"""A directive of a configuration: `proxy_set_header X-Api-Key "x";`."""
 _GO_HEADER = re.compile(r":\[(?P<secret>[^\s\[\]]{8,8192})\]")
 _NEXT_ITEM = re.compile(r"[\"']?[ \t]*\r?\n[ \t]*-[ \t]+" + _VALUE)
 _BELOW_HEAD = re.compile(rf"[ \t]{{0,3}} \#{{0,6}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
@@ -233,6 +235,8 @@ def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tupl
     for expression in (_FALLBACK, _DUMPED, _GO_HEADER):
         if found := expression.match(text, end):
             yield found, True
+    if spaced := _SPACED.match(text, end):
+        yield spaced, False
     if text.startswith("--", first - 2) and (item := _NEXT_ITEM.match(text, end)):
         yield item, True
     for expression in (_NEXT_LINE, _SETTING_BELOW, _FORM_DATA):

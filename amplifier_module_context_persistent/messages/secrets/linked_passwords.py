@@ -18,7 +18,7 @@ _LEAST_KEY = 20
 _BEFORE_CHARS = 60
 _DIGIT = re.compile("[0-9]")
 _VERBS = r"will[ ]be|has[ ]been[ ](?:re)?set[ ]to|should[ ]be|" + (
-    "is was are were lautet ist war heißt est était es era será è e['’] é fue foi är var er on jest"
+    "is was are were lautet ist war heißt est était es era será è e['’] é fue foi är var er on jest sera serait será sarà wird wäre zal будет bude będzie"
     " to je adalah là это este είναι olarak seria"
 ).replace(" ", "|")
 _NOW = "now|still|currently|again|just|jetzt|nun|aktuell|maintenant|ahora|ora|adesso|agora|nu|teraz|nyt|теперь|сейчас|şimdi"
@@ -29,7 +29,7 @@ _LINKED = re.compile(
     (?:
         [ ](?P<moved>(?:set[ ]|back[ ])?to|into|en|pour|por|para|a|auf|in|na|till|til|naar|на|zu)(?=[ ])
       | ,?[ ](?:c['’]est[ ])?(?:{_VERBS})(?=[ :])(?:[ ](?:{_NOW})(?=[ :]))?[ ]?:?
-      | ,?[ ]c['’]est | ['’]s
+      | ,?[ ]c['’]est | ['’]s | [ ]?[?,][ ](?:it['’]s|it[ ]is|that['’]s|still)(?=[ ])
       | (?P<sign>[ ]?[:=\uff1a\uff1d\u2192] | [ ](?:->|=>|[\u2013\u2014-]) )
       | [ ]?(?P<wide>[\u3040-\u30ff\u4e00-\u9fff]{{0,8}}?(?:は|を|が|是|为|為|成了?|给|設為|为了))
       | [\uac00-\ud7af]{{0,2}}(?:는|은|를|을|가|이)

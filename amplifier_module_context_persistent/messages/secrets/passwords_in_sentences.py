@@ -65,8 +65,12 @@ _LABELS = Beginnings(
     )
 )
 _PAIR = re.compile(
-    r"(?<![\w/.:@+-])(?P<user>[\w.@+-]{2,60})[ \t]{0,3}(?P<sign>[/:|,])[ \t]{0,3}"
-    r"(?P<secret>[^\s\"'`()<>,;{}\[\]|\\]{6,80})"
+    r"""
+    (?<![\w/.:@+-]) (?P<user>[\w.@+-]{2,60})
+    (?: [ \t]{0,3}(?P<sign>[/:|,])[ \t]{0,3} | (?<=[\w.@+-])[ ](?=[^\s/]{6,80}[ \t]*(?:[\r\n]|\Z)) )
+    (?P<secret>[^\s"'`()<>,;{}\[\]|\\]{6,80})
+    """,
+    re.VERBOSE,
 )
 _PAIR_LINES = 12
 _PAIR_CHARS = 1_000
@@ -124,7 +128,8 @@ def find_pairs(searched: SearchedText) -> list[Secret]:
         at, done = max(done, label.end()), max(done, _end_of_lines(text, label.end()))
         while pair := _PAIR.search(text, at, done):
             at, value = pair.start("secret"), pair["secret"].rstrip(".:")
-            if is_chosen(value) or (is_varied(value) and pair["sign"] == "/"):
+            is_glued = text[at - 1] == ":" and pair["user"].isidentifier() and at - label.end() < _NEAR_CHARS
+            if is_chosen(value) or (is_varied(value) and (pair["sign"] == "/" or is_glued)):
                 found.append(Secret(at, at + len(value), "password of a login"))
                 at += len(value)
     return found

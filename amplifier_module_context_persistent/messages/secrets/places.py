@@ -158,6 +158,14 @@ PLACES = (
         ),
     ),
     Place(
+        "answer to a prompt",
+        parts=("send(", "sendline(", ".write(b", "New value: "),
+        expression=re.compile(
+            r"[Pp]ass(?:word|phrase|code)[^\n]{0,20}\n[^\n]{0,60}?\.(?:send|sendline|write)\(b?\\?[\"'](?P<secret>[^\s\"'\\$<{]{4,80})"
+            r"|reset-password\b[^\n]{0,100}\n(?:[^\n]{0,100}\n){0,3}?New[ ]value:[ ](?P<new>[^\s]{6,80})"
+        ),
+    ),
+    Place(
         "password of an app",
         words=("app password", "app-password", "App password", "App Password", "App-Password", "app specific", "app-specific", "App-specific", "application password", "application-specific", "Application password", "application specific", "Application-specific"),
         expression=re.compile(r"[Aa]pp(?:lication)?[ -](?:specific[ ])?[Pp]assword\W{1,6}(?:is[ ])?\W{0,3}(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![ -]?\w)"),
@@ -172,7 +180,7 @@ PLACES = (
             | (?<![A-Za-z0-9])(?:wpa[_-]?|sae[_-]?)?psk[ \t]*[:=][ \t]*\\?["'](?P<quoted>[^"'\\\n$<{}]{8,64})(?=\\?["'])
             | (?:^|\n)[ \t]*(?:wpa_passphrase|psk)=(?P<line>[^\s"'$<{}][^\n"'$<{}]{7,62})(?=\r?\n|\Z)
             | [ :](?:psk|eap|xauth)[ ]+"(?P<ipsec>[^"\n]{6,128})"
-            | \b(?:wi-?fi|wlan|ssid)\b[^\n]{0,60}?[ ,]key[ ]?[:=][ ]?["'`]?(?P<wifi>(?=[^\s]{0,60}[0-9])(?=[^\s]{0,60}[A-Za-z])[^\s"'`,;<>{}$]{6,64})
+            | \b(?:wi-?fi|wlan|ssid)\b[^\n]{0,60}?[ ,]key[ ]?[:=][ ]?["'`]?(?P<wifi>(?=[^\s]{0,60}[0-9])(?=[^\s]{0,60}[A-Za-z])[^\s"'`,;<>{}$][^\s"'`,;<>{}]{5,63})
             | \boption[ ]+(?:key|wpakey|sae_password)[ ]+["']?(?P<option>[^\s"']{8,64})
             | \bwireless\.[\w@\[\].-]{1,60}\.(?:key|sae_password)=["']?(?P<uci>[^\s"']{8,64})
             | \bkey[ ]content[ \t]{1,40}:[ ](?P<shown>[^\n\r]{8,64}) | <keymaterial>(?P<xml>[^<\n]{8,64})<

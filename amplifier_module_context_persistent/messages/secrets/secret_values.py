@@ -61,10 +61,10 @@ _FEWEST_ENDINGS = 2
 _PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){3,11}")
 _PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
 _PROSE = frozenset(
-    "a an and any are as at be been but by can change check choose current do does enter error existing fail field for forgot from generate get"
-    " has have hash if in incorrect input invalid is it its key keys length login long match matches may missing must my need needs never new no"
+    "a an and any are as at be been but by can do does enter existing fail for forgot from generate get"
+    " has have hash if in incorrect invalid is it its key keys length login long match matches may missing must my need needs never new no"
     " not of on only optional or our password passwords passphrase please prompt read repeat required reset same see set should some strong"
-    " that the their this to too try type used user username using value via was we when which will with wrong you your"
+    " that the their this to too try used user username using via was we when which will with wrong you your"
     " de la le les du des un une el los las del en y para por con que da do dos das o os e em um uma com di il lo gli per che non"
     " der die das und ist nicht ein eine mit von zu den dem het een van voor niet met och att som inte ett på na nie jest do się z w".split()
 )

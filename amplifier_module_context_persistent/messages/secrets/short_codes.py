@@ -16,7 +16,7 @@ _GIVEN = rf"""
     (?: [ ](?:for|of|on|to|du|de|der|des|für|fürs|vom|von|del|della|do|da|van|voor|til|till|do|z|от|для|к)[ ][^\n.:;,=?!0-9]{{1,40}}? )?
     (?: [ ]?[:=\uff1a\uff1d\u2013\u2014-]{{1,2}}[ ]? | [ ](?:{_IS})(?:[ ](?:now|still|jetzt|nun|maintenant|ahora|ora|agora|nu))?[ ]?:?[ ] )
     """
-_DIGITS = r"""[\"'`*«“„”「『]{0,3}[ ]?(?P<secret> [0-9]{4,8} | [0-9]{3}[ -][0-9]{3} | [0-9](?:[ -][0-9]){3,7} )
+_DIGITS = r"""[\"'`*«“„”「『]{0,3}[ ]?(?P<secret> [0-9]{4,8} | [0-9]{3}[ -][0-9]{3} | [0-9](?:[ -][0-9]){3,7} | [0-9]{1,2}(?:-[0-9]{1,2}){2,3} )
     [#]? (?![\w%./:,-]?[\w%]) (?![ ](?:chars?|characters|digits|bytes|bits|px|ms|[ckmg]b|items|times|lines|pins?|ohms?|hz)\b)"""
 _CODE = re.compile(
     rf"""
@@ -35,7 +35,7 @@ _CODE = re.compile(
 )
 _PIN = re.compile(
     rf"""
-    (?<![\w.-]) (?: pin | пин | pin-kod(?:en)? | pin-?code ) (?:[ -]?(?:code|number|kod(?:e|en|u|um)?|koodi|nummer|код\w{{0,3}}))? {_GIVEN} {_DIGITS}
+    (?<![\w.-]) (?: pin | пин | pin-kod(?:en)? | pin-?code ) (?:[ -]?(?:code|number|kod(?:e|en|u|um)?|koodi|nummer|код\w{{0,3}}))? (?: {_GIVEN} | [ ](?=[0-9]{{4}}\b) ) {_DIGITS}
     """,
     re.VERBOSE,
 )
