@@ -149,12 +149,16 @@ def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[Ses
 def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
     """The sessions that may belong to those of some logs in databases: their ids begin with one of theirs.
 
+    Files among the logs are left out.
+
     Raises:
         LogUnreadableError: a database cannot be asked.
     """
     found: dict[str, SessionFile] = {}
     for path in paths:
-        project, _, session_id = (stored_name(path) or "").rpartition("/")
+        if not (name := stored_name(path)):
+            continue
+        project, _, session_id = name.rpartition("/")
         beginning_so = _stored_of_id(split_location(path)[0], session_id, project or None)
         found |= {str(one.path): one for one in beginning_so}
     return list(found.values())

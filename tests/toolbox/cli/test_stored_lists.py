@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.sessions import overview
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
 from amplifier_module_context_persistent.toolbox.cli import list_
 from tests.support.commands import run
-from tests.support.logs import STAMP, append, append_bodies
+from tests.support.logs import STAMP, append, append_bodies, append_to
 from tests.support.postgres import TestServer
 from tests.support.sweeps import proof
 
@@ -251,3 +251,13 @@ def test_a_command_on_one_session_asks_for_no_others(storage: str, monkeypatch: 
     told = json.loads(run("delete", "p/s1", "--storage", storage, "--dry-run", "--json").output)
     assert [one["session"] for one in told["deleted"]] == ["s1", "s1-2_sub"]
     run("files", "p/s1", "--storage", storage, code=1)
+
+
+@pytest.mark.parametrize("command", [("delete", "--dry-run"), ("files",), ("du",), ("report", "-o", "page.html")])
+def test_a_file_can_be_named_beside_a_database(command: tuple[str, ...], storage: str, project: Path) -> None:
+    """As without one."""
+    append_to("transcript.jsonl", 1)
+    name, *options = command
+    done = run(name, "./transcript.jsonl", *options, "--storage", storage, code=None)
+    assert done.exit_code in (0, 1), done.output
+    assert "Error" not in done.output
