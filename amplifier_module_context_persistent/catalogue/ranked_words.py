@@ -128,7 +128,7 @@ def take_in_segment(
 
 
 def note_covered(connection: sqlite3.Connection, name: str, *, seen: LogCoverage, now: LogCoverage) -> None:
-    """Note that a log's file changed and is covered up to the same offset, unless another process noted more."""
+    """Note the new stamp of a log's file for the same covered part, unless the entry is no longer `seen`."""
     if covered_of(connection, name, RANKED) == seen:
         cover(connection, session_id(connection, name), RANKED, now)
 

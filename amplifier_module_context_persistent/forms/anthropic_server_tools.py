@@ -96,7 +96,9 @@ def _paired(message: Message, programs: Mapping[str, str]) -> Message | None:
 
 
 def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = None) -> list[Message]:
-    """Blocks without a server's calls that lack their result and results of nothing; ids as the provider takes them.
+    """The blocks of a message without server calls that have no result, and without results that have no call.
+
+    Ids are replaced by those that the provider accepts.
 
     Args:
         blocks: those of one message.

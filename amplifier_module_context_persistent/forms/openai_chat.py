@@ -230,10 +230,11 @@ def _write_one(message: Message, *, exact: bool, reasoning: bool) -> Iterator[Me
     elif role == "assistant":
         yield from [_exact_answer(message)] if exact else _answers(message, reasoning=reasoning)
     else:
-        yield from _write_said(message, exact=exact)
+        yield from _write_text_message(message, exact=exact)
 
 
-def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
+def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
+    """A message of a person, the system or a developer; nothing if a request would find it empty."""
     role = message["role"]
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     if role in _INSTRUCTING:  # system text has no images

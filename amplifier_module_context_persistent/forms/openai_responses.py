@@ -240,9 +240,9 @@ def _items_of_answer(
 
     Args:
         message: the answer.
-        reasoning: of the answers before it.
-        unseen: the calls whose results have no screenshot, which one of a computer needs.
-        exact: as it was added.
+        reasoning: the reasoning shown in earlier answers.
+        unseen: the calls of a computer whose results lack the screenshot that they need.
+        exact: write the items as they were added, for readers of the history; else as a request accepts them.
     """
     own = form_of(message) == NAME
     given = blocks_without_calls(message)

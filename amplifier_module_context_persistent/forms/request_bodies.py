@@ -375,7 +375,7 @@ def from_bedrock(answer: Any) -> Message:
 
 
 def _answer(plain: Message, form: str, *, is_message: bool) -> Message:
-    """The message of an answer, or of the message in one, which tells neither model nor usage."""
+    """The message in a provider's whole answer; with `is_message`, `plain` is only the inner message."""
     messages = FORMS[form].read([plain]) if is_message else read_answer(plain, form)
     return messages[-1]
 

@@ -223,7 +223,7 @@ class Scanner:
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Continue from a snapshot, with the index of its moment; errors as `IndexBuilder.restore`."""
+        """Continue from a snapshot, with its index; a damaged snapshot raises ValueError, TypeError or KeyError."""
         self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
         seed, chained = int(snapshot["seed"]), bool(snapshot["chained"])
         self._chain = Chain(seed, seed, chained)
@@ -378,6 +378,6 @@ def whole_lines(block: bytes) -> list[bytes]:
 
 
 def is_plain_user(line: bytes) -> bool:
-    """Whether a user message's line contains no source, no ephemeral mark and no reminder, not even escaped."""
+    """Whether a user message's line has no `source`, no `ephemeral` mark and no reminder, also not as escapes."""
     find = line.rfind  # the fastest search for bytes that are nearly always absent
     return find(_NOT_PLAIN[0]) == find(_NOT_PLAIN[1]) == find(_NOT_PLAIN[2]) == find(_NOT_PLAIN[3]) == -1

@@ -158,7 +158,7 @@ class ThreadPool:
                 return
 
     def _is_needed(self) -> bool:
-        """Whether a thread that has done its job waits for another one."""
+        """Whether a thread that finished its job stays for the next job, instead of ending."""
         running = self._threads - len(self._idle) - len(self._waits)
         if self._jobs:
             return running <= self._most_running

@@ -28,8 +28,8 @@ def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
     """Read what a provider reported of the request that a message answered.
 
     Returns:
-        None if the message does not say, or if no model was asked. The output is None if it cannot be all of what the
-        message says.
+        None if the message does not say, or if no model was asked. `output` is None if the message
+        is too long for the reported number of tokens.
     """
     metadata = message.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}

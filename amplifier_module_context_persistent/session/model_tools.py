@@ -44,8 +44,8 @@ _RECALL_SCHEMA: dict[str, Any] = {
         },
         "regex": {
             "type": "boolean",
-            "description": "Whether query is a regular expression (Python's; case matters; matched within lines; no "
-            "repeats within repeats).",
+            "description": "Whether query is a regular expression (Python's; case matters; matched within lines; at "
+            "most 200 characters).",
         },
         "offset": {"type": "integer", "minimum": 0, "description": "The first character; of a search, hits to skip."},
         "limit": {"type": "integer", "minimum": 1, "description": "The most characters; of a search, hits (10)."},

@@ -155,7 +155,7 @@ class RecallSearch:
         return self._wanted.offset + (self._wanted.limit or HITS) + 1
 
     def hits(self) -> list[Hit]:
-        """The hits: those with the exact text first."""
+        """The hits, exact ones first; if the text has a capital letter and was found exactly, only the exact ones."""
         return self._hits if self.is_as_meant else self._hits + self._alike
 
     @property

@@ -123,7 +123,7 @@ _MANY_YOUNG = 30_000  # containers; the collector needs about 3 ms for them
 
 
 def _let_young_count_as_old() -> None:
-    """Move all new objects to the collector's oldest generation, unless the process itself uses `gc.freeze`."""
+    """Move all new objects to the oldest generation, so that the collector does not scan them during a request."""
     if not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()

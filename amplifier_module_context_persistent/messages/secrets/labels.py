@@ -152,7 +152,7 @@ _BEFORE_CHARS = 300
 
 
 def labelled_values(text: str, first: int, end: int) -> list[Secret]:
-    """Find the value of a name that is at a place of a text and has none right behind it."""
+    """Find the value of a name that no value follows directly: in a table, an object or a sentence."""
     name, is_prose = _whole_name(text, first, end)
     if not name:
         return []

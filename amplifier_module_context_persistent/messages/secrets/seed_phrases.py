@@ -84,7 +84,7 @@ def _in_run(text: str, start: int, end: int, *, is_named: bool) -> Iterator[Secr
 
 
 def _phrases(words: list[re.Match[str]], *, is_named: bool) -> Iterator[Secret]:
-    """Find the phrases in words of the list that follow each other; the list itself is in the order of letters."""
+    """Find phrases in successive words of the list; words in alphabetical order are not one, as the list itself may be printed."""
     texts = [word[0].lower() for word in words]
     at = 0
     while at + _FEWEST <= len(words):

@@ -102,7 +102,7 @@ def _ending(context: click.Context | None = None) -> Iterator[None]:
 
 
 def _open_what_is_closed() -> None:
-    """Let what a shell closed (`>&-`) lead nowhere: a file that is opened must not take its number."""
+    """Open /dev/null for each standard stream that the shell closed (`>&-`), so that no file gets its descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends

@@ -140,6 +140,7 @@ def _stored_messages(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _messages(at: SourceObject, account: Account, model: str, place: int | None = None) -> Iterator[Event]:
+    """Yield the messages of one entry; `place` is its number in a session of Strands, None in other files."""
     number, entry = at
     message = _decoded(_message_of(entry))
     if text(mapping(message).get("role")) not in _ROLES:
