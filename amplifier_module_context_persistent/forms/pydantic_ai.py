@@ -6,7 +6,7 @@
 | `user-prompt` | one of `user`: texts, images, documents |
 | `tool-return`, and other parts that name a tool | one of `tool` |
 | other parts with content, such as `retry-feedback` | one of `user` that no person wrote |
-| `text`, `thinking`, `tool-call` of a response | one answer |
+| `text`, `thinking`, `tool-call` of a response | one answer, with the usage of its request |
 
 A message comes back as it was (`whole_body`); parts that are not in the table are in its body alone. What a view has
 changed is written anew (`write`): results that answer the same calls, texts and calls, without signatures.
@@ -21,7 +21,7 @@ from itertools import groupby
 from typing import Any
 
 from ..messages.message import Message, as_json, call_arguments_of, call_name_of, given_calls, parsed, text_of
-from .canonical import UNKNOWN_TOOL, base64_source, items, mapping, medium, source_from_url, text, text_block
+from .canonical import UNKNOWN_TOOL, base64_source, items, mapping, medium, source_from_url, text, text_block, usage_of
 from .whole_body import can_be_stored, for_people, with_body
 
 NAME = "pydantic_ai"
@@ -107,13 +107,27 @@ def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> M
             name, given = text(part.get("tool_name")) or UNKNOWN_TOOL, _arguments(part.get("args"))
             calls.append({"id": part.get("tool_call_id"), "tool": name, "arguments": given})
     only = blocks[0].get("text") if len(blocks) == 1 else None
-    told = {"provider": text(message.get("provider_name")), "model": text(message.get("model_name"))}
+    told: dict[str, Any] = {"provider": text(message.get("provider_name")), "model": text(message.get("model_name"))}
+    told["usage"] = _usage(mapping(message.get("usage")))
     return {
         "role": "assistant",
         "content": only if isinstance(only, str) else blocks,
         **({"tool_calls": calls} if calls else {}),
         "metadata": {key: value for key, value in told.items() if value},
     }
+
+
+def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The usage of a request; empty if nothing was reported. What was written to the cache is within their input."""
+    read, written = given.get("input_tokens"), given.get("cache_write_tokens")
+    if type(read) is not int or not (read or given.get("output_tokens")):
+        return {}
+    return usage_of(
+        input_tokens=max(0, read - (written if type(written) is int else 0)),
+        output_tokens=given.get("output_tokens"),
+        cache_read_tokens=given.get("cache_read_tokens"),
+        cache_write_tokens=written,
+    )
 
 
 def _arguments(given: Any) -> dict[str, Any]:
