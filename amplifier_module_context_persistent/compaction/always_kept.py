@@ -148,7 +148,7 @@ def recent_start(draft: Draft) -> int:
 
 
 def newest_results(draft: Draft) -> Iterator[Hold]:
-    """The groups of the newest results: the newest one, and others while their calls take little."""
+    """The groups of the newest results: the newest always, others if their calls fit into `CALLS_SHARE` of the room."""
     room = int(CALLS_SHARE * draft.room_tokens)
     spared = draft.config.protected_tool_results
     for number, position in enumerate(newest_groups(draft)):
@@ -229,7 +229,7 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, 
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:
-    """A text from one of each two successive turns that have no final words with a promise.
+    """One text of the model from each two successive turns whose final answer is not kept.
 
     The texts are chosen from the oldest turn on, so that a later plan chooses the same ones. If they do not fit, the
     oldest get no promise.

@@ -254,7 +254,7 @@ class Draft:
         return frozenset().union(*[self._names_of(entry) for entry in members])
 
     def shown_names(self, position: int) -> Collection[str]:
-        """The same, each once, in any collection: all that counting them needs."""
+        """The terms that a group shows, each once: enough for counting them."""
         members = self.view.members[position]
         return self._names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
 
@@ -285,7 +285,7 @@ class Draft:
 
 
 def floor(draft: Draft) -> dict[str, int]:
-    """The tokens of a draft by name, for errors and events: the parts that cannot be compacted, and the rest."""
+    """The tokens of a draft's parts (system messages, pins, other messages, …), for errors and events."""
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
     for position in sorted(draft.fixed):
         group = draft.view.groups[position]

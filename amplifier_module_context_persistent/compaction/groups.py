@@ -69,7 +69,7 @@ class Groups:
         return len(self.groups)
 
     def speaks(self, position: int) -> bool:
-        """Whether the model says something in a group that the log has."""
+        """Whether the model wrote text in this group; only groups in the log count."""
         head = self.groups[position].head
         return head.role == "assistant" and head.id != "" and any(head.gist.terms.text_chars)
 

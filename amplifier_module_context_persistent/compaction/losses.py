@@ -44,7 +44,7 @@ class Loss:
         self.draft, self.forms, self.stage = draft, forms, stage
 
     def of(self, position: int, form: Form) -> float:
-        """The price of a form; the lowest is taken first, and what the session is for last."""
+        """The group's position, so that the oldest goes first; the first person's message, the task, costs most."""
         return len(self.draft.view) if position == self.draft.view.first_person else position
 
     def best(self, position: int) -> tuple[float, Form] | None:
@@ -68,7 +68,7 @@ class LargestTextLoss(Loss):
     """The largest text first, so that all are cut to one level; the first person's text after all others."""
 
     def of(self, position: int, form: Form) -> float:
-        """The larger, the cheaper; what is down to the shortest length goes last, the oldest first."""
+        """Larger texts are cheaper; texts at the shortest length go last, the oldest first."""
         if form.entry is None or form.words > 1:
             return position
         return -1 if position == self.draft.view.first_person else -1 - self.draft.tokens_of(form.entry)
@@ -190,7 +190,7 @@ class UniqueTermsLoss(Loss):
         return self.shown[position] & self.unique
 
     def _words(self, position: int, form: Form) -> float:
-        """The worth of words that are no names: of a model or a person by their number, of a result by how few stay."""
+        """The loss of ordinary words: in a model's or person's text by their number, in a result by how few remain."""
         worth = form.words * self.plain[position]
         entry, spoken = form.entry, self.spoken[position]
         if entry is None:

@@ -42,7 +42,7 @@ MOST_FILES = 12  # of each kind
 
 
 def what_is_gone(draft: Draft, plan: Plan) -> Plan:
-    """A plan with what it says of all that a draft, and plans before it, leave out: gaps, files, what was in vain."""
+    """The plan with its `left_out` filled in: gaps, files and failed commands that this or earlier plans left out."""
     view, previous = draft.view, draft.request.so_far.plan
     uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.gist.uses]
     changed = _files(previous.left_out.changed, uses, CHANGE)
@@ -209,7 +209,7 @@ def _gap(
 
 
 def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
-    """The most frequent of what tools did, and of the rest the tools alone, so that every call is counted."""
+    """The most frequent actions of tools; other calls are counted by the tool's name, so that none is lost."""
     found = Counter(dict(did.most_common(MOST_KNOWN)))
     for what, times in did.most_common()[MOST_KNOWN:]:
         found[what.partition(" ")[0]] += times

@@ -37,7 +37,7 @@ class NativeOffer:
     stands_for: tuple[str, ...]
 
     def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> ArrivedItem:
-        """The outcome of an offer."""
+        """Build the item from the provider's answer to this offer."""
         return ArrivedItem(
             NativeItem(provider, model, message, tokens, self.covers, self.seed, self.stands_for, counts_in(usage)),
             self.first_kept,

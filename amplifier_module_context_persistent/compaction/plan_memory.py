@@ -47,7 +47,7 @@ class PlanMemory:
         return known.shown[1]
 
     def counted(self, entry: Entry, cut: Cut) -> tuple[Cut, int] | None:
-        """A cut grown to whole rows with the tokens of what it shows; None if it was not tried."""
+        """The remembered result of a cut: the cut extended to whole rows, and its tokens; None if it was not tried."""
         return self._of(entry).counted.get(cut)
 
     def count(self, entry: Entry, cut: Cut, grown: Cut, tokens: int) -> None:
@@ -69,7 +69,7 @@ class PlanMemory:
         return known.told
 
     def brief(self, before: str, basis: tuple[object, ...], write: Callable[[], str]) -> str:
-        """The shortest text of the marker of the gap before a message, written anew if its basis is another one."""
+        """The shortest marker text for the gap before a message, cached; `write` makes it if `basis` has changed."""
         known = self._briefs.get(before)
         if known is None or known[0] != basis:
             known = self._briefs[before] = basis, write()

@@ -3,8 +3,8 @@
 Rules:
 - A protection covers whole tool groups. It acts when a plan is made, like a pin.
 - Both together cover at most half of the target, and at most the room that the parts without compaction leave.
-- If they ask for more, they take groups in turns, the one with fewer tokens next; `protect_first` from the oldest on,
-  `protect_last` from the newest. A group that alone is larger than the room is skipped.
+- If both ask for more, the side that has used fewer tokens so far takes its next group: `protect_first` from the oldest
+  on, `protect_last` from the newest. A group that alone is larger than the room is skipped.
 """
 
 from __future__ import annotations

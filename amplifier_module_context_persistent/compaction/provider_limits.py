@@ -72,7 +72,7 @@ class RequestLimits:
         return few and small and rest + sum([one.medium.chars for one in media]) <= self.request_bytes
 
     def halved(self, rest: int) -> RequestLimits:
-        """The share of a limit that is left to a view's media if they exceed it, so that it happens rarely."""
+        """Half of the limits: media beyond a limit are reduced to half of it, so that it is rarely exceeded again."""
         halves = {name: getattr(self, name) // 2 for name in ("images", "few_images", "pages")}
         return replace(self, **halves, request_bytes=(self.request_bytes + rest) // 2)
 
@@ -170,7 +170,7 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
-    """All media of a view except the newest ones: their numbers in the message, by the message's ordinal.
+    """All media of a view except the newest: their indexes in the message, by the message's ordinal.
 
     Media in people's messages and in pins stay: they are never compacted for their tokens.
     """

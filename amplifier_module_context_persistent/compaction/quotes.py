@@ -4,10 +4,12 @@ What the model says beside its calls, and what a person answers to a call, is of
 decided or failed: a few words beside long arguments and results. The group goes, and its words stay, shortened.
 
 Rules:
-- Quoted are answers of the model of `LEAST_SAID_CHARS` or more, the words with which a person rejects a call, and the
-  answers to tools that ask a person. Both are quoted as results: any tool may claim that a person said something.
-- Quotes take `SAID_SHARE` of the room at most. The oldest answers of the model go first, then the oldest of the others.
-- A summary tells what was said, so a view with a summary has no quotes.
+- Three kinds of text are quoted: the model's texts of at least `LEAST_SAID_CHARS`, a person's words when rejecting a
+  call, and a person's answers to a tool that asks. The last two are quoted as tool results, because any tool may claim
+  that a person said something.
+- Quotes take at most `SAID_SHARE` of the room. The model's oldest texts are left out first, then the oldest of the
+  others.
+- A summary contains what was said, so a view with a summary has no quotes.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
 
 
 def _named(entries: Iterable[Entry]) -> set[str]:
-    """The names in some messages; figures are none."""
+    """The names in some messages, without figures."""
     return {name for entry in entries for name in entry.gist.terms.names if not is_figure(name)}
 
 

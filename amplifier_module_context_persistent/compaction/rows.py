@@ -91,7 +91,7 @@ class _Lines:
         return min(len(self.text), max(end + 1, self.row(end + 1, end + 1)[1]))
 
     def before(self, index: int) -> int:
-        """The start of the row before an index; of a long line that it is in, the start of a piece."""
+        """The start of the row before an index; inside a long line, the start of the piece before it."""
         start = self.line_at(index)[0]
         if start < index:
             return max(start, index - LEAST_SHOWN_CHARS)

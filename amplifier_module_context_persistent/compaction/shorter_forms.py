@@ -1,8 +1,8 @@
 """Forms: the shorter versions of a tool group, with the estimated tokens that each saves.
 
-A group is whole; or some of its texts are cut at lines, with half of the rest from the end, because errors are there;
-or it is left out. The promises (`always_kept`) decide which forms a group has at a stage of the choice. Tokens are
-estimated here; the final view is counted exactly.
+A group is whole; or some of its texts are cut at lines; or it is left out. A cut keeps as much of the end as of the
+beginning, because errors are at the end. The promises (`always_kept`) decide which forms a group has at a stage of the
+choice. Tokens are estimated here; the final view is counted exactly.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Forms:
         return Form(None, GONE, max(1, self._draft.freed_by_leaving_out(position)), GONE_WORDS)
 
     def cuts(self, position: int, stage: Stage) -> list[Form]:
-        """The forms of a group at a stage that cut one of its messages."""
+        """The forms that cut one of a group's messages, if the stage allows cuts."""
         may_cut = self.cut[position] <= stage
         if stage in SHORTENING:
             return list(self._smaller(position, stage)) if may_cut else []
@@ -201,7 +201,7 @@ class Forms:
         return self._known[position]
 
     def _long_texts(self, position: int) -> list[Entry]:
-        """A group's results that are long enough to be worth a cut; without any the text that has one only cut."""
+        """A group's results that are long enough to cut; else its one message that has a prescribed cut."""
         if position not in self._long:
             members = self._draft.view.members[position]
             texts = members if len(members) == 1 and position in self.to else members[1:]

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
 
 def replace_stale_reads(draft: Draft) -> dict[str, str]:
-    """Replace the results with lines that were replaced by a change that the view leaves out.
+    """Mark results as out of date if a change that the view leaves out altered lines that they show.
 
     Returns:
         The lines to put after results, by their ids, if such a change only added lines around the shown ones.

@@ -124,7 +124,7 @@ def bill_of(
 
 
 def cost_of(figures: Figures, prices: PriceList) -> Cost:
-    """Say what the requests cost that a log's records tell of."""
+    """The cost of the requests that a log records."""
     found = Cost()
     columns, group = sums_by_model(prices)
     rows = figures.rows(

@@ -62,7 +62,7 @@ class SessionFilter:
 
     @property
     def asks_figures(self) -> bool:
-        """Whether what sessions add up to has to be known."""
+        """Whether this filter needs the sessions' totals."""
         return bool(self.model or self.tools or self.failed)
 
     @property
@@ -160,7 +160,7 @@ def _is_called(session: SessionFile, named: SessionName, wanted: SessionFilter) 
 
 
 def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
-    """Whether a session's file is not older than all that is wanted: it is written no earlier than its messages."""
+    """False if the session's file was last written before `since`: then none of its messages is newer."""
     return wanted.since_s is None or session.modified_s >= wanted.since_s
 
 

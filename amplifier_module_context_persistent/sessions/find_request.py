@@ -101,7 +101,7 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
 
 
 def _made_up(reader: ReadableLog, book: ReceiptLog, place: int, time: str) -> PlacedReceipt:
-    """The receipt of a request before the message at a place, which no receipt proves: it has no hash."""
+    """Make up a receipt, without a hash, for the request before the message at a place; none was stored."""
     index = reader.index
     plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]
     before = list(reader.read([index.live[place - 1]] if place else []))

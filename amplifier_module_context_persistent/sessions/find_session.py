@@ -147,7 +147,7 @@ def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[Ses
 
 
 def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
-    """The sessions that may belong to those of some logs in databases: their ids begin with one of theirs.
+    """For logs in databases: the sessions whose ids begin with the id of one of these logs' sessions.
 
     Files among the logs are left out.
 
@@ -425,7 +425,7 @@ def root_of(session_id: str, roots: Container[str]) -> str | None:
 
 
 def possible_roots(session_id: str) -> Iterator[str]:
-    """The ids of sessions whose sub-agent a session may be by its id, the shortest first."""
+    """The possible ids of a session's parent, judging by its own id; the shortest first."""
     return (session_id[:at] for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
 
 

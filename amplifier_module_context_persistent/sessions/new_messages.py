@@ -89,7 +89,7 @@ class SessionFollower:
         self._is_late = True
 
     def look(self) -> Iterator[LiveMessage | SessionChange]:
-        """Read what was appended since the last look, and give what is new; to be used up before the next look.
+        """Return an iterator over what was appended since the last call. Consume it before the next call.
 
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.

@@ -181,7 +181,7 @@ def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, c
 
 
 def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str] | None = None) -> list[Overview]:
-    """Look at some sessions, in their order, and have what is new kept.
+    """Make the overviews of sessions in the given order, and store new ones in the catalogues.
 
     Args:
         sessions: which ones.
@@ -208,7 +208,7 @@ def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool 
 def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
     """The logs that are open: files by their identities, logs in databases by their locations.
 
-    The storages whose open logs are known are included, too.
+    The set also contains the location of each database that could say which of its logs are open.
     """
     files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
     held: set[Identity | str] = {*(files or ())}

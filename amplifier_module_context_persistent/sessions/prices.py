@@ -264,7 +264,7 @@ def _names_exactly(clause: Any, name: str) -> bool:
 
 
 def _price_of_package(found: Any) -> Price | None:
-    """A price of the package as ours; None if it has several steps, or no price of input or output tokens."""
+    """Convert a price of `genai-prices` to a `Price`; None if it has several steps, or no input or output price."""
     put_in, output = found.input_mtok, found.output_mtok
     if put_in is None or output is None:
         return None

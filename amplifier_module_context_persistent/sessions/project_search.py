@@ -247,7 +247,7 @@ class SessionsSearch:
         return self._projects[session.project].positions(session, reader)
 
     def update(self) -> None:
-        """Add to each catalogue what it lacks, for as long as the search took; the next search goes on."""
+        """Fill the catalogues, at most for as long as the search took, or `FILL_S`; the next search continues."""
         now_s = time.process_time()
         until_s = now_s + max(FILL_S, now_s - self._began_s)
         for project in self._projects.values():

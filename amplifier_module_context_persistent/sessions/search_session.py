@@ -97,7 +97,7 @@ def search(
         transcript: the session.
         pattern: the pattern.
         role: only messages of this role.
-        tools: only calls and results of these tools, in any case; no other part of a message.
+        tools: only calls and results of these tools, ignoring upper and lower case; no other parts of messages.
         context: the number of lines before and after a matching one.
         among: the positions of the messages that may match, from 0; by default all.
         hidden: then search the rest of the log too; with a role, only its messages of this role.

@@ -124,7 +124,7 @@ def named_by(log: str | Path, seen: Glance) -> SessionName:
 
 
 def named_in(log: str | Path, records: SessionRecords) -> SessionName:
-    """The same for an open log, from its records: it is not opened again.
+    """The name of an open log's session, from its records; the log is not opened again.
 
     Args:
         log: the log's file, or its location in a database.

@@ -232,8 +232,8 @@ class Transcript:
     def request(self, number: int) -> FoundRequest:
         """One request by its number, from 1, or from -1 for the last one.
 
-        An imported session has no receipts. Its requests are the source's, one before each answer. Their views are the
-        history under the source's compactions, and their receipts have no hash.
+        An imported session has no stored receipts. One is made up for the request before each answer, without a hash;
+        its view is the history under the source's compactions.
 
         Raises:
             IndexError: there is no such request.

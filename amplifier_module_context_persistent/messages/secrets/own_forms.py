@@ -13,9 +13,9 @@ from .found import Secret
 
 @dataclass(frozen=True, slots=True)
 class OwnForms:
-    """What a person has replaced besides: expressions, and values wherever they stand.
+    """A person's further expressions and values to replace.
 
-    `values` are looked for as they are and as JSON writes them, the longest first.
+    `values` are looked for literally and as JSON writes them, the longest first.
     """
 
     expressions: tuple[regex.Pattern[str], ...] = ()

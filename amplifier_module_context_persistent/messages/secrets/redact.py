@@ -49,7 +49,7 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
     Args:
         text: any text.
         found: is told the kind of each secret.
-        own: what a person has replaced besides.
+        own: further expressions and values to replace, given by a person.
     """
     return _with_replaced(text, find_secrets(text, own), found or _ignore)
 
@@ -97,7 +97,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         value: a JSON value.
         found: is told the kind and the field of each secret, as in `content[0].text`.
         field: the field that the value stands in.
-        own: what a person has replaced besides.
+        own: further expressions and values to replace, given by a person.
     """
     told = found or _ignore
     if isinstance(value, str):

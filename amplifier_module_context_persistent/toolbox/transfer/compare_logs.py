@@ -183,7 +183,7 @@ def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Co
 
 
 def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:
-    """Whether the first one stays if both were purged and have the same messages: the one that was purged earlier."""
+    """Whether the first log stays: of two purged logs with the same messages, the one purged earlier does."""
     if not purges[1] or len(one.index) != len(two.index) or not _covers(two, one, is_purged_too=True):
         return True
     return _last_purge(one) <= _last_purge(two)

@@ -359,7 +359,7 @@ def copy_target(source: str, target: str) -> str:
 
 
 def _name_of(source: str) -> str:
-    """The name of a log in a database: what it has there, or project and id as its directories say."""
+    """The name that a copy gets in a database: the log's own if it is in one, else `PROJECT/ID` from its path."""
     if (name := stored_name(source)) is not None:
         return name
     session_id, path = session_id_of(source), Path(source).absolute()

@@ -122,7 +122,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
 
 
 def _find_files(deletion: Deletion, path: str) -> None:
-    """Find what goes with a log, and what stays beside it and elsewhere."""
+    """Find the files that are deleted together with a log, and those that remain, beside it or elsewhere."""
     deletion.shared = list(map(str, shared_checkpoints(path)))
     if stored_name(path) is not None:
         deletion.files = files_of(path)

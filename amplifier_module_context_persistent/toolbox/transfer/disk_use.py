@@ -69,7 +69,7 @@ class DiskUse:
         return self.log_bytes + self.saved + self.host
 
     def add(self, other: DiskUse) -> None:
-        """Add what other sessions take."""
+        """Add the disk use of other sessions to this sum."""
         for kind, size in other.kinds.items():
             self.kinds[kind] += size
         self.saved += other.saved

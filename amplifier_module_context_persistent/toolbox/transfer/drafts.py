@@ -1,11 +1,10 @@
 """Drafts: the sessions of an import, as bodies of records, before any log is written.
 
-The header of a log comes first and says what became of every line, which is known last. So the bodies wait in a
-temporary file (`spool.py`).
+The header of a log comes first and tells the fate of every line, which is known last. So the bodies wait in a temporary
+file (`spool.py`).
 
-What providers reported stays in the answers' `metadata.usage`, and is counted there. Beside it a draft counts its
-context with our tokens, for the sizes in plans: only once the source compacted, since counting takes a quarter of an
-import's time.
+Usage that providers reported stays in the answers' `metadata.usage`. A draft counts tokens itself only after the
+source's first compaction, for the sizes in plans, because counting takes a quarter of an import's time.
 """
 
 from __future__ import annotations

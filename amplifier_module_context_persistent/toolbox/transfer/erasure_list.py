@@ -28,7 +28,7 @@ def erasures_path() -> Path:
 
 
 def lists_of(log: str) -> list[ListPlace]:
-    """Where it stands what was erased of a session: this user's file, and of one in a database also there.
+    """The lists of a session's erasures: this user's file and, for a session in a database, the database's list.
 
     Args:
         log: a log's file or its location; or the location of a database.

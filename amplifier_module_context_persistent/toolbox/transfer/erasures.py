@@ -81,7 +81,7 @@ class TakenHashes:
 
     @classmethod
     def of(cls, salt: str, texts: Iterable[str]) -> TakenHashes:
-        """Hash texts; longer ones than are looked for are left out."""
+        """Hash texts; texts above `_MOST_TAKEN_BYTES` are skipped, because they are never looked for."""
         encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
         wanted = [one for one in encoded if 0 < len(one) <= _MOST_TAKEN_BYTES]
         return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
@@ -274,7 +274,7 @@ def erasure_of(
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
-    """Read the object of a line; errors of its types are possible."""
+    """Read the object of a line; a malformed one raises KeyError, TypeError or ValueError."""
     salt = str(value["salt"])
     return Erasure(
         salt,

@@ -111,7 +111,7 @@ class Export:
         transcript: the session, open.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
-        own: what a person has replaced besides.
+        own: further expressions and values to replace, given by a person.
         start: the position in the live history to begin at.
         stop: the position to end before.
     """
@@ -222,7 +222,7 @@ def export_session(
         path: the file to be made, with mode 0600.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
-        own: what a person has replaced besides.
+        own: further expressions and values to replace, given by a person.
         start: the position in the live history to begin at.
         stop: the position to end before.
         recipients: seal the file for these public keys (`sealing.recipients_of`).

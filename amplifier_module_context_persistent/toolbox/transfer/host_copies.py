@@ -74,7 +74,7 @@ def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
 
 
 def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:
-    """Whether a string of a line of JSON holds a match, or any other line."""
+    """Whether a line holds a match: in one of its strings if it is JSON, else anywhere in it."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

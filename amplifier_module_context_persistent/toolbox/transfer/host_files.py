@@ -197,7 +197,7 @@ def update_host_files(
         redact: takes a text out of the name and the description that we gave the session.
 
     Returns:
-        The files that were changed, and why none was, if there are any.
+        The files that were changed; and if there are files but none was changed, the reason, else an empty text.
 
     Raises:
         OSError: one cannot be written.

@@ -181,7 +181,7 @@ class _ReadAs(NamedTuple):
 
 
 def _newest(paths: list[str], wanted: SessionFilter, read_as: _ReadAs) -> dict[str, WantedSessions]:
-    """Which of its sessions are among the newest, by file; of a file that cannot be read all: so it is reported."""
+    """The sessions among the newest, by file. An unreadable file keeps all, so that its error is reported later."""
     found, chosen = list[tuple[float, str, int]](), dict[str, WantedSessions]()
     meant = WantedSessions(replace(wanted, most=None))
     for path in paths:

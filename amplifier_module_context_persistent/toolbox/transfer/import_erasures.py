@@ -38,7 +38,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
         again: import everything all the same.
 
     Raises:
-        ErasedError: the session itself was deleted, or its messages were purged; in a file of several sessions, all.
+        ErasedError: the session was deleted, or its messages were purged. In a file of several sessions: all of them.
         OSError: nobody knows what was erased, since the file cannot be read.
     """
     found, honoured = erasures(sessions[0].path), Honoured([])

@@ -17,9 +17,9 @@ def left_out_text(size_bytes: int) -> str:
 
 
 def with_texts_for_left_out(message: Message) -> Message:
-    """A message in which no medium and no state of a provider is such a text: providers would refuse it.
+    """Replace images, documents and reasoning whose data is only the text for left-out content.
 
-    A medium becomes the text; reasoning loses its signature and its encrypted state.
+    Providers would refuse them. An image or a document becomes a text block; reasoning loses its signature and its encrypted state.
     """
     content = message["content"]
     if not isinstance(content, list):

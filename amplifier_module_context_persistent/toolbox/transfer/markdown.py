@@ -251,7 +251,7 @@ class SessionMarkdown:
         self._calls = CallLookup(transcript.reader)
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
-        """The export, a piece at a time; `messages` are positions in the history with messages, redacted."""
+        """The export, a piece at a time; `messages` are pairs of a position in the history and its redacted message."""
         name = session_id_in(self._transcript) or Path(self._transcript.path).stem
         yield f"# Session {inline(name)}\n\n"
         if given := name_of(self._transcript.path).name:
