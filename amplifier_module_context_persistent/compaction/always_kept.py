@@ -124,14 +124,14 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
         tokens = draft.prose_tokens(position)
         if tokens <= left:
             left -= tokens
-            yield Hold(position, Stage.PEOPLE, Stage.TEXTS)
+            yield Hold(position, leave=Stage.PEOPLE, cut=Stage.TEXTS)
         elif tokens >= LEAST_SAVED + short:
             left = max(0, left - short)
             leave = Stage.PEOPLE if left > 0 else Stage.FREE
-            cut = draft.words_cut(draft.view.groups[position].head, LEAST_SHOWN_CHARS)
-            yield Hold(position, leave, Stage.FREE, cut)
+            only_cut = draft.words_cut(draft.view.groups[position].head, LEAST_SHOWN_CHARS)
+            yield Hold(position, leave=leave, cut=Stage.FREE, to=only_cut)
         else:
-            yield Hold(position, Stage.FREE, Stage.LAST)
+            yield Hold(position, leave=Stage.FREE, cut=Stage.LAST)
 
 
 def recent_share(draft: Draft) -> Iterator[Hold]:

@@ -194,11 +194,18 @@ class Forms:
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
         if position not in self._known:
-            to, has_results = self.to.get(position), len(self._draft.view.members[position]) > 1
-            longer = self._lengths if to is None else [cut for cut in self._lengths if cut.shown_chars > to.shown_chars]
-            lengths = [*(longer if has_results else ()), *([to] if to else ())]
+            lengths = self._lengths_of(position)
             self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in self._long_texts(position)]
         return self._known[position]
+
+    def _lengths_of(self, position: int) -> list[Cut]:
+        """The cuts of a group's messages: the usual ones for results, down to the prescribed one if there is one."""
+        has_results = len(self._draft.view.members[position]) > 1
+        usual = list(self._lengths) if has_results else []
+        shortest = self.to.get(position)
+        if not shortest:
+            return usual
+        return [*(cut for cut in usual if cut.shown_chars > shortest.shown_chars), shortest]
 
     def _long_texts(self, position: int) -> list[Entry]:
         """A group's results that are long enough to cut; else its one message that has a prescribed cut."""

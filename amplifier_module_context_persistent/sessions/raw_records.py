@@ -46,7 +46,7 @@ def was_live(reader: StoredLog) -> bytearray:
     live = index.live
     for line in reader.whole_lines():
         scanner.take(line.content, line.number, line.offset)
-        if index.live is not live:
+        if index.live is not live:  # a record that changes the live history makes a new list
             for ordinal in live:
                 found[ordinal] = 1
             live = index.live

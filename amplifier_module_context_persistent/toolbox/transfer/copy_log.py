@@ -348,12 +348,12 @@ def copy_target(source: str, target: str) -> str:
         ValueError: nothing tells how the session is called, or the directory is not there.
     """
     name = stored_name(target)
-    if name == "":
-        return location_of(split_location(target)[0], _name_of(source))
-    directory = os.path.dirname(target) if name is None else ""
+    if name is not None:
+        return target if name else location_of(split_location(target)[0], _name_of(source))
+    directory = os.path.dirname(target)
     if directory and not os.path.lexists(directory):
         raise ValueError(f"there is no directory {directory}; make it first")
-    if name is None and (os.path.isdir(target) or target.endswith(os.sep)):
+    if os.path.isdir(target) or target.endswith(os.sep):
         return os.path.join(target, _name_of(source).rpartition("/")[2], LOG_NAME)
     return target
 

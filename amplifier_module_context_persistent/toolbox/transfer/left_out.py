@@ -19,7 +19,8 @@ def left_out_text(size_bytes: int) -> str:
 def with_texts_for_left_out(message: Message) -> Message:
     """Replace images, documents and reasoning whose data is only the text for left-out content.
 
-    Providers would refuse them. An image or a document becomes a text block; reasoning loses its signature and its encrypted state.
+    Providers would refuse them. An image or a document becomes a text block; reasoning loses its signature and its
+    encrypted state.
     """
     content = message["content"]
     if not isinstance(content, list):
