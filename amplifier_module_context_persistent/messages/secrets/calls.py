@@ -37,7 +37,9 @@ _BEGINNINGS = Beginnings([f"{name}(" for name in _BY_NAME])
 _ARGUMENT = re.compile(
     r"""
     \s{0,40} (?:
+        (?P<wrapped> (?: (?:Some|Just|Ok|[Oo]ption(?:al)?(?:\.of(?:Nullable)?)?|(?:Secret)?(?:String|Str)(?:::(?:from|new))?|new[ ]String|Secret(?:::new)?|std::string) \( ){1,3} )?
         [bruBRU@$]{0,2} (?P<quote>\\*["'`]) (?P<text>[^"'`\n\\]{0,400}) (?P=quote)
+        (?: \.[A-Za-z_]{2,20} \( (?:["'][\w-]{1,10}["'])? \) )?  (?(wrapped) \){1,3}? )
       | [\w.$:>&*-]{1,80} (?: \( [^()"'\n]{0,80} \) )? (?! [ ]? = )
       | \[ [^\[\]"'\n]{0,80} \] ) \s{0,40} (?P<after>[,)\}] )
     """,

@@ -186,7 +186,7 @@ _READS_INPUT = r"""
       | smbpasswd\b | htpasswd\b[^\n|;&]{0,40}-\w*i | ansible-vault[ ]encrypt | sops\b | kubeseal\b | fly[ ]secrets\b
       | firebase[ ]functions:secrets:set\b | aws[ ]configure\b | security[ ]add | restic\b | borg\b | mkpasswd\b )
     """
-_ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,")
+_ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,|[\"']?\r?\n[ \t]{0,40}-[ ]")
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _QUOTED_OR_BARE = r"""(?: \\?"(?P<double>(?:[^"\n\\$`]|\\n){4,2000})\\?" | '(?P<single>[^'\n]{4,2000})' | (?P<bare>[^\s"'|;&<>$`()\\]{4,2000}) )"""
 _PIPED = re.compile(

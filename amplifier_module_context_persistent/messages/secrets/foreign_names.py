@@ -34,10 +34,11 @@ _PASSWORDS = {
     "Greek": ("κωδικός πρόσβασης", "συνθηματικό"),
     "Hebrew": ("סיסמה", "סיסמא"),
     "Hindi": ("पासवर्ड",),
-    "Hungarian": ("jelszó",),
-    "Indonesian": ("kata sandi", "kata sandinya"),
+    "Hungarian": ("jelszó", "jelszava", "jelszavam"),
+    "Indonesian": ("kata sandi", "kata sandinya", "kata laluan"),
     "Japanese": ("パスワード", "パスフレーズ"),
     "Korean": ("비밀번호", "패스워드", "비번"),
+    "Persian": ("رمز عبور", "گذرواژه", "کلمه عبور"),
     "Polish": ("hasło", "haslo"),
     "Portuguese": ("senha", "palavra-passe"),
     "Romanian, Turkish": ("parola", "parolă", "parolas\u0131", "şifre", "sifre", "sifresi"),
@@ -102,7 +103,7 @@ _OF_WIFI = re.compile(
     r"(?:wlan|wi-?fi|wpa)[ -]?\w{0,12}|\w[ ](?:du|del|do|de la|van de)[ ](?:wi-?fi|red|rede|réseau)\b", re.IGNORECASE
 )
 """What makes of a key a password that a person chose."""
-_ENDING = re.compile(r"[^\W\d\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
+_ENDING = re.compile(r"[^\W\d\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
 _SHOWN = re.compile(r"[!-~]+")

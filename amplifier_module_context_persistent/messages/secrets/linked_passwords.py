@@ -18,26 +18,32 @@ _LEAST_KEY = 20
 _BEFORE_CHARS = 60
 _DIGIT = re.compile("[0-9]")
 _VERBS = r"will[ ]be|has[ ]been[ ](?:re)?set[ ]to|should[ ]be|" + (
-    "is was are were lautet ist war heißt est était es era será è e['’] é fue foi är var er on jest sera serait será sarà wird wäre zal будет bude będzie"
+    "is was are were lautet ist war heißt est était es era será è e['’] é fue foi är var er jest sera serait será sarà wird wäre zal будет bude będzie"
     " to je adalah là это este είναι olarak seria"
+    " هي هو أصبحت صارت היא הוא הינה זה є ialah yaitu"
 ).replace(" ", "|")
 _NOW = "now|still|currently|again|just|jetzt|nun|aktuell|maintenant|ahora|ora|adesso|agora|nu|teraz|nyt|теперь|сейчас|şimdi"
+_NOW_ALSO = "nyní|teď|most|mostantól|acum|τώρα|πλέον|тепер|зараз|الآن|حاليا|עכשיו|כעת|اکنون|الان|अब|sekarang|kini|bây giờ|hiện tại|nå"
 _LINKED = re.compile(
     rf"""
     (?: ['’]s (?=[ ][^\n]{{0,60}}[ ](?:is|was)[ ]) )?
     (?P<between> (?:,?[ ][^\s.:;=!?"'`()<>→—–-](?:[^\s:;=!?"`()<>→,]{{0,30}}[^\s.:;=!?"`()<>→,])?){{0,8}}? )
     (?:
         [ ](?P<moved>(?:set[ ]|back[ ])?to|into|en|pour|por|para|a|auf|in|na|till|til|naar|на|zu)(?=[ ])
-      | ,?[ ](?:c['’]est[ ])?(?:{_VERBS})(?=[ :])(?:[ ](?:{_NOW})(?=[ :]))?[ ]?:?
-      | ,?[ ]c['’]est | ['’]s | [ ]?[?,][ ](?:it['’]s|it[ ]is|that['’]s|still)(?=[ ])
+      | ,?[ ](?:c['’]est[ ])?(?:{_VERBS})(?=[ :])(?:[ ](?:{_NOW}|{_NOW_ALSO})(?=[ :]))?[ ]?:?
+      | [ ](?P<on>on)(?=[ ])(?:[ ](?:{_NOW})(?=[ :]))? | [ ](?:{_NOW_ALSO}|now|currently)(?=[ :]):?
+      | ,?[ ]c['’]est | ['’]s | (?:[ ]?[?,;]|[ ][\u2013\u2014-])[ ](?:it['’]s|it[ ]is|that['’]s|that[ ]is|here[ ]it[ ]is:?|still)(?=[ ])
       | (?P<sign>[ ]?[:=\uff1a\uff1d\u2192] | [ ](?:->|=>|[\u2013\u2014-]) )
-      | [ ]?(?P<wide>[\u3040-\u30ff\u4e00-\u9fff]{{0,8}}?(?:は|を|が|是|为|為|成了?|给|設為|为了))
+      | [ ]?(?P<wide>[\u3040-\u30ff\u4e00-\u9fff]{{0,8}}?(?:は|を|が|是|为|為|成了?|给|設為|为了)|[\u0e00-\u0e7f ]{{0,60}}?(?:คือ|เป็น))
       | [\uac00-\ud7af]{{0,2}}(?:는|은|를|을|가|이)
     )
     [ \u00a0]{{0,3}} [*_]{{0,2}} (?P<quote>["'`«‹“„”‘「『]?)[ \u00a0\u202f]?
     (?P<rest>[!-~]{{1,80}}(?:[ ][A-Za-z0-9]{{1,12}}){{0,12}})
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+_VERB_LAST = re.compile(
+    r"""(?:[ ][^\s:;=!?"'`()<>→।]{1,30}){0,8}?[ ]["'`]?(?P<secret>[!-&*-~]{6,80}?)["'`]?[ ](?:है|हैं|था|होगा|कर[ ]द|است|می[\u200c ]?باشد|شد)"""
 )
 _ADJACENT = re.compile(
     r"""
@@ -103,10 +109,19 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
     linked = _LINKED.match(text, end, end + _MOST_CHARS)
     while linked is not None:
         found = _value_of(text, first, linked)
-        if found is not None or not linked["moved"]:
-            return found
-        linked = _LINKED.match(text, linked.end("moved"), end + _MOST_CHARS)
-    return None
+        either = "moved" if linked["moved"] else "on"
+        if found is not None or not linked[either]:
+            return found or _before_verb(text, end)
+        linked = _LINKED.match(text, linked.end(either), end + _MOST_CHARS)
+    return _before_verb(text, end)
+
+
+def _before_verb(text: str, end: int) -> Secret | None:
+    """Find a password whose verb follows it, as in Hindi and Persian."""
+    said = _VERB_LAST.match(text, end, end + _MOST_CHARS)
+    if said is None or not may_be_password(said["secret"]):
+        return None
+    return Secret(*said.span("secret"), "password by its name")
 
 
 def _adjacent(text: str, first: int, end: int) -> Secret | None:

@@ -57,6 +57,8 @@ _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
 """What follows a value whose end was cut off."""
 _LEAST_CUT = 10
+_TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
+"""A name that says whose secret it is: `client_secret`, `authToken`; a UUID beside `secret` alone may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
 _JOINED = re.compile(
     r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
@@ -260,8 +262,10 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         return False
     if names_service(value.name) and (UUID.fullmatch(text) or looks_random(text)) and not _is_path(text):
         return True
-    if value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT")) and UUID.fullmatch(text):
-        return True
+    if UUID.fullmatch(text):
+        is_token = value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT"))
+        if is_token or (likelihood is Likelihood.STRONG and value.is_setting and _TWO_WORDS.search(value.name)):
+            return True
     if likelihood is Likelihood.WEAK:
         is_likely = value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
         return (separator not in (">", "(") and looks_random(text)) or is_likely

@@ -60,6 +60,7 @@ STRONG = (
         "wifi key",
         "network key",
     ),
+    *("requirepass", "masterauth", "masterpass"),
     *("oauth token", "user token", "app token", "admin token", "root token", "service token", "signature key"),
 )
 """Names that nothing but a secret has."""
@@ -127,7 +128,7 @@ _WHICH = frozenset(
 )
 _NO_SECRETS = frozenset(
     "next page continuation pad eos bos unk sep cls mask start end stop special sync cancel cancellation first last public"
-    " csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass hashed".split()
+    " publishable csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass hashed".split()
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GLUED = re.compile(
@@ -141,7 +142,7 @@ _PLACEHOLDER = re.compile(
     r"""
       [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
-    | ref\+[a-z0-9]+://.* | arn:aws[a-z-]*:.*
+    | pk_(?:test|live)_.* | ref\+[a-z0-9]+://.* | arn:aws[a-z-]*:.*
     | (?:op|vault|ssm|aws-?sm|secretsmanager|gcp-?sm|gsm|azkv|keyvault|keychain|keyring|secrets?|env|file|doppler|infisical|bws|sops)://.*
     | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
         | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|pass|guest|secret|token

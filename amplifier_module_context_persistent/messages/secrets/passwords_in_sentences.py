@@ -33,6 +33,8 @@ _NO_PASSWORD = re.compile(
 """URLs, operators, assignments, paths, flags, references, addresses, versions, words with a mark, numbers, files."""
 _LINK = re.compile(
     r"""
+    (?: (?:[ ]?[?,;.]|[ ][\u2013\u2014-])? [ ] (?:and[ ])?
+        (?:it['\u2019]?s|it[ ]is|that['\u2019]s|that[ ]is|here[ ]it[ ]is) (?=[ :]) )?
     (?:['\u2019]s)? [ \t*_`"'(«“„「]*
     (?: (?:for|of|on|in|to|für|de|du|del|della|od|от|для|к|do|till) [ ] (?:\w[\w.-]{0,20}[ ]){0,3}?
         (?: (?:\w[\w.-]{0,20}[ ]) (?=(?:is|was|[=\u2013\u2014-])[ ]) | \w[\w.-]{0,20}(?=:[ ]) ) )?
@@ -46,6 +48,7 @@ _LINK = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _OF_SOMETHING = re.compile(r"[ ](?:for|of|on|in|to)[ ]")
+_HERE = re.compile(r"[ ](?:it[ ]is|here[ ]it[ ]is|that[ ]is):", re.IGNORECASE)
 _PAIR_LABEL = re.compile(
     r"""
     \b(?: log-?ins? | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
@@ -116,7 +119,8 @@ def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
 
 def _is_key(between: str, value: str, least: int) -> bool:
     """Whether a value is made by a machine; a sign before it has been judged by others."""
-    is_judged = "=" in between or (":" in between and not _OF_SOMETHING.match(between))
+    is_said = _OF_SOMETHING.match(between) or _HERE.search(between)
+    is_judged = "=" in between or (":" in between and not is_said)
     return not (is_judged or "=" in value) and looks_random(value, least=least)
 
 

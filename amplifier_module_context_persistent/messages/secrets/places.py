@@ -85,7 +85,7 @@ PLACES = (
     Place(
         "password of a command",
         parts=("7z",),
-        words=("curl", "etcdctl", "rpcclient", "smbget", "winexe", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "wandb", "snyk", "ngrok", "gh secret"),
+        words=("curl", "etcdctl", "rpcclient", "smbget", "winexe", "wget", " set ", "sudo -S", "PASSWORD", "IDENTIFIED", "http ", "https ", "sshpass", "mysql", "redis-cli", "docker login", "pass:", "ldap", "smbclient", "net use", "wandb", "snyk", "ngrok", "gh secret", "smbcacls", "smbtree", "smbmap", "smbcquotas", "pth-winexe", "wmic", "wbinfo", "samba-tool", "net rpc", "net ads", "net rap", "net dom", "net -U"),
         expression=re.compile(
             r"""
               \b(?:curl|wget|https?|xh|etcdctl)\b[^\n|;]{0,400}?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?\\?["']?[^\s:"'\\$]+:
@@ -101,7 +101,8 @@ PLACES = (
             | \b(?:wandb[ ]login|snyk[ ]auth|ngrok[ ](?:config[ ]add-)?authtoken)[ ]+\\?["']?(?P<login>[A-Za-z0-9_-]{30,100})
             | \bgh[ ]secret[ ]set\b[^\n|;]{0,200}?[ ](?:-b|--body)[ =]?\\?["']?(?P<body>[^\s"'\\$<{-][^\s"'\\]{3,})
             | \bconfig[ ]set[ ](?:--[a-z-]{1,20}[ ]){0,2}--secret[ ](?:--[a-z-]{1,20}[ ]){0,2}[\w:.-]{1,80}[ ]\\?["']?(?P<stack>[^\s"'\\$<{-][^\s"'\\]{3,})
-            | \b(?:smbclient|rpcclient|smbget|winexe)\b[^\n|;]{0,400}?[ ]-U[ ]*\\?["']?[^\s%"'\\]+%(?P<third>[^\s"'\\]+)
+            | \b(?:smb(?:client|get|cacls|tree|map|cquotas)|rpcclient|(?:pth-)?winexe|wmic|wbinfo|samba-tool|net(?=[ ](?:rpc|ads|rap|dom|-U)))\b[^\n|;]{0,400}?
+                [ ](?:-U|-a|--user(?:name)?|--authenticate)[ =]?[ ]?\\?["']?(?:[^\s%"'\\/]{1,60}(?:\\{1,2}|/))?[^\s%"'\\]{1,100}%(?P<third>[^\s"'\\]+)
             """,
             re.VERBOSE,
         ),
@@ -230,7 +231,7 @@ PLACES = (
         parts=("assword=", "wd=", "ccountKey=", "ccessKey="),
         expression=re.compile(
             r"(?:(?<=;)\s{0,20}|\b(?=(?:password|pwd|account|shared)[\w ]{0,60}=[^;\"'\n]{1,400};))"
-            r"(?:password|pwd|accountkey|sharedaccesskey)\s{0,20}=\s{0,20}(?P<secret>[^;\"'\\\s<>${}]+)"
+            r"(?:password|pwd|accountkey|sharedaccesskey)\s{0,20}=\s{0,20}(?P<secret>[^;\"'\\\s<>${}](?:[^;\"'\\\s<>${}]|\$(?![{(]))*)"
             r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]{1,400}\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
             r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]{1,400})(?=\s{1,20}(?:host|hostaddr|user|dbname|port|sslmode)=)",
             re.IGNORECASE,

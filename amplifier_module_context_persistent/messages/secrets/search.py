@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
+from .announced import find_announced
 from .base64_text import find_in_base64, is_in_encoded_data
 from .calls import find_in_calls
 from .commands import find_in_commands
@@ -33,6 +34,7 @@ from .short_codes import find_short_codes
 from .shown_values import find_shown
 from .tables import find_by_foreign_names
 
+_PADDING = re.compile(r"(?<=[A-Za-z0-9+/_-])={1,2}(?![\w=])")
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
 _PLAIN = re.compile(
     rf"""
@@ -45,6 +47,7 @@ _PLAIN = re.compile(
 """A text that has nothing beside it, with parts too short for a form: a role, a type, a path, a time; an id."""
 _BY_LABEL = (
     find_cookies,
+    find_announced,
     find_in_commands,
     find_in_calls,
     find_in_kubernetes_secrets,
@@ -82,7 +85,15 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
         if new := look(searched):
             found += new
             searched = searched.with_hidden(new)
-    return merged(found)
+    return [_with_padding(text, secret) for secret in merged(found)]
+
+
+def _with_padding(text: str, secret: Secret) -> Secret:
+    """Return a secret with the signs that fill up its base64; two at most, and only where they fill it up."""
+    padding = _PADDING.match(text, secret.end)
+    if padding is None or (padding.end() - secret.start) % 4:
+        return secret
+    return Secret(secret.start, padding.end(), secret.kind)
 
 
 def search_forms(text: str) -> list[Secret]:

@@ -48,10 +48,12 @@ _MEASURED = re.compile(
 )
 """Versions, dates, numbers with a unit, hashes."""
 _IN_PROGRAM = re.compile(
-    r"[a-z]+(?:_[a-z]+)+[0-9]{0,2}|(?:self|this|cls|req|res|ctx|args|opts|config|os|sys|app)\.[\w.]+|[\w.-]+\.[a-z]{2,4}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"(?!(?-i:[A-Z][a-z]{2,}(?:_[a-z]+)+[0-9]))[a-z]+(?:_[a-z]+)+[0-9]{0,2}|(?:self|this|cls|req|res|ctx|args|opts|config|os|sys|app)\.[\w.]+|[\w.-]+\.[a-z]{2,4}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
     re.IGNORECASE,
 )
-"""Variables, attributes, files, hosts, addresses."""
+"""Variables (not with one capital letter and a digit, as `Amber_bridge7`), attributes, files, hosts, addresses."""
+_DOTTED_NAMES = re.compile(r"[a-z_]{2,40}(?:\.[a-z_]{2,40}){1,8}\.[A-Z][A-Za-z0-9]{2,80}")
+"""The path of a class: `app.security.hashers.Argon2Hasher`."""
 _COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
 
@@ -80,7 +82,7 @@ def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
     """
     if len(text) < _LEAST_CHARS or is_placeholder(text) or is_template(text) or is_example(text) or not is_mixed(text):
         return False
-    if is_count(text):
+    if is_count(text) or _DOTTED_NAMES.fullmatch(text):
         return False
     if names_service(name) and (UUID.fullmatch(text) or looks_random(text)):
         return True

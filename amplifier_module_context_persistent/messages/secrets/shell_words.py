@@ -1,4 +1,4 @@
-"""Words of a command line, with their places: as a shell reads them, or as a list of arguments in program text."""
+"""Words of a command line, with their places: as a shell reads them, or a list of arguments in a program or YAML."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ _SHELL = re.compile(
     re.VERBOSE,
 )
 _LISTED = re.compile(r"""\\*["']?\s{0,40},\s{0,40}\\*["'](?P<bare>[^"'\n\\]{0,2000})(?=\\*["'])""")
+_ITEM = re.compile(
+    r"""["']?[ \t]{0,20}\r?\n[ \t]{0,40}-[ ]{1,4}(?P<quote>["']?)"""
+    r"""(?P<bare>[^\s"'][^"'\n]{0,2000}?)(?=(?P=quote)[ \t]{0,20}(?:\r?\n|\Z))"""
+)
+"""An item of a list of YAML."""
 
 
 class Word(NamedTuple):
@@ -34,6 +39,8 @@ def words_behind(text: str, end: int) -> Iterator[Word]:
     """
     listed = text[end : end + 1] in ("'", '"', "\\")
     expression = _LISTED if listed else _SHELL
+    if _ITEM.match(text, end):
+        listed, expression = True, _ITEM
     for _ in range(_MOST_WORDS):
         word = expression.match(text, end)
         if word is None:

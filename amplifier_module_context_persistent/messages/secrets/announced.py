@@ -1,0 +1,59 @@
+"""Secrets that programs announce in fixed lines, most of them once: `Unseal Key 1: …`, `New value: …`.
+
+A row is added for each line that is met. Lines that say `Password: x` and no more need none: `named_values` finds them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import is_example, is_mixed, is_placeholder, is_template
+from .searched_text import Beginnings, SearchedText
+
+_LEAST_CHARS = 8
+_ANNOUNCED = re.compile(
+    r"""
+    (?: a[ ]temporary[ ]password[ ]is[ ]generated[ ]for[ ][^\s:]{1,80}:[ ]
+      | (?:unseal|recovery)[ ]key[ ][0-9]{1,2}:[ ] | initial[ ]root[ ]token:[ ]+
+      | successfully[ ]reset\.\s{0,10}\n[ \t]{0,20}new[ ]value:[ ]
+      | generated[ ]password[ ]for[ ][^\n:]{1,80}:[ ]
+      | password[ ]for[ ]sys[ ][^\n:]{0,40}:[ ] | generated[ ]root[ ]password:[ ]
+      | (?:use|with)[ ]the[ ]following[ ]password[ ][^\n:]{0,60}:\s{1,10}
+      | certificate-key[ =] | certificate[ ]key:[ ]?\s{0,10}
+      | argocd[ ]admin[ ]initial-password\b[^\n]{0,80}\n\s{0,20}
+      | (?:cat|more|less|head|tail|type)[ ][^\n|;]{0,100}
+        (?:\.erlang\.cookie|initialadminpassword|node-token|admin\.password|\.vault-token)
+        ["']?[ \t\r]{0,4}\n\s{0,20} )
+    (?P<secret>[!-~]{6,400})
+    """,
+    re.VERBOSE,
+)
+"""Matched in lower case."""
+_BEGINNINGS = Beginnings(
+    (
+        *("a temporary password is generated ", "unseal key ", "recovery key ", "initial root token"),
+        *("successfully reset.", "generated password for ", "password for sys", "generated root password"),
+        *("use the following password", "with the following password", "certificate-key", "certificate key"),
+        *("argocd admin initial-password", "cat ", "more ", "less ", "head ", "tail ", "type "),
+    )
+)
+
+
+def find_announced(searched: SearchedText) -> list[Secret]:
+    """Find the secrets in the fixed lines of programs."""
+    text, found = searched.text, list[Secret]()
+    if not any(map(str.isdigit, text)):
+        return found
+    for said in _BEGINNINGS.matches(_ANNOUNCED, searched, is_folded=True):
+        start = said.start("secret")
+        value = text[start : said.end("secret")].rstrip("\"'`,;")
+        if len(value) >= _LEAST_CHARS and _is_secret(value):
+            found.append(Secret(start, start + len(value), "secret that a program announces"))
+    return found
+
+
+def _is_secret(value: str) -> bool:
+    if value.startswith(("/", "~", "./", "$", "<", "-")) or "://" in value:
+        return False
+    return is_mixed(value) and not (is_placeholder(value) or is_template(value) or is_example(value))
