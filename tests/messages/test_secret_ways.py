@@ -250,6 +250,8 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *("the password of x is ", "log in as root with a1 ", 'db.connect("a", ', "Recovery codes\nx.\n"),
         *("the PIN of ", "psk=", '{"password": {"a": ', "password, ", "seed phrase abandon ", "wifi key "),
         *("user: a ", "kind: Secret\ndata:\n"),
+        *("redis-cli\n- -a\n- ", "password on a on ", "api key, it's ", "पासवर्ड a ", "unseal key 1: "),
+        *("login(Some(", "รหัสผ่าน ", "password sekarang ", "Password=a$1;", "successfully reset.\n", "net rpc -U a "),
         *("echo x1 | ", '{"name": "a", "httpOnly": ', 'cookies={"a": "b", ', "jwt.sign(a, 'b1', "),
     ],
     ids=repr,

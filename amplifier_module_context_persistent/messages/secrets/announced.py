@@ -19,8 +19,8 @@ _ANNOUNCED = re.compile(
       | successfully[ ]reset\.\s{0,10}\n[ \t]{0,20}new[ ]value:[ ]
       | generated[ ]password[ ]for[ ][^\n:]{1,80}:[ ]
       | password[ ]for[ ]sys[ ][^\n:]{0,40}:[ ] | generated[ ]root[ ]password:[ ]
-      | (?:use|with)[ ]the[ ]following[ ]password[ ][^\n:]{0,60}:\s{1,10}
-      | certificate-key[ =] | certificate[ ]key:[ ]?\s{0,10}
+      | (?:use|with)[ ]the[ ]following[ ]password(?:[ ](?:to|for|as|in|when)[ ][^\n:]{0,60})?:\s{1,10}
+      | certificate(?:-key[ =]|[ ]key:\s{1,10})(?=[0-9a-f]{64}\b)
       | argocd[ ]admin[ ]initial-password\b[^\n]{0,80}\n\s{0,20}
       | (?:cat|more|less|head|tail|type)[ ][^\n|;]{0,100}
         (?:\.erlang\.cookie|initialadminpassword|node-token|admin\.password|\.vault-token)
