@@ -254,7 +254,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         or (value.name.lower().endswith("pass") and is_count(text))
     ):
         return False
-    if value.is_quoted and " " in text and names_password(value.name) and is_phrase(text):
+    if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_last):
         return True
     if value.is_quoted and _SENTENCE.search(text) and not value.is_set_as_it_is:
         return False
