@@ -125,7 +125,7 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     flags = regex.IGNORECASE | (regex.ASCII if query.isascii() else 0) if ignore_case else 0
     if len(forms := forms_of(query)) > 1:
         literals = tuple((form,) for form in forms)
-        return Pattern(_compiled(either_form(query), flags), b"", ignore_case, literals=literals)
+        return Pattern(_compiled(either_form(query), flags), b"", ignore_case, query, literals)
     needle = (query.lower() if ignore_case else query).encode() if is_plain(query, any_case=ignore_case) else b""
     return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query, ((query,),))
 

@@ -27,6 +27,7 @@ from ..log.index import DAMAGED, ROLE_CODES, UNCHAINED, Index
 from ..messages.message import Message
 from ..messages.metadata import metadata_of, timestamp_of
 from ..messages.text import full_text
+from ..search.accents import forms_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.recall_page import (
     HITS,
@@ -232,9 +233,9 @@ class RecallSearch:
         if not spans:
             return
         asked = pattern.text
-        exact = text.find(asked, 0, searched) if asked else 0
-        if asked and exact >= 0:  # the exact text is the place that was meant
-            same = (exact, exact + len(asked))
+        exact, form = _exact_place(text[:searched], asked)
+        if exact >= 0 and form:  # the exact text is the place that was meant
+            same = (exact, exact + len(form))
             spans = [same, *(span for span in spans if span != same)]
         hits = self._hits if exact >= 0 else self._alike
         if len(hits) < self.enough:
@@ -302,6 +303,14 @@ async def _run(session: Session, search: RecallSearch) -> None:
             await asyncio.to_thread(search.match)
     finally:
         search.cancel()
+
+
+def _exact_place(text: str, asked: str) -> tuple[int, str]:
+    """The first place with the exact text, composed or decomposed, and the form found there; -1 if there is none."""
+    for form in forms_of(asked) if asked else ():
+        if (place := text.find(form)) >= 0:
+            return place, form
+    return (-1 if asked else 0), asked
 
 
 _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways

@@ -53,6 +53,24 @@ async def test_a_question_finds_its_answer(manager: Manager) -> None:
     assert page.hits[0].places[0] == 4_000 + ANSWER.index("index")
 
 
+@pytest.mark.parametrize(
+    "query", ["What did André say about the index?", "is the index corrupt ö", "índex git gc worktree"]
+)
+async def test_a_question_with_accents_finds_its_answer(manager: Manager, query: str) -> None:
+    """It was taken for an expression, which is matched as a whole, and found nothing."""
+    ids = await add(manager, *OTHERS, ANSWER, *OTHERS)
+    assert (await found(manager, query))[0] == ids[12]
+
+
+@pytest.mark.parametrize(
+    "written", ["Zo\u00eb met Andr\u00e9", "Zoe\u0308 met Andre\u0301"], ids=["composed", "decomposed"]
+)
+async def test_an_accented_text_is_exact_in_both_forms(manager: Manager, written: str) -> None:
+    """With a capital letter, only texts of this case are given."""
+    ids = await add(manager, written, written.lower())
+    assert await found(manager, "Andr\u00e9") == ids[:1]
+
+
 @proof
 async def test_what_is_appended_is_found_at_once(manager: Manager) -> None:
     """Also after many recalls, and what a clear took away is not."""
