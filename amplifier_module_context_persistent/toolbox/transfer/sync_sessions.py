@@ -205,10 +205,18 @@ class Sync:
     def _replacing(self, step: Step, relation: Relation) -> Step:
         """Say why a copy is replaced; refuse it as a copy is refused."""
         step.what = What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
+        self._check_source(step)
+        return step
+
+    def _check_source(self, step: Step) -> None:
+        """Refuse a step whose source would bring erased content to the other side.
+
+        Raises:
+            ErasedError: it would.
+        """
         with closing(open_reader(step.source)) as reader:
             reader.follow()
             self._check_undoes_nothing(reader)
-        return step
 
     def _plan_both(self, here: SessionFile, there: SessionFile) -> Step:
         ours, theirs = str(here.path), str(there.path)
@@ -244,8 +252,11 @@ class Sync:
                 if self._is_kept(step.fork, reader):
                     is_begun = is_unfinished(self._known[step.fork])
                     step.what = What.FORK if is_begun and step is to_there else What.KEPT
+                    self._check_source(step)
                     return step
         if self.keep_both:
+            self._check_source(to_there)
+            self._check_source(to_here)
             to_there.what = What.FORK
             return to_there
         parting = to_there.parting

@@ -141,6 +141,21 @@ def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Ho
     assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
 
 
+def test_keeping_both_brings_no_purged_text_back(laptop: Home, desktop: Home, stick: Path) -> None:
+    """The stick's copy was purged, not the home's own, which went on; purging that too is the way out."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "two")
+    laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
+    assert "purged" in laptop.run("sync", stick, "--yes", "--keep", "both", code=1).output
+    desktop.run("sync", stick, "--yes")
+    assert [holders(root, KEY) for root in (stick, desktop.root)] == [[], []]
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    carry(stick, laptop, desktop)
+    assert [holders(root, KEY) for root in (laptop.root, stick, desktop.root)] == [[], [], []]
+    assert desktop.texts("talk")[-1] == "two"
+
+
 @pytest.mark.parametrize("what", [("--everything",), ("--cleared",)], ids=" ".join)
 def test_purged_messages_are_purged_everywhere(laptop: Home, desktop: Home, stick: Path, what: tuple[str, ...]) -> None:
     """Also at the end of the log, and in a copy that is older than the purged log, or went on."""
