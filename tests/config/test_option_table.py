@@ -331,3 +331,11 @@ def test_an_unknown_key_is_told_with_its_nearest() -> None:
     """If one is near."""
     assert nearest_key("max_token", {"max_tokens": 1}) == "; did you mean 'max_tokens'?"
     assert nearest_key("zzz", {"max_tokens": 1}) == ""
+
+
+@pytest.mark.parametrize("key", ["transcript_path", "storage_path"])
+def test_the_address_of_a_database_is_no_path(key: str) -> None:
+    """It made a file whose name began with it; the error does not repeat a password in it."""
+    with pytest.raises(ConfigError, match="storage") as refused:
+        Config.load({key: "postgresql://me:hunter2@host/db#p/s"})
+    assert "hunter2" not in str(refused.value)
