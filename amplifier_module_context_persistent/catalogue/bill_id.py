@@ -11,6 +11,7 @@ from typing import Any
 
 from ..messages.metadata import given_id, metadata_of, timestamp_of
 from ..tokens.usage import ReportedUsage
+from .copy_id import said_in
 
 __all__ = ["BILL_KEY", "bill_id"]
 
@@ -22,7 +23,8 @@ def bill_id(message: Mapping[str, Any], usage: ReportedUsage, number: int) -> st
     """The id under which a request is billed.
 
     The ids of response and request identify it. A response's id alone does not, since some gateways give one id to all
-    answers. Then time and usage are added, which a copy keeps.
+    answers, and an importer may have numbered the answers of a session. Then time, usage and what the answer says are
+    added, which a copy keeps.
 
     Args:
         message: the answer.
@@ -45,7 +47,7 @@ def bill_id(message: Mapping[str, Any], usage: ReportedUsage, number: int) -> st
         key = repr((response, request, number))
     elif answer and time:
         counts = (usage.uncached, usage.cached, usage.written, usage.output, usage.requests)
-        key = repr((answer, time, counts, number))
+        key = repr((answer, time, counts, said_in(message), number))
     else:
         return ""
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]

@@ -56,6 +56,8 @@ _OLD_NAMES = ("context-search.sqlite3", "context-search.sqlite3.*.part")
 _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
 """Files of earlier versions: beside the catalogue, and beside a log."""
 
+FIGURES_VERSION = 3
+"""The version of how figures are computed. Figures of another version are made anew, in files and in databases."""
 FIGURE_TABLES = MappingProxyType(
     {
         "turns": "turn INTEGER NOT NULL, first_position INTEGER NOT NULL, messages INTEGER NOT NULL,"
@@ -93,7 +95,10 @@ _TABLES = (
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
     end_offset INTEGER NOT NULL, tail BLOB NOT NULL,
     PRIMARY KEY (session, part)) WITHOUT ROWID""",
-    *(f"CREATE TABLE {name} (session INTEGER NOT NULL, {columns})" for name, columns in FIGURE_TABLES.items()),
+    *(
+        f"CREATE TABLE {name} (session INTEGER NOT NULL, {columns} /* figures {FIGURES_VERSION} */)"
+        for name, columns in FIGURE_TABLES.items()
+    ),
     *(f"CREATE INDEX {name}_of_sessions ON {name} (session)" for name in FIGURE_TABLES if name != "calls"),
     "CREATE INDEX calls_of_turns ON calls (session, turn)",
     """CREATE TABLE snapshots (

@@ -240,8 +240,12 @@ class _Turn:
     timed_position: int | None = None
     said_position: int | None = None
     copy_id: str = ""
-    """The `copy_id` of the person's message that began the turn, or of its first message."""
+    """The `copy_id` of the person's message that began the turn, or of its first message; and that of the answer.
+
+    Many sessions may be asked the same in the same second, but they are not answered the same.
+    """
     has_person: bool = False
+    is_answered: bool = False
 
 
 @dataclass(slots=True)
@@ -296,7 +300,9 @@ class MessagePass:
             self.turns.append(_Turn(self.turns[-1].number + 1, position))
         turn = self.turns[-1]
         if not turn.messages or (human and not turn.has_person):
-            turn.copy_id = copy_id(message)
+            turn.copy_id, turn.is_answered = copy_id(message), False
+        elif turn.copy_id and not turn.is_answered and message.get("role") == "assistant":
+            turn.copy_id, turn.is_answered = f"{turn.copy_id} {copy_id(message)}", True
         self._take_calls(message, position, tokens, us)
         if human and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
             turn.said_position = position
@@ -359,7 +365,7 @@ class FigureRows:
         messages = MessagePass(count, records.requests).run(log)
         by_first_turn = sorted((first, role, *sums) for role, (first, *sums) in messages.shares.items())
         tables: dict[str, Iterable[Row]] = {
-            "turns": [astuple(turn)[:-1] for turn in messages.turns if turn.messages],
+            "turns": [astuple(turn)[:-2] for turn in messages.turns if turn.messages],
             "shares": [share[1:] for share in by_first_turn],
             "large": [(-negated, *named, tokens) for tokens, negated, *named in messages.large],
             "calls": map(astuple, messages.calls),

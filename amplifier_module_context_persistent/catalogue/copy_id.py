@@ -10,17 +10,28 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..messages.message import calls_of, text_of
 from ..messages.metadata import given_id, timestamp_of
 
-__all__ = ["copy_id"]
+__all__ = ["copy_id", "said_in"]
 
 _RANDOM = 20
-"""An id of so many characters is random: no two messages have it. A shorter one may be a number within its session."""
+"""An id of so many characters is mostly random. A shorter one may be a number within its session."""
 
 
 def copy_id(message: Mapping[str, Any]) -> str:
-    """The id that a message shares with its copies only: its own with its time; "" if nothing identifies it."""
+    """The id that a message shares with its copies only; "" if nothing identifies it.
+
+    It is made from the message's own id, its time, and what it says. Id and time alone may be those of a stranger: an
+    importer numbers messages that have no ids, and many agents write whole seconds.
+    """
     message_id, time = given_id(message), timestamp_of(message)
     if not message_id or not (time or len(message_id) >= _RANDOM):
         return ""
-    return hashlib.sha256(repr((message_id, time)).encode("utf-8", "replace")).hexdigest()[:24]
+    return hashlib.sha256(repr((message_id, time, said_in(message))).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def said_in(message: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a copy of a message keeps in every form: its text, and the ids, names and arguments of its calls."""
+    asked = (part for call in calls_of(message) for part in (call.id, call.asks.hex()))
+    return (text_of(message).strip(), *asked)

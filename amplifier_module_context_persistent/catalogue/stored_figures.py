@@ -17,7 +17,7 @@ from ..errors import LogError
 from ..log.base import Log, ReadableLog
 from ..log.database_location import split_location, stored_name
 from ..tokens.counter import TokenCounter
-from .catalogue_file import is_usable, may_be_written
+from .catalogue_file import FIGURES_VERSION, is_usable, may_be_written
 from .compute_figures import FigureRows
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,6 @@ TABLES = ("turns", "calls", "requests", "plans")
 """The tables that totals over many sessions need."""
 MOST_AT_CLOSE = 500
 """Figures of a session with more messages are not computed at its close, but when they are first needed."""
-_VERSION = 2  # of what `_told` writes
 _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
@@ -38,7 +37,7 @@ class StoredFigures:
     """
 
     def __init__(self, counter: TokenCounter) -> None:
-        self._counted = f"{_VERSION} {counter.name}"
+        self._counted = f"{FIGURES_VERSION} {counter.name}"
         self._new: dict[str, list[tuple[str, int, bytes]]] = {}
 
     def kept(self, locations: Iterable[str]) -> Iterator[tuple[str, FigureRows]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -234,3 +235,46 @@ async def test_what_a_fork_copied_counts_in_its_origin(home: Path) -> None:
             " sum(calls), sum(turns), sum(failed_calls), sum(messages) FROM sessions"
         )
         assert list(ask(found, counts, most_rows=9, timeout_s=9).rows[0]) == [4, 2, 2, 4, 2, 2, 15]
+
+
+def unrelated(name: str, asked: str, said: str, call: str) -> list[dict[str, Any]]:
+    """A Codex session: neither its messages nor its answers have ids, so an importer numbers them."""
+    arguments = {"cmd": ["cat", f"{name}.py"]}
+    asking = {"name": "shell", "arguments": json.dumps(arguments), "call_id": call}
+    return [
+        codex("session_meta", id=name),
+        codex_question(asked),
+        codex("response_item", type="function_call", **asking),
+        codex("response_item", type="function_call_output", call_id=call, output="text"),
+        *codex_answer(said, 1_000),
+    ]
+
+
+@pytest.mark.parametrize("asked", [("Tidy it.", "Name it."), ("Go on.", "Go on.")], ids=["other words", "same words"])
+def test_unrelated_sessions_with_the_same_numbers_and_times_count_apart(home: Path, asked: tuple[str, str]) -> None:
+    """An importer numbers messages without ids, so numbers and whole seconds meet; what was said and done does not."""
+    for name, words, said in zip(("one", "two"), asked, ("tidied", "named"), strict=True):
+        import_session(write_jsonl(home / f"{name}.jsonl", unrelated(name, words, said, f"call-{name}")))
+    total, parts = told("session")
+    assert (total["sessions"], total["turns"], total["calls"], total["requests"]) == (2, 2, 2, 2)
+    assert {key: (part["turns"], part["calls"]) for key, part in parts.items()} == {"one": (1, 1), "two": (1, 1)}
+    forked = log_of("forked")
+    fork_session(next(one.path for one in sessions_of_home() if one.id == "one"), path=forked)
+    total, parts = told("session")
+    assert (total["sessions"], total["turns"], total["calls"], total["requests"]) == (3, 2, 2, 2)
+    assert (parts["forked"]["turns"], parts["forked"]["calls"]) == (0, 0)
+
+
+def test_answers_with_the_same_numbers_times_and_usage_are_billed_apart(home: Path) -> None:
+    """Their ids were derived, and both took as many tokens; a copy of one says the same and is billed once."""
+    for name in ("one", "two"):
+        usage = {"input_tokens": 1_000, "output_tokens": 5}
+        metadata = {"message_id": "abc-2", "timestamp": "2026-10-02T09:00:00+00:00", "usage": usage, "model": SONNET}
+        messages = [
+            {"role": "user", "content": "Go on."},
+            {"role": "assistant", "content": f"I am {name}.", "metadata": metadata},
+        ]
+        write(log_of(name), messages)
+    assert told()[0]["requests"] == 2
+    fork_session(log_of("one"), path=log_of("forked"))
+    assert told()[0]["requests"] == 2
