@@ -127,7 +127,7 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
             told.setdefault(key, Total()).bill.add(bill_of(prices, *sums))
     tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
     parts = " UNION ".join(
-        f"SELECT key, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
+        f"SELECT DISTINCT key, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
     )
     query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
     for key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import click
 from rich.console import Console
 
-from ...sessions.costs import Cost
+from ...sessions.costs import Bill, Cost
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
@@ -26,6 +26,10 @@ from .terminal import console, duration, escaped
 
 _UNITS = "kMGT"
 _UNKNOWN = "?"
+_OF_CALLS = frozenset(one.name for one in fields(Total)) - {"sessions", "sub_agents", "bill"}
+"""What a model has none of: in the row of a model it is null."""
+_OF_REQUESTS = frozenset(Bill().to_json()) | {"turns"}
+"""What a tool has none of."""
 
 
 def show_many(
@@ -103,7 +107,11 @@ def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
 
 
 def _plain(by: str, rows: Mapping[str, Total], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    told = [{by: key or None, **one.to_json()} for key, one in rows.items()]
+    foreign = {"model": _OF_CALLS, "tool": _OF_REQUESTS}.get(by, frozenset())
+    told = [
+        {by: key or None, **{name: None if name in foreign else value for name, value in one.to_json().items()}}
+        for key, one in rows.items()
+    ]
     return [{**row, "name": names.get(str(row[by]), "")} for row in told] if by == "session" else told
 
 

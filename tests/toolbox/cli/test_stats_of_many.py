@@ -31,8 +31,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def session(log: Path, day: str, tokens: int, model: str = MODEL, answered: str = "10.000") -> None:
-    """A session of one turn with a call, by default of nine seconds, that fails, and one request."""
+def session(log: Path, day: str, tokens: int, model: str = MODEL, answered: str = "10.000", times: int = 1) -> None:
+    """A session of one turn with a call, by default of nine seconds, that fails, and one request; or of more turns."""
     call = {"id": "c", "tool": "bash", "arguments": {}}
     metadata = {"usage": {"input_tokens": tokens, "output_tokens": 0}, "model": model}
     messages: Sequence[dict[str, Any]] = (
@@ -41,10 +41,11 @@ def session(log: Path, day: str, tokens: int, model: str = MODEL, answered: str 
         {"role": "tool", "tool_call_id": "c", "content": "Error: no"},
     )
     log.parent.mkdir(parents=True)
+    messages = [*messages] * times
     stamps = (f"{day}T09:00:00.000Z", f"{day}T09:00:01.000Z", f"{day}T09:00:{answered}Z")
     bodies = [
         encode_message(message, message_id=f"{log.parent.name}-m{at}", timestamp=stamp)
-        for at, (message, stamp) in enumerate(zip(messages, stamps, strict=True))
+        for at, (message, stamp) in enumerate(zip(messages, stamps * times, strict=True))
     ]
     log.write_bytes(b"".join(sealed(bodies)))
 
@@ -78,13 +79,23 @@ def test_a_sum_of_times_does_not_depend_on_the_order_of_sessions() -> None:
         ("day", [("2026-01-05", 1, 100_000), ("2026-01-06", 2, 600_000)]),
         ("session", [("main", 2, 300_000), ("other", 1, 400_000)]),
         ("model", [(MODEL, 2, 300_000), ("[m]\x1b", 1, 400_000)]),
-        ("tool", [("bash", 3, 0)]),
+        ("tool", [("bash", 3, None)]),
     ],
 )
 def test_by_what_is_asked_for(by: str, rows: list[tuple[str, int, int]]) -> None:
     """A session with its sub-agents; days of this machine's time zone."""
     found = told("--all", "--by", by)[f"by_{by}"]
     assert [(one[by], one["sessions"], one["input_tokens"]) for one in found] == rows
+
+
+@pytest.mark.parametrize("by", ["model", "tool"])
+def test_a_row_counts_sessions_and_says_nothing_of_what_it_cannot_have(by: str) -> None:
+    """A session of two requests and calls is one; a model has no turns or calls, a tool no turns or costs."""
+    session(log_of("twice"), "2026-01-07", 100_000, times=2)
+    (row,) = told("--by", by, "--since", "2026-01-07")[f"by_{by}"]
+    assert (row["sessions"], row["sub_agents"]) == (1, 0)
+    expected = {"requests": 2, "calls": None} if by == "model" else {"requests": None, "calls": 2, "cost": None}
+    assert {"turns": row["turns"], **{name: row[name] for name in expected}} == {"turns": None, **expected}
 
 
 def test_by_project(home: Path) -> None:
