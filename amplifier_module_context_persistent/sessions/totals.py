@@ -167,6 +167,12 @@ def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Pe
     return {path: of_log for path, of_log in places.items() if of_log}
 
 
+def held_failures(found: GatheredFigures) -> dict[str, int]:
+    """The number of failed calls that each log holds, by its path; also of those that count in a fork's origin."""
+    rows = found.connection.execute("SELECT path, total(failed) FROM calls JOIN logs USING (session) GROUP BY path")
+    return {path: int(failed) for path, failed in rows}
+
+
 def _within(column: str) -> str:
     """The condition that a time is in the period whose bounds `_bounds` gives."""
     return f"(? IS NULL OR {column} >= ?) AND (? IS NULL OR {column} < ?)"

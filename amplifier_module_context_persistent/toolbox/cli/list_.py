@@ -284,14 +284,20 @@ class MessageFilter:
 
 
 def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, Total]:
-    """The totals of each session, by its path; empty if they cannot be added up."""
-    from ...sessions.totals import totals
+    """The totals of each session, by its path; empty if they cannot be added up.
+
+    Failed calls are those that the session holds, as `--failed` chooses; a fork has those of its copied history, too.
+    """
+    from ...sessions.totals import held_failures, totals
     from ...tokens.on_demand import named_counter  # most lists do not say it
     from .many_sessions import gathering
 
     try:
         with gathering(sessions, named_counter("auto")) as found:
-            return totals(found, prices, "path")
+            by_path = totals(found, prices, "path")
+            for path, failed in held_failures(found).items():
+                by_path[path].failed_calls = failed
+            return by_path
     except UnusableError as error:
         click.echo(f"no costs: {error}", err=True)
         return {}

@@ -16,6 +16,7 @@ from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import catalogue_file
+from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.commands import is_harmless, run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, stamp_of, write
@@ -118,7 +119,10 @@ def test_more_of_each_session() -> None:
     session = listed("--long")["s1"]
     assert (session["model"], session["failed_calls"], session["duration_s"]) == ("claude-sonnet-4-5", 1, 0.0)
     assert session["cost"] == 1.5
-    head, row, *_ = run("list", "--long").output.splitlines()
+    fork_session(log_of("s1"), path=log_of("forked"))  # what it copied counts in its origin, but `--failed` chooses it
+    failed = {name: one["failed_calls"] for name, one in listed("--long", "--failed").items()}
+    assert failed == {"s1": 1, "forked": 1}
+    head, row, *_ = run("list", "--long", "--name", "s1").output.splitlines()
     assert ("COST" in head, "1.50  " in row) == (True, True)
 
 
