@@ -46,6 +46,8 @@ def test_two_sessions_part() -> None:
         "$1.00",
     )
     assert "the same" in run("diff", "one", "one", code=1).stdout
+    write(log_of("three"), [CONVERSATION[0], *edited("d.py")])
+    assert run("diff", "one", "three").stdout.startswith("The first message is the same.\n")
 
 
 def test_a_cost_that_nobody_knows_is_no_zero() -> None:

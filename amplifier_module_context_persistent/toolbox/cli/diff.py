@@ -47,7 +47,10 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
     if as_json:
         click.echo(json.dumps({"paths": [path, target], **found.to_json()}))
     else:
-        same = f"The first {counted(found.common_messages, 'message')} are the same, up to turn {found.common_turns:,}."
+        is_one = found.common_messages == 1
+        first = "first message is" if is_one else f"first {found.common_messages:,} messages are"
+        turn = f", up to turn {found.common_turns:,}" if found.common_turns else ""
+        same = f"The {first} the same{turn}."
         say(same if found.common_messages else "Their first messages differ: they have no beginning in common.")
         for log, since in ((path, found.one), (target, found.other)):
             _show("  ".join(filter(None, (session_name(log), name_of(log).name))), since)
