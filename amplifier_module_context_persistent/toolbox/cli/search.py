@@ -50,7 +50,18 @@ from .session_argument import (
     storage_option,
 )
 from .session_rows import shortest_ids
-from .terminal import UnusableError, check_tools, console, cut, escaped, one_line, open_transcript, unreadable, unusable
+from .terminal import (
+    UnusableError,
+    check_tools,
+    console,
+    counted,
+    cut,
+    escaped,
+    one_line,
+    open_transcript,
+    unreadable,
+    unusable,
+)
 
 FindPlaces = Callable[[LogReader], list[int] | None]
 """Names the positions of the messages of a log that may match; None means all."""
@@ -163,6 +174,8 @@ def search_command(
             _check_tools(wanted.tools, chosen)
         if code == FINDINGS and not is_literal and not as_json and _is_question(pattern):
             code = _taken_as_question(answer)
+        elif code == FINDINGS and not as_json and is_terminal():
+            click.echo(f"nothing in {counted(len(chosen.files), 'session')}", err=True)
     chosen.glances.keep()
     context.exit(code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,9 @@ def test_a_question_in_a_terminal_is_answered_if_no_message_has_it(monkeypatch: 
     assert "The best answers to it as a question" in answered.output
     assert "[14] assistant" in answered.stdout
     assert "best answers" not in run("search", "corrupted by gc in another").output
-    assert run("search", "corrupted indexes", code=1).stdout == ""
+    nothing = run("search", "corrupted indexes", code=1)
+    assert (nothing.stdout, re.fullmatch(r"nothing in \d+ sessions?\n", nothing.stderr) is not None) == ("", True)
+    assert run("search", "corrupted indexes", "--json", code=1).stderr == ""
     assert run("search", "what corrupted the (indexes|trees)", code=1).stdout == ""
 
 
