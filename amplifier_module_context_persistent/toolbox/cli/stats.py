@@ -201,6 +201,8 @@ def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost
         output.print(f"{counted(found.damage, 'finding')} of damage; `verify` lists them")
     _show_shares(output, found)
     _show_turns(output, largest)
+    if 0 < len(largest) < course.turns:
+        output.print(f"the {len(largest):,} largest of {counted(course.turns, 'turn')}; --top {course.turns} shows all")
     _show_largest(output, found)
     _show_slowest(output, found)
     _show_plans(output, found)

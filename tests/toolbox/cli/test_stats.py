@@ -174,3 +174,11 @@ def test_it_says_which_tools_took_long(tmp_path: Path) -> None:
         (3, "grep", 2.0),
     ]
     assert "slowest at" in run("stats", str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output
+
+
+def test_it_says_if_turns_are_left_out(tmp_path: Path) -> None:
+    """The table has the ten largest; with all of them nothing is said."""
+    turn = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Done."}]
+    log = write(tmp_path / "log", turn * 12)
+    assert "the 10 largest of 12 turns; --top 12 shows all\n" in run("stats", log).output
+    assert "largest of" not in run("stats", log, "--top", "12").output
