@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -88,9 +89,9 @@ def export(
 
     Secrets are replaced by [REDACTED]: values under sensitive keys, tokens of published formats, passwords in URLs,
     commands, headers and settings. Their number, kinds and places are reported on the standard error, never their
-    values. A secret in no known form and without a name is not recognised: read an export before you give it away.
-    The search for secrets takes about two seconds for each 3 MB of text. With --encrypt-to only the holder of the
-    private key can read the file (age; the extra `seal`).
+    values; of many sessions the number by kind, and the places with --json. A secret in no known form and without a
+    name is not recognised: read an export before you give it away. The search for secrets takes about two seconds for
+    each 3 MB of text. With --encrypt-to only the holder of the private key can read the file (age; the extra `seal`).
     """
     how = _Writing(into, not no_redact, own, public_keys(recipients), force, as_json)
     names_none = path is None and not everywhere and wanted == ALL_SESSIONS and words is None
@@ -178,8 +179,12 @@ def _tell_written(done: Export, output: str, into: str, *, as_json: bool) -> Non
         return
     written = str(Path(output).absolute())
     counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
-    redactions = [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
-    click.echo(json.dumps({"path": written, "format": into, **counts, "redactions": redactions}))
+    click.echo(json.dumps({"path": written, "format": into, **counts, "redactions": _places(done)}))
+
+
+def _places(done: Export) -> list[dict[str, object]]:
+    """Where secrets were redacted, as plain JSON types."""
+    return [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
 
 
 _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": ".json", "otlp": ".json"}
@@ -197,6 +202,7 @@ def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[Sess
 def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing) -> int:
     """Export each session into a file of its own; one that fails does not stop the others. The exit code."""
     written: list[dict[str, object]] = []
+    secrets: Counter[str] = Counter()
     failed: list[dict[str, str]] = []
     ending = _ENDINGS.get(how.into, ".jsonl") + (SEALED if how.recipients else "")
     for one in _with_bar(sessions):
@@ -208,7 +214,9 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
             failed.append({"session": one.id, "error": reason(error)})
             continue
         counts = {"messages": done.messages, "redacted": done.redacted, "unread_lines": done.unread}
-        written.append({"session": one.id, "project": one.project, "path": str(target.absolute()), **counts})
+        places = {"redactions": _places(done)}
+        written.append({"session": one.id, "project": one.project, "path": str(target.absolute()), **counts, **places})
+        secrets.update(dict(done.redacted_kinds()))
     if how.as_json:
         click.echo(json.dumps({"format": how.into, "exports": written, "failed": failed}))
     else:
@@ -217,7 +225,19 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
         for why in failed:
             click.echo(escaped(one_line(f"NOT exported: {why['session']}: {why['error']}")), err=True)
         click.echo(f"{counted(len(written), 'session')} exported.", err=True)
+        _tell_secrets(secrets, sum(bool(told["redacted"]) for told in written))
     return DONE if not failed and all(not told["unread_lines"] for told in written) else FINDINGS
+
+
+def _tell_secrets(kinds: Counter[str], sessions: int) -> None:
+    """Say how many secrets of which kinds were redacted in many sessions."""
+    if kinds:
+        each = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+        total = counted(kinds.total(), "secret")
+        where = counted(sessions, "session")
+        click.echo(
+            escaped(f"Redacted in {where}: {total} ({each}); --json says where. --no-redact leaves them."), err=True
+        )
 
 
 def _with_bar(sessions: Sequence[SessionFile]) -> Iterator[SessionFile]:

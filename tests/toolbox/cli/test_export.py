@@ -174,6 +174,19 @@ def test_an_imported_session_is_named_by_its_id(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("project")
+def test_secrets_of_many_sessions_are_summed_up(tmp_path: Path) -> None:
+    """By kind, on the standard error; their places are in JSON."""
+    for name in ("one", "two"):
+        write(log_of(name), [{"role": "user", "content": f"It is {SAMPLES['GitHub']}."}])
+    write(log_of("three"))
+    said = run("export", "--all", "-o", tmp_path / "out").stderr
+    assert "Redacted in 2 sessions: 2 secrets (2 GitHub token); --json says where. --no-redact leaves them." in said
+    told = json.loads(run("export", "--all", "-o", tmp_path / "more", "--json").stdout)["exports"]
+    places = {one["session"]: [(place["number"], place["kind"]) for place in one["redactions"]] for one in told}
+    assert places == {"one": [(1, "GitHub token")], "two": [(1, "GitHub token")], "three": []}
+    assert "Redacted" not in run("export", "--all", "--no-redact", "-o", tmp_path / "open").stderr
+
+
 def test_many_sessions_are_exported_into_a_directory(tmp_path: Path) -> None:
     """Those that filters and a text choose; one that is there already is named, and the others are written."""
     write(log_of("one"))
