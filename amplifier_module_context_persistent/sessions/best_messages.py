@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,6 +65,11 @@ class BestMessage:
     def time(self) -> str:
         """When it was written, in ISO 8601; empty if it does not say."""
         return timestamp_of(self.placed.message)
+
+    @property
+    def worth(self) -> Mapping[str, float]:
+        """The question's terms, each with its part of the score."""
+        return _worth_of(self.ranked)
 
     @property
     def score(self) -> float:
@@ -134,7 +139,7 @@ def best_messages(
     *,
     most: int,
     narrowing: Narrowing = EVERYTHING,
-    shown: Callable[[Message], Message] = lambda message: message,
+    shown: Callable[[Message], Message | None] = lambda message: message,
     now: datetime | None = None,
 ) -> BestMessages:
     """Find the messages that answer a question best.
@@ -144,7 +149,8 @@ def best_messages(
         text: the question.
         most: how many messages are found at most.
         narrowing: which messages are meant.
-        shown: what is shown of a message, such as one without its secrets.
+        shown: gives the part of a message that is shown, such as a copy without secrets; None if the message is not.
+            A message that has words of the question only in the other part is left out.
         now: from which `yesterday` is counted; by default this moment, in this machine's time zone.
 
     Raises:
@@ -178,7 +184,7 @@ class _OpenTranscripts:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def messages(self, narrowing: Narrowing, shown: Callable[[Message], Message]) -> Iterator[BestMessage]:
+    def messages(self, narrowing: Narrowing, shown: Callable[[Message], Message | None]) -> Iterator[BestMessage]:
         """Read the messages that are live and meant, best first; a log that cannot be read gives none."""
         for one in self._answer.found:
             path = str(one.session.path)
@@ -191,8 +197,11 @@ class _OpenTranscripts:
             except LogError as error:
                 self.errors[path] = error
                 continue
-            if placed is not None and narrowing.takes(placed):
-                yield _best_message(one.session, _looked_up(placed, shown), one.ranked)
+            if placed is None or not narrowing.takes(placed) or (message := shown(placed.message)) is None:
+                continue
+            best = _best_message(one.session, _looked_up(placed, message), one.ranked)
+            if best.marks or message is placed.message or not _has_words(placed.message, best.worth):
+                yield best
 
 
 def _placed(transcript: Transcript, offset: int) -> LiveMessage | None:
@@ -210,14 +219,22 @@ def _position(log: ReadableLog, offset: int) -> int | None:
     return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
 
 
-def _looked_up(placed: LiveMessage, shown: Callable[[Message], Message]) -> LiveMessage:
-    """The shown form of a message, complete, so that its log may be closed."""
+def _looked_up(placed: LiveMessage, message: Message) -> LiveMessage:
+    """The same place with the shown form of its message, complete, so that its log may be closed."""
     tools, ending, open_calls = placed.tools, placed.ending, placed.open_calls
-    return LiveMessage(placed.number, shown(placed.message), lambda: tools, lambda: ending, lambda: open_calls)
+    return LiveMessage(placed.number, message, lambda: tools, lambda: ending, lambda: open_calls)
 
 
 def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> BestMessage:
-    text = searched_text(placed.message)
-    worth = {reason.term: reason.points for reason in ranked.reasons}
+    text, worth = searched_text(placed.message), _worth_of(ranked)
     marks = marks_of(text, worth)
     return BestMessage(session, placed, ranked, text, marks, best_window(marks, worth))
+
+
+def _worth_of(ranked: Ranked) -> dict[str, float]:
+    return {reason.term: reason.points for reason in ranked.reasons}
+
+
+def _has_words(message: Message, worth: Mapping[str, float]) -> bool:
+    """Whether a message has words of the question."""
+    return bool(marks_of(searched_text(message), worth))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...catalogue.ranked_fill import RankedFill
+from ...messages.message import Message
 from ...messages.metadata import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
 from ...sessions.best_messages import Narrowing, best_messages
@@ -70,13 +71,12 @@ class Answers:
         search = RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline, fills=self.fills)
         tools = (given["tool"],) if given.get("tool") else ()
         narrowing = Narrowing(given.get("role"), tools)
-        found = best_messages(search, given["question"], most=given.get("limit", 8), narrowing=narrowing, shown=shown)
+        found = best_messages(search, given["question"], most=given.get("limit", 8), narrowing=narrowing, shown=_shown)
         answers = []
         for one in found.messages:
-            if may_be_shown(one.placed.message):
-                lines = "\n".join(line.text[:_TEXT_CHARS] for line in one.lines())
-                where = self._where(one.session) | _of_message(one.placed)
-                answers.append(where | {"score": one.score, "text": without_secrets(lines)})
+            lines = "\n".join(line.text[:_TEXT_CHARS] for line in one.lines())
+            where = self._where(one.session) | _of_message(one.placed)
+            answers.append(where | {"score": one.score, "text": without_secrets(lines)})
         answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
         if not found.is_whole:
             answer["note"] = f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others"
@@ -166,6 +166,11 @@ def _filter(given: Arguments) -> SessionFilter:
         until_s=moment_s(until, name="until") if until else None,
         name=given.get("name") or None,
     )
+
+
+def _shown(message: Message) -> Message | None:
+    """A message as it is shown; None if it may not be."""
+    return shown(message) if may_be_shown(message) else None
 
 
 def _of_message(placed: LiveMessage) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...catalogue.session_list_cache import Glances
 from ...errors import ContextPersistentError
-from ...messages.message import Message, result_id_of
+from ...messages.message import Message, result_id_of, without_thinking
 from ...messages.metadata import is_kept_from_models
 from ...messages.secrets.redact import redact_text, redact_value
 from ...messages.text import arguments_text, parts_of
@@ -81,8 +81,8 @@ def without_secrets(text: str) -> str:
 
 
 def shown(message: Message) -> Message:
-    """A message as exports show it."""
-    cleaned: Message = redact_value(message)
+    """A message as exports show it, without its thinking."""
+    cleaned: Message = redact_value(without_thinking(message))
     return cleaned
 
 

@@ -209,3 +209,28 @@ def test_options_that_do_not_go_together() -> None:
     """One project, or all."""
     run("mcp", "--project", ".", "--all", code=2)
     run("mcp", "--project", "/not/there", code=2)
+
+
+async def test_thinking_is_not_given(server: Server[Any]) -> None:
+    """Neither as an excerpt nor as a page; a message whose thinking alone has the words is no answer."""
+    thought = {"type": "thinking", "thinking": "the giraffe ate the index"}
+    reasoned = {"type": "reasoning", "summary": [{"text": "a giraffe after all"}]}
+    said = {"type": "text", "text": "Nothing unusual."}
+    found = {"type": "text", "text": "The giraffe is found."}
+    write(
+        log_of("thoughtful"),
+        [
+            {"role": "user", "content": "Hello."},
+            {"role": "assistant", "content": [thought, said]},
+            {"role": "user", "content": "Go on."},
+            {"role": "assistant", "content": "Done.", "thinking_block": thought},
+            {"role": "user", "content": "And?"},
+            {"role": "assistant", "content": [reasoned, thought, found]},
+        ],
+    )
+    answers = (await ask(server, "search_sessions", question="giraffe"))["answers"]
+    assert (answers[0]["number"], answers[0]["text"]) == (6, "The giraffe is found.")
+    assert not {2, 4} & {one["number"] for one in answers}
+    assert (await ask(server, "search_sessions", question="giraffe", limit=1))["answers"][0]["number"] == 6
+    read = await ask(server, "read_session", session="thoughtful")
+    assert [one["text"] for one in read["messages"] if "giraffe" in one["text"]] == ["The giraffe is found."]
