@@ -20,6 +20,7 @@ from ...sessions.ranked_search import RankedSearch
 from ...sessions.session_name import named_by
 from ...sessions.transcript import LiveMessage, Transcript
 from ...tokens.counter import open_counter
+from .excerpt import MOST_CHARS, best_excerpt
 from .scope import (
     Scope,
     UnknownError,
@@ -36,7 +37,6 @@ MOST_TOKENS = 9_500
 """Of an answer, which a client gets twice: as fields, and as the same JSON in a text."""
 ANSWER_S = 1.0
 """How long a question may index what is lacking: with the reading of its answers it ends within two seconds."""
-_TEXT_CHARS = 3_000
 _MOST_FILES_S = 1.5
 _MESSAGES = 12
 _BEFORE = 3
@@ -74,9 +74,11 @@ class Answers:
         found = best_messages(search, given["question"], most=given.get("limit", 8), narrowing=narrowing, shown=_shown)
         answers = []
         for one in found.messages:
-            lines = "\n".join(line.text[:_TEXT_CHARS] for line in one.lines())
+            text = text_of(one.placed.message)
+            excerpt = best_excerpt(text, one.worth)
             where = self._where(one.session) | _of_message(one.placed)
-            answers.append(where | {"score": one.score, "text": without_secrets(lines)})
+            place = {"offset": excerpt.offset, "characters": len(text)}
+            answers.append(where | {"score": one.score, "text": excerpt.text} | place)
         answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
         if not found.is_whole:
             answer["note"] = f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others"
@@ -96,7 +98,7 @@ class Answers:
                 if not may_be_shown(placed.message):
                     continue
                 text = text_of(shown(placed.message))
-                piece = text[offset : offset + _TEXT_CHARS]
+                piece = text[offset : offset + MOST_CHARS]
                 one = _of_message(placed) | {"text": piece}
                 if len(text) > offset + len(piece):
                     one |= {"characters": len(text), "next_offset": offset + len(piece)}

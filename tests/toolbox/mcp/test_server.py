@@ -234,3 +234,13 @@ async def test_thinking_is_not_given(server: Server[Any]) -> None:
     assert (await ask(server, "search_sessions", question="giraffe", limit=1))["answers"][0]["number"] == 6
     read = await ask(server, "read_session", session="thoughtful")
     assert [one["text"] for one in read["messages"] if "giraffe" in one["text"]] == ["The giraffe is found."]
+
+
+async def test_an_excerpt_of_a_long_line_has_the_word(server: Server[Any]) -> None:
+    """Its offset is that of `read_session`."""
+    write(log_of("long"), [{"role": "user", "content": "leaf " * 12_000 + "giraffe"}])
+    (answer,) = (await ask(server, "search_sessions", question="giraffe"))["answers"]
+    assert answer["text"].endswith("giraffe")
+    assert answer["characters"] == answer["offset"] + len(answer["text"]) == 60_007
+    read = await ask(server, "read_session", session="long", number=1, count=1, offset=answer["offset"])
+    assert read["messages"][0]["text"] == answer["text"]
