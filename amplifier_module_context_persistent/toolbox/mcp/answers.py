@@ -97,6 +97,8 @@ class Answers:
             for placed in transcript.placed(start, stop):
                 if not may_be_shown(placed.message):
                     continue
+                if placed.number != given.get("number", placed.number):
+                    offset = 0  # the message that it is of is not shown
                 text = text_of(shown(placed.message))
                 piece = text[offset : offset + MOST_CHARS]
                 one = _of_message(placed) | {"text": piece}
@@ -188,8 +190,10 @@ def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
     """The positions of the messages that are asked for.
 
     Raises:
-        UnknownError: there is no such turn or message.
+        UnknownError: there is no such turn or message, or both are asked for.
     """
+    if "turn" in given and "number" in given:
+        raise UnknownError("turn, number: give one of them")
     if turn := given.get("turn"):
         turns = transcript.turns()
         if not 1 <= turn <= len(turns):
@@ -198,7 +202,8 @@ def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
     number, count = given.get("number", 1), given.get("count", _MESSAGES)
     if not 1 <= number <= max(1, len(transcript)):
         raise UnknownError(f"number: the session has {len(transcript):,} messages")
-    start = number - 1 if "count" in given or "number" not in given else max(0, number - 1 - _BEFORE)
+    is_first = bool(given.keys() & {"count", "offset"})
+    start = number - 1 if is_first else max(0, number - 1 - _BEFORE)
     return start, min(len(transcript), start + count)
 
 

@@ -244,3 +244,35 @@ async def test_an_excerpt_of_a_long_line_has_the_word(server: Server[Any]) -> No
     assert answer["characters"] == answer["offset"] + len(answer["text"]) == 60_007
     read = await ask(server, "read_session", session="long", number=1, count=1, offset=answer["offset"])
     assert read["messages"][0]["text"] == answer["text"]
+
+
+async def test_a_long_message_is_read_to_its_end(server: Server[Any]) -> None:
+    """By `number` and `next_offset` alone."""
+    long = "".join(f"{at} " for at in range(2_000))
+    texts = ["one", "two", "three", "four", "five", long, "seven"]
+    write(log_of("long"), [{"role": "user", "content": text} for text in texts])
+    around = await ask(server, "read_session", session="long", number=6)
+    page = next(one for one in around["messages"] if one["number"] == 6)
+    read = page["text"]
+    for _ in range(len(long)):
+        if "next_offset" not in page:
+            break
+        answer = await ask(server, "read_session", session="long", number=6, offset=page["next_offset"])
+        page = answer["messages"][0]
+        assert page["number"] == 6
+        assert answer["messages"][1]["text"] == "seven"
+        read += page["text"]
+    assert read == long
+
+
+async def test_an_offset_is_of_no_other_message(server: Server[Any]) -> None:
+    """If message `number` is not shown, those after it are whole."""
+    read = await ask(server, "read_session", session="about-git", number=1, offset=5)
+    assert read["messages"][0]["text"] == "Why is the git index corrupt?"
+
+
+async def test_a_turn_and_a_number_are_not_asked_for_together(server: Server[Any]) -> None:
+    """The error names both."""
+    assert await refused(server, "read_session", session="about-git", turn=1, number=2) == (
+        "turn, number: give one of them"
+    )
