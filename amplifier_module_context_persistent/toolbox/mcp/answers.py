@@ -114,9 +114,9 @@ class Answers:
             return answer | {"messages": messages} | ({"next_number": following} if following is not None else {})
 
     def list_sessions(self, given: Arguments) -> Answer:
-        """List sessions, those with the newest messages first."""
+        """List sessions, those with the newest messages first and those without times last."""
         seen = [seen_of(session) for session in self.scope.sessions(_filter(given))]
-        seen.sort(key=lambda one: (-one.last_s, one.session.id))
+        seen.sort(key=lambda one: (-one.known_s, one.session.id))
         listed = [
             self._where(one.session)
             | {

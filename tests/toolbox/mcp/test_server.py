@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.toolbox.mcp import answers as answers_m
 from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
 from amplifier_module_context_persistent.toolbox.mcp.server import TOOL_LIST, make_server
 from tests.support.commands import run
-from tests.support.sessions_of_a_home import COMMAND, log_of, write
+from tests.support.sessions_of_a_home import COMMAND, lines_of, log_of, write
 from tests.support.sweeps import proof
 
 KEY = "sk-ant-api03-" + "Ab1" * 31 + "AA"
@@ -276,3 +276,13 @@ async def test_a_turn_and_a_number_are_not_asked_for_together(server: Server[Any
     assert await refused(server, "read_session", session="about-git", turn=1, number=2) == (
         "turn, number: give one of them"
     )
+
+
+async def test_sessions_without_times_come_last(server: Server[Any]) -> None:
+    """Their files may be the newest, as those that were just imported."""
+    path = log_of("timeless")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(lines_of([{"role": "user", "content": "When was this?"}], stamp="")))
+    listed = (await ask(server, "list_sessions"))["sessions"]
+    assert [one["session"] for one in listed] == ["about-git", "timeless"]
+    assert listed[1]["last_message"] == ""
