@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...catalogue.ranked_fill import RankedFill
+from ...errors import RecallError
 from ...messages.message import Message
 from ...messages.metadata import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
@@ -71,7 +72,11 @@ class Answers:
         search = RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline, fills=self.fills)
         tools = (given["tool"],) if given.get("tool") else ()
         narrowing = Narrowing(given.get("role"), tools)
-        found = best_messages(search, given["question"], most=given.get("limit", 8), narrowing=narrowing, shown=_shown)
+        question, most = given["question"], given.get("limit", 8)
+        try:
+            found = best_messages(search, question, most=most, narrowing=narrowing, shown=_shown)
+        except RecallError as error:  # it names the argument of `recall`
+            raise UnknownError(f"question: {str(error).removeprefix('query: ')}") from error
         answers = []
         for one in found.messages:
             text = text_of(one.placed.message)

@@ -20,7 +20,7 @@ from ...sessions.transcript import LiveMessage
 
 
 class UnknownError(ContextPersistentError, ValueError):
-    """What was asked for is not there, or not in scope; the message says only that."""
+    """A call cannot be answered: what it asks for is not there or not in scope, or an argument is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ async def test_wrong_calls_are_answered(server: Server[Any]) -> None:
     assert "missing" in await refused(server, "search_sessions")
     assert "type" in await refused(server, "search_sessions", question=5)
     assert "50" in await refused(server, "search_sessions", question="x", limit=1000)
-    assert "holds no word" in await refused(server, "search_sessions", question="?!")
+    assert await refused(server, "search_sessions", question="?!") == "question: it holds no word"
     assert "messages" in await refused(server, "read_session", session="about-git", number=1000)
     assert "turn" in await refused(server, "read_session", session="about-git", turn=9)
     assert "session or path" in await refused(server, "files_touched")
