@@ -14,19 +14,19 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ...log.atomic_file import NewFile, check_free
 from ...log.not_a_log import check_replaceable
 from ...sessions.prices import PriceList
 from ..replay import compare as play_all
-from ..replay.api import Comparison, Measures
+from ..replay.api import Comparison, Measures, Replayed
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
 from .parameters import check_place, session_budget
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
+from .tables import show_table
 from .terminal import UnusableError, console, counted, escaped, making, one_line, open_transcript, unreadable, unusable
 
 DEFAULT_POLICIES = ("none", "sliding", "default")
@@ -39,6 +39,7 @@ _HEADS = (
     "needed:\nfound",
     "reasoning\nleft out",
 )
+"""The heads of the columns after the policy, as they stand above each other."""
 
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
 _MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
@@ -142,8 +143,8 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
     if not whole.requests:
         output.print("no requests to play: there is one before each assistant message, and the session has none")
         return
-    output.print()
-    output.print(_table(found, prices))
+    heads = ["policy", *_HEADS, *["cost"] * (prices is not None)]
+    show_table(output, heads, [_cells(one, prices) for one in found.replayed])
     output.print()
     for one in found.replayed:
         for said in _complaints(one.measures):
@@ -152,26 +153,19 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
         output.print(Text(said, "dim"))
 
 
-def _table(found: Comparison, prices: Prices | None) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("policy", overflow="fold")
-    for head in _HEADS + ("cost",) * (prices is not None):
-        table.add_column(head, justify="right", no_wrap=True)
-    for one in found.replayed:
-        measures = one.measures
-        cells = [
-            f"{measures.breaks:,}",
-            f"{measures.cached_share:.1%}",
-            f"{measures.billed:,.0f}",
-            f"{measures.billed_ratio or 0:.3f}",
-            f"{measures.far:.3f}",
-            f"{measures.recoverable:.3f}",
-            f"{measures.unbound:,}",
-        ]
-        if prices is not None:
-            cells.append(f"{prices.cost(measures):,.2f}")
-        table.add_row(Text(one_line(one.policy)), *cells)
-    return table
+def _cells(one: Replayed, prices: Prices | None) -> list[str]:
+    measures = one.measures
+    return [
+        one.policy,
+        f"{measures.breaks:,}",
+        f"{measures.cached_share:.1%}",
+        f"{measures.billed:,.0f}",
+        f"{measures.billed_ratio or 0:.3f}",
+        f"{measures.far:.3f}",
+        f"{measures.recoverable:.3f}",
+        f"{measures.unbound:,}",
+        *([f"{prices.cost(measures):,.2f}"] if prices is not None else []),
+    ]
 
 
 def _complaints(measures: Measures) -> Iterator[str]:

@@ -36,12 +36,19 @@ TEXTS = frozenset(
         "time",
         "tool",
         "in full",
+        "policy",
     }
 )
 """The heads of columns that are aligned to the left, as the first column is."""
 DROPPED = (
     "agents",
     "share",
+    "share of full bill",
+    "reasoning left out",
+    "needed: found",
+    "read from cache",
+    "needed: kept",
+    "cache breaks",
     "written",
     "longest",
     "name",
@@ -131,7 +138,7 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> t
     """
     at_hand = list(range(len(heads)))
     for name in ("", *DROPPED):
-        at_hand = [at for at in at_hand if heads[at] != name or at == 0]
+        at_hand = [at for at in at_hand if heads[at].replace("\n", " ") != name or at == 0]
         columns = [[row[at] for row in rows] for at in at_hand]
         widths = [
             max(map(cell_len, [*_lines_of(heads[at]), *column])) for at, column in zip(at_hand, columns, strict=True)
@@ -146,20 +153,32 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> t
             break
     for number in texts:
         is_end = heads[at_hand[number]] in _ENDS
-        columns[number] = [_cut_to(cell, widths[number], is_end=is_end) for cell in columns[number]]
+        columns[number] = _cut_apart(columns[number], widths[number], is_end=is_end)
     return [heads[at] for at in at_hand], [list(row) for row in zip(*columns, strict=True)]
 
 
 def _lines_of(head: str) -> list[str]:
-    """A long head's words, which may stand below each other."""
-    return head.split() if len(head) > _LEAST_TEXT else [head]
+    """The lines of a head: those that it has, or a long one's words, which may stand below each other."""
+    return head.split("\n") if "\n" in head else head.split() if len(head) > _LEAST_TEXT else [head]
 
 
-def _cut_to(cell: str, width: int, *, is_end: bool) -> str:
-    """A text in so many columns; `is_end` keeps its end, which is enough to name a project or a file."""
-    if cell_len(cell) <= width:
-        return cell
-    return f"...{cell[3 - width :]}" if is_end else cut(cell, width)
+def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
+    """Texts in so many columns, cut where the fewest of them become alike: at the end, in the middle or in front.
+
+    Of equal ways that one is taken; with `is_end` the end is kept, which is enough to name a project or a file.
+    """
+    ways = (_without_front, _without_middle, cut) if is_end else (cut, _without_middle, _without_front)
+    tried = [[cell if cell_len(cell) <= width else way(cell, width) for cell in cells] for way in ways]
+    return max(tried, key=lambda column: len(set(column)))  # the first one of equal ones
+
+
+def _without_front(cell: str, width: int) -> str:
+    return f"...{cell[3 - width :]}"
+
+
+def _without_middle(cell: str, width: int) -> str:
+    tail = cell[-((width - 3) // 2) :]
+    return f"{cut(cell, width - cell_len(tail))}{tail}"
 
 
 _LEAST_TEXT = 12

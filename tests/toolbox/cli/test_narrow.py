@@ -44,6 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("show", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "--outline"),
         ("search", "total", "-l"),
         ("du", "--all"),
+        ("compare", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "--tokenizer", "estimate"),
     ],
     ids=" ".join,
 )
@@ -72,6 +73,33 @@ def test_columns_go_in_the_stated_order() -> None:
         assert gone == set(DROPPED[: len(gone)])
         assert cells[-1] == "$1,234.56"
         assert all(cell == "123,456" for cell in cells[1:-1])
+
+
+@pytest.mark.parametrize("columns", [50, 60, 64, 80])
+def test_each_policy_is_named_beside_whole_figures(columns: int) -> None:
+    """A comparison lacks columns in a narrow terminal, but neither the policies nor what their tokens are billed as."""
+    asked = ("compare", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "--tokenizer", "estimate", "--price-input", "300")
+    shown = [
+        without_colours(run(*asked, env={**TERMINAL, "COLUMNS": str(width)}).stdout).splitlines()
+        for width in (columns, 300)
+    ]
+    for policy in ("none", "sliding", "default"):
+        (narrow,), (wide,) = ([line.split() for line in lines if line.split()[:1] == [policy]] for lines in shown)
+        assert set(narrow) <= set(wide)
+        assert narrow[-1] == wide[-1]
+        assert wide[3] in narrow  # the billed tokens
+
+
+def test_texts_that_begin_alike_are_cut_where_they_differ() -> None:
+    """Models whose beginnings are the same in the middle; others at the end, and paths in front."""
+
+    def cut(head: str, *texts: str) -> list[str]:
+        return [text for text, _ in fitted([head, "cost"], [[text, "$1.00"] for text in texts], 21)[1]]
+
+    alike = cut("model", "claude-sonnet-4-20250514", "claude-sonnet-4-5-20250929", "gpt-5")
+    assert alike == ["claude...50514", "claude...50929", "gpt-5"]
+    assert cut("model", "claude-sonnet-4-5-20250929", "gpt-5") == ["claude-sonn...", "gpt-5"]
+    assert cut("file", "a/long/way/to/one.py", "a/long/way/to/two.py") == ["...y/to/one.py", "...y/to/two.py"]
 
 
 def test_a_sub_agent_has_a_short_id_that_names_it() -> None:
