@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from textwrap import wrap
 
 import click
 from rich.console import Console
@@ -34,6 +35,8 @@ from .tables import show_table, width_of, without_empty
 from .terminal import console, counted, escaped, one_line
 
 _MOST_TURNS = 6
+_INDENT = " " * 5
+_LEAST_WIDTH = 20  # of the facts below a path
 
 
 @click.command("files")
@@ -117,15 +120,34 @@ def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
 
 
 def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print each path, and below it a line for each session that touched it."""
+    """Print each path, and below it the facts of each session that touched it, a line of them if they fit in it."""
     before = ""
     for row in rows:
         named = zip(heads[1:], row[1:], strict=True)
-        facts = [cell if head in ("session", "last at") else f"{head} {cell}" for head, cell in named if cell]
+        facts = [_fact(head, escaped(one_line(cell))) for head, cell in named if cell]
         if row[0] != before:
             output.print(Text(escaped(one_line(row[0])), "bold"), soft_wrap=True)
         before = row[0]
-        output.print(Text(escaped(one_line("     " + "  ".join(facts)))))
+        for line in _lines_of(facts, output.width - len(_INDENT)):
+            output.print(Text(_INDENT + line), soft_wrap=True)
+
+
+def _fact(head: str, cell: str) -> str:
+    """What a cell says without its column."""
+    if head in ("session", "last at"):
+        return cell
+    return f"in turn {cell}" if head == "in turns" and cell.isdecimal() else f"{head} {cell}"
+
+
+def _lines_of(facts: Sequence[str], width: int) -> list[str]:
+    """Facts in lines of so many columns; one that is longer than a line goes on in the next one."""
+    lines: list[str] = []
+    for fact in facts:
+        if lines and len(lines[-1]) + len("  ") + len(fact) <= width:
+            lines[-1] += f"  {fact}"
+        else:
+            lines += wrap(fact, max(width, _LEAST_WIDTH))
+    return lines
 
 
 def _turns(use: FileUse) -> str:

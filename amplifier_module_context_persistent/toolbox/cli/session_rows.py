@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 """The number of each unit in the next one; after days come years."""
 _INDENT = " " * 5
 _LEAST_ID = 8  # characters of an id that is shortened
+_LONG_ID = re.compile(r"[0-9a-f]{8}[-0-9a-f].{7,}", re.IGNORECASE | re.DOTALL)
+"""An id that begins as UUIDs and hashes do. The beginning of any other one could be taken for a whole id."""
 
 
 @dataclass(slots=True)
@@ -164,9 +167,10 @@ def _resuming(resuming: ResumeCost) -> str:
 
 
 def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
-    """For each id the shortest name: the beginning that no other one has, but for those that begin with it.
+    """For each id that is shortened the shortest name; for another one, such as `quote-123`, the whole id.
 
-    For a sub-agent's it is the beginning of its parent's and its own part, where that is shorter.
+    The shortest name is the beginning that no other one has, but for those that begin with it. For a sub-agent's it is
+    the beginning of its parent's and its own part, where that is shorter.
     """
     known = sorted(set(ids))
     short = {}
@@ -174,12 +178,16 @@ def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
         after = next((other for other in known[at + 1 :] if not other.startswith(full)), "")
         neighbours = (known[at - 1] if at else "", after)
         shared = max(len(os.path.commonprefix([full, other])) for other in neighbours)  # noqa: RUF071 - no paths
-        short[full] = full[: max(_LEAST_ID, shared + 1)]
+        short[full] = full[: max(_LEAST_ID, shared + 1)] if _LONG_ID.match(full) else full
     parts = [full for full in known if "_" in full]
     for full in parts:
         head, _, tail = full.partition("_")
         name = f"{head[:_LEAST_ID]}_{tail}"
-        if len(name) < len(short[full]) and sum(is_short_id_of(other, name) for other in parts) == 1:
+        if (
+            _LONG_ID.match(full)
+            and len(name) < len(short[full])
+            and sum(is_short_id_of(other, name) for other in parts) == 1
+        ):
             short[full] = name
     return short
 

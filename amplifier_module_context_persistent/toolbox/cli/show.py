@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 _HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
 _LEFT = "began"  # the one column that is aligned to the left
-_LEAST_ROOM = 10
-_NOT_IN_NARROW = ("took", "tokens")  # columns that a narrow terminal lacks, the first one first
+_LEAST_ROOM = 24  # for a turn's first line
+_NOT_IN_NARROW = ("took", "tokens", "calls", "began")  # columns that a narrow terminal lacks, the first one first
 
 
 @click.command()
@@ -296,5 +296,5 @@ def _print_row(output: Console, cells: str, said: str, *, style: str) -> None:
     """Print a row on one line: the first line of the turn gets the room that is left, in a pipe all that it needs."""
     row = Text(f"{cells}  ", style)
     if output.is_terminal:
-        said = cut(said, max(_LEAST_ROOM, output.width - row.cell_len))
+        said = cut(said, max(len("..."), output.width - row.cell_len))
     output.print(row.append(said, "bold" if style == "bold" else "not bold default"), soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.toolbox.cli.session_rows import shortest_ids
 from amplifier_module_context_persistent.toolbox.cli.tables import DROPPED, fitted
 from tests.support.commands import run, without_colours
 from tests.support.sessions_of_a_home import TERMINAL, log_of, write
@@ -127,3 +128,41 @@ def test_a_first_line_is_cut_in_a_pipe_too_and_shows_no_key(tmp_path: Path) -> N
         assert key not in run(*command).stdout
     assert max(len(line) for line in run("list").stdout.splitlines() if line.startswith("     ")) <= 120
     assert "word word word" in run("list", "--json").stdout
+
+
+def test_an_id_is_shortened_only_if_it_does_not_look_whole_then() -> None:
+    """The beginning of a UUID or a hash is known for a beginning; that of `quote-123` is not."""
+    whole = [
+        "quote-123",
+        "quote-1234",
+        "0123456789",
+        "my-session-about-the-quotes",
+        "quote-123-0a1b2c3d4e5f6a7b_explorer",
+    ]
+    uuid = "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab"
+    assert shortest_ids([*whole, uuid]) == {**{name: name for name in whole}, uuid: "5f2c3a10"}
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_an_outline_leaves_room_for_first_lines(columns: int) -> None:
+    """Columns go before the words of a turn do."""
+    shown = run("show", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "--outline", env={**TERMINAL, "COLUMNS": str(columns)})
+    _, row, *_ = without_colours(shown.stdout).splitlines()
+    assert "Why is the total wrong" in row
+    assert len(row) <= columns
+
+
+def test_facts_of_a_file_are_indented_on_each_line() -> None:
+    """A line is never broken within a fact that fits in one; one turn is a turn."""
+    read = {"id": "c", "tool": "read_file", "arguments": {"path": "src/a/file/with/quite/a/long/path.py"}}
+    turn: list[dict[str, Any]] = [
+        {"role": "user", "content": "Go", "metadata": {"timestamp": "2026-11-01T10:00:00Z"}},
+        {"role": "assistant", "content": "", "tool_calls": [read]},
+        {"role": "tool", "tool_call_id": "c", "content": "done"},
+    ]
+    write(log_of("reads"), turn)
+    for width in ("60", "26"):
+        path, *facts = without_colours(run("files", "reads", env={**TERMINAL, "COLUMNS": width}).stdout).splitlines()
+        assert path.endswith("path.py")
+        assert all(fact.startswith("     ") and len(fact) <= int(width) for fact in facts)
+        assert "in turn 1" in " ".join(facts)
