@@ -32,7 +32,8 @@ from .session_argument import (
     storage_option,
     with_their_sub_agents,
 )
-from .session_rows import scaled, shortest_ids
+from .session_rows import scaled
+from .short_ids import shortest_ids
 from .tables import show_table, without_empty
 from .terminal import console, counted, escaped, one_line, reason
 

@@ -30,7 +30,7 @@ from .session_argument import (
     sessions_that_may_belong,
     storage_option,
 )
-from .session_rows import shortest_ids
+from .short_ids import shortest_ids
 from .tables import show_table, width_of, without_empty
 from .terminal import console, counted, escaped, one_line
 

@@ -12,7 +12,7 @@ import click
 from ...sessions.session_name import name_of
 from ..transfer.label_session import Label, rename_session, tag_session
 from .session_argument import SessionFirst, session_argument, session_name
-from .terminal import one_line, say, unusable
+from .terminal import one_line, say, short_name, unusable
 
 
 @click.command(cls=SessionFirst)
@@ -25,7 +25,7 @@ def rename(path: str, name: str, *, as_json: bool) -> None:
     The name stands in the session's log and goes with its copies. Where it is empty, the name counts that a host gave
     the session. A session can be named by it in other commands: `show "NAME"`.
     """
-    with unusable(path):
+    with unusable(short_name(path)):
         done = rename_session(path, name)
         shown = name_of(path).name
     if as_json:
@@ -45,7 +45,7 @@ def tag(path: str, tags: tuple[str, ...], removed: tuple[str, ...], *, as_json: 
 
     `list --tag TAG`, and `--tag` with every command that looks at many sessions, find them again.
     """
-    with unusable(path):
+    with unusable(short_name(path)):
         if tags or removed:
             done = tag_session(path, tags, removed)
         else:

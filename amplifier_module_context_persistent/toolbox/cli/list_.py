@@ -38,7 +38,8 @@ from .filter_options import filter_options, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
-from .session_rows import ListedSession, SessionRows, shortest_ids
+from .session_rows import ListedSession, SessionRows
+from .short_ids import shortest_ids
 from .terminal import UnusableError, console, one_line, unreadable, unusable
 
 if TYPE_CHECKING:

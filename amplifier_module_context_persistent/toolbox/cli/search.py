@@ -49,7 +49,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .session_rows import shortest_ids
+from .short_ids import shortest_ids
 from .terminal import (
     UnusableError,
     check_tools,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ...sessions.find_session import is_short_id_of
 from .amounts import money, money_of, resuming_line
+from .short_ids import LEAST_ID
 from .terminal import counted, cut, duration, escaped, one_line
 
 if TYPE_CHECKING:  # totals are asked for by few lists
@@ -32,9 +30,6 @@ _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadabl
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
 """The number of each unit in the next one; after days come years."""
 _INDENT = " " * 5
-_LEAST_ID = 8  # characters of an id that is shortened
-_LONG_ID = re.compile(r"[0-9a-f]{8}[-0-9a-f].{7,}", re.IGNORECASE | re.DOTALL)
-"""An id that begins as UUIDs and hashes do. The beginning of any other one could be taken for a whole id."""
 
 
 @dataclass(slots=True)
@@ -150,7 +145,7 @@ class SessionRows:
 
 def _width_of(columns: Mapping[str, int]) -> int:
     """How wide a row with these columns is, with a short id."""
-    return sum(columns.values()) + len(columns) + 1 + _STATE_COLUMNS + 1 + _LEAST_ID
+    return sum(columns.values()) + len(columns) + 1 + _STATE_COLUMNS + 1 + LEAST_ID
 
 
 def _that_fit(columns: Mapping[str, int], width: int) -> dict[str, int]:
@@ -164,32 +159,6 @@ def _that_fit(columns: Mapping[str, int], width: int) -> dict[str, int]:
 
 def _resuming(resuming: ResumeCost) -> str:
     return f"{money(resuming.cost)} {'cold' if resuming.is_cold else 'warm'}"
-
-
-def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
-    """For each id that is shortened the shortest name; for another one, such as `quote-123`, the whole id.
-
-    The shortest name is the beginning that no other one has, but for those that begin with it. For a sub-agent's it is
-    the beginning of its parent's and its own part, where that is shorter.
-    """
-    known = sorted(set(ids))
-    short = {}
-    for at, full in enumerate(known):
-        after = next((other for other in known[at + 1 :] if not other.startswith(full)), "")
-        neighbours = (known[at - 1] if at else "", after)
-        shared = max(len(os.path.commonprefix([full, other])) for other in neighbours)  # noqa: RUF071 - no paths
-        short[full] = full[: max(_LEAST_ID, shared + 1)] if _LONG_ID.match(full) else full
-    parts = [full for full in known if "_" in full]
-    for full in parts:
-        head, _, tail = full.partition("_")
-        name = f"{head[:_LEAST_ID]}_{tail}"
-        if (
-            _LONG_ID.match(full)
-            and len(name) < len(short[full])
-            and sum(is_short_id_of(other, name) for other in parts) == 1
-        ):
-            short[full] = name
-    return short
 
 
 def age(seconds: float) -> str:

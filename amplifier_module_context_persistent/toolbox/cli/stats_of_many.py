@@ -20,7 +20,8 @@ from ...tokens.counter import TokenCounter
 from .amounts import money_of
 from .filter_options import period_of
 from .many_sessions import gathering, source_line, source_of
-from .session_rows import scaled, shortest_ids
+from .session_rows import scaled
+from .short_ids import shortest_ids
 from .tables import cost_notes, percent, show_cost, show_notes, show_table, without_empty
 from .terminal import console, duration, escaped
 

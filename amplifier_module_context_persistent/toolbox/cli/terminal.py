@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ...catalogue.catalogue_file import CatalogueError
-from ...errors import ContextPersistentError, DependencyError
+from ...errors import ContextPersistentError, DependencyError, PinError, PlaceError
 from ...log.filesystem import FileSystem
+from ...paths import session_id_of
 from .exit_codes import UNUSABLE
 
 _DOUBTFUL = re.compile(r"[^ -~\n]")
@@ -200,9 +201,19 @@ def tell_parts_left(path: str) -> None:
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:
+    if name and isinstance(error, PlaceError | PinError):  # what is wrong is the place that a person named
+        return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
     found = str(getattr(error, "filename", None) or name)
     named = one_line(name if found.endswith(name) else found)  # an error has the whole path of what a person named
     return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
+
+
+def short_name(path: str) -> str:
+    """The short id of a log's session, to begin an error with; the path of a file that is not named by an id."""
+    from .short_ids import short_id
+
+    session_id = session_id_of(path)
+    return path if session_id is None else short_id(session_id)
 
 
 def reason(error: Exception) -> str:

@@ -87,7 +87,9 @@ def _up_to(transcript: Transcript, message_id: str) -> array[int]:
         for live in pasts:
             if ordinal in live:
                 return live[: live.index(ordinal) + 1]
-    raise PlaceError("there is no message with this id; give a turn's number, or an id that stands in the log")
+    raise PlaceError(
+        f"there is no message with the id {message_id!r:.80}; give a turn's number, or an id that stands in the log"
+    )
 
 
 def _turn_of(transcript: Transcript, ordinals: array[int]) -> int:

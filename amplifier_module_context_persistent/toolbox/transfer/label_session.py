@@ -55,7 +55,7 @@ def rename_session(
     """
     called = name.strip()
     if len(called) > MOST_CHARS or not called.isprintable():
-        raise LabelError(f"a name has at most {MOST_CHARS} characters, all on one line")
+        raise LabelError(f"{name!r:.80} is no name: a name has at most {MOST_CHARS} characters, all on one line")
     return _write(path, lambda known: (called, known.tags), lock_timeout_s=lock_timeout_s, now=now)
 
 
@@ -82,7 +82,7 @@ def tag_session(
     """
     for tag in (*add, *remove):
         if not tag or len(tag) > MOST_TAG_CHARS or not tag.isprintable() or any(map(str.isspace, tag)):
-            raise LabelError(f"a tag has 1 to {MOST_TAG_CHARS} characters, and no space")
+            raise LabelError(f"{tag!r:.80} is no tag: a tag has 1 to {MOST_TAG_CHARS} characters, and no space")
 
     def changed(known: SessionRecords) -> tuple[str, tuple[str, ...]]:
         tags = {key_of(tag): tag for tag in known.tags}
@@ -91,7 +91,7 @@ def tag_session(
         for tag in remove:
             tags.pop(key_of(tag), None)
         if len(tags) > MOST_TAGS:
-            raise LabelError(f"a session has at most {MOST_TAGS} tags")
+            raise LabelError(f"{len(tags):,} tags are too many: a session has at most {MOST_TAGS}")
         return known.name, tuple(tags.values())
 
     return _write(path, changed, lock_timeout_s=lock_timeout_s, now=now)

@@ -34,7 +34,7 @@ async def test_a_fork_is_told(log: Path, tmp_path: Path) -> None:
     assert len((await read(tmp_path / "new"))[0]) == 44
     assert "already" in refused("fork", log, "--at", "1", "-o", tmp_path / "new")
     assert "turns 1 to 12" in refused("fork", log, "--at", "13")
-    assert "no message with this id" in refused("fork", log, "--at", "m0")
+    assert "no message with the id 'm0'" in refused("fork", log, "--at", "m0")
     assert "not allowed" in refused("fork", log, "--session", "../x")
 
 

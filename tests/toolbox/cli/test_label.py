@@ -81,7 +81,7 @@ def test_what_is_said_already_is_not_written_again(one: Path) -> None:
         (["rename", "s-one", "\x1b[31mred"], "on one line"),
         (["tag", "s-one", "two words"], "no space"),
         (["tag", "s-one", ""], "1 to 50 characters"),
-        (["tag", "s-one", *map(str, range(51))], "at most 50 tags"),
+        (["tag", "s-one", *map(str, range(51))], "51 tags are too many: a session has at most 50"),
         (["rename", "nosuch", "x"], "no such file or session"),
     ],
     ids=range(7),

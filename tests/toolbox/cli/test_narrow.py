@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.cli.session_rows import shortest_ids
+from amplifier_module_context_persistent.toolbox.cli.short_ids import shortest_ids
 from amplifier_module_context_persistent.toolbox.cli.tables import DROPPED, fitted
 from tests.support.commands import run, without_colours
 from tests.support.sessions_of_a_home import TERMINAL, log_of, write

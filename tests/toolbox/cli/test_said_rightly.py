@@ -41,6 +41,40 @@ def test_the_right_command_is_named(given: tuple[str, ...], told: str) -> None:
     assert told in refused(*given)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("tag", "{}", "release", "merge conflict"), "'merge conflict' is no tag"),
+        (("tag", "{}", ""), "'' is no tag"),
+        (("hide", "{}", "999"), "there is no turn 999"),
+        (("hide", "{}", "m-none"), "'m-none'"),
+        (("fork", "{}", "--at", "400"), "there is no turn 400"),
+        (("fork", "{}", "--at", "m-none"), "'m-none'"),
+        (("fork", "{}", "--to", "codex", "--at", "400"), "there is no turn 400"),
+        (("rewind", "{}", "--to", "400", "--yes"), "there is no turn 400"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+)
+@pytest.mark.parametrize(
+    ("session_id", "short"),
+    [
+        ("f81db0aa-1111-4222-8333-444455556666", "f81db0aa"),
+        ("f81db0aa-1111-4222-8333-444455556666-0a1b2c3d4e5f6a7b_explorer", "f81db0aa_explorer"),
+        ("a-name-of-its-own", "a-name-of-its-own"),
+    ],
+    ids=("uuid", "sub-agent", "name"),
+)
+def test_a_wrong_place_or_tag_is_named_after_the_short_id(
+    given: tuple[str, ...], told: str, session_id: str, short: str
+) -> None:
+    """And not after the path of the log, which is long."""
+    write(log_of(session_id))
+    error = refused(*(session_id if part == "{}" else part for part in given))
+    assert error.startswith(f"Error: {short}: ")
+    assert told in error
+    assert ".jsonl" not in error
+
+
 def test_a_session_is_found_by_words_anywhere_in_its_name() -> None:
     """If several have them, they are listed."""
     run("rename", "one", "The rounding bug")
