@@ -182,7 +182,12 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
         say(f"FAILED {file.path}: {file.error}")
     else:
         say(f"{report.session_id or report.path}: {counted(report.added, 'message')} added")
-        _show_losses(f"{report.source}: NOT imported", report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
+        _show_losses(
+            f"{report.source}: {_not_imported(report.account)}",
+            report.not_carried,
+            report.lost,
+            most=_MOST_SHOWN_OF_MANY,
+        )
     sys.stdout.flush()
 
 
@@ -250,8 +255,8 @@ def show_report(report: Import, *, dry_run: bool) -> None:
     for told in report.erased:
         say(f"  {told}")
     _show_account(report.account)
-    _show_losses("imported although", report.notes, len(report.notes))
-    _show_losses("NOT imported", report.not_carried, report.lost)
+    _show_losses(f"imported although: {len(report.notes):,}", report.notes, len(report.notes))
+    _show_losses(_not_imported(report.account), report.not_carried, report.lost)
     if dry_run:
         say("Nothing was done (--dry-run).")
         return
@@ -279,7 +284,12 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
         if report.added or report.lost:
             named = report.session_id or report.path
             say(f"  {named}: {counted(report.added, 'message')} {did}{_of_others(report)}")
-        _show_losses(f"{report.source}: NOT imported", report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
+        _show_losses(
+            f"{report.source}: {_not_imported(report.account)}",
+            report.not_carried,
+            report.lost,
+            most=_MOST_SHOWN_OF_MANY,
+        )
         for told in report.erased:
             say(f"  {told}")
     for file in files:
@@ -359,9 +369,18 @@ def _show_account(account: Account) -> None:
             say(f"    {title:<20}{number:>8,}  {kinds}".rstrip())
 
 
+def _not_imported(account: Account) -> str:
+    """How many lines of a file were lost, and how many parts of others."""
+    lines, parts, unit = account.lost_lines, account.lost_parts, account.unit
+    said = [counted(lines, unit)] * bool(lines)
+    of_more = f"{parts:,} parts of {counted(2, unit).removeprefix('2 ')}"
+    said += [f"a part of one {unit}" if parts == 1 else of_more] * bool(parts)
+    return f"{' and '.join(said)} not imported:"
+
+
 def _show_losses(title: str, losses: Sequence[LostLine], number: int, most: int = _MOST_SHOWN) -> None:
     if losses:
-        say(f"  {title}: {number:,}")
+        say(f"  {title}")
     for loss in losses[:most]:
         where = f"{loss.file}, " if loss.file else ""
         byte = f", byte {loss.offset:,}" if loss.offset is not None else ""

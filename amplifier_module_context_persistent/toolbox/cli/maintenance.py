@@ -60,11 +60,13 @@ def verify(
 ) -> None:
     """Check logs: their records, their chain of checksums, their tails.
 
-    Without SESSION, those that filters choose, or with --all those of all projects. Reads only, and shows nothing of
-    what the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2 if one cannot be read.
+    Without SESSION, those that filters choose, or with --all those of all projects. Of several logs those that are
+    sound have a line each; of one alone, and of damaged ones, everything is told. Reads only, and shows nothing of what
+    the messages say. Exits with 0 if all logs are sound, 1 if one is damaged, 2 if one cannot be read.
     """
     output, code, logs = console(), DONE, []
-    for name in _named(sessions, last=last, everywhere=everywhere, wanted=wanted):
+    named = _named(sessions, last=last, everywhere=everywhere, wanted=wanted)
+    for name in named:
         path = name_for_errors(name)
         try:
             path = plain_path(find_path(name))
@@ -81,7 +83,7 @@ def verify(
         logs.append(report.to_json())
         code = max(code, DONE if report.is_sound else FINDINGS)
         if not as_json:
-            _show(output, path, report)
+            _show(output, path, report, in_full=len(named) == 1 or not report.is_sound)
     if as_json:
         click.echo(json.dumps({"status": ("sound", "damaged", "unusable")[code], "logs": logs}, indent=2))
     elif len(logs) > 1:
@@ -174,7 +176,12 @@ def _say(output: Console, text: str, *, bold: bool = False) -> None:
         output.print(line, style="bold" if bold else None, soft_wrap=True)
 
 
-def _show(output: Console, path: str, report: Report) -> None:
+def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
+    """Print the report of a log, or only that it is sound, and how many notes there are."""
+    if not in_full:
+        notes = f"; {counted(len(report.notes), 'note')}" if report.notes else ""
+        _say(output, f"{path}: sound{notes}")
+        return
     total = sum(report.messages.values())
     roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
     controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
@@ -197,10 +204,11 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
     for (kind, detail), same in list(alike.items())[:_MOST_SHOWN]:
         place = _place(same[0])
         _say(output, f"  - {place}{': ' if place else ''}{kind.replace('_', ' ')}: {detail}")
-        if others := [found for found in map(_place, same[1:]) if found]:
+        if len(same) > 1 and place:
+            others = list(dict.fromkeys(other for other in map(_place, same) if other not in ("", place)))
             more = len(others) - _MOST_PLACES
             listed = "; ".join(others[:_MOST_PLACES]) + (f"; and {more:,} more, --json has all" if more > 0 else "")
-            _say(output, f"    {len(others):,} more like it: {listed}")
+            _say(output, f"    {len(same) - 1:,} more like it: {listed or 'at the same place'}")
         _say(output, f"    {same[0].advice}")
     if len(alike) > _MOST_SHOWN:
         _say(output, f"  ... and {len(alike) - _MOST_SHOWN:,} more kinds; --json has all")

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.toolbox.cli.import_ import _not_imported
+from amplifier_module_context_persistent.toolbox.transfer.importers.account import Account
 from tests.support.commands import refused, run, shows
 from tests.support.exports import SESSION, exported, store
 from tests.support.secret_forms import SAMPLES
@@ -98,6 +100,19 @@ def test_lines_that_cannot_be_read_are_told(log: Path) -> None:
     assert "5 lines of the log cannot be read" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("lines", "parts", "unit", "told"),
+    [
+        (1, 0, "line", "1 line not imported:"),
+        (0, 1, "line", "a part of one line not imported:"),
+        (2, 3, "entry", "2 entries and 3 parts of entries not imported:"),
+    ],
+)
+def test_what_was_not_imported_is_counted(lines: int, parts: int, unit: str, told: str) -> None:
+    """Lines, and parts of lines that came in without them; it does not sound as if the file was refused."""
+    assert _not_imported(Account(unit=unit, lost_lines=lines, lost_parts=parts)) == told
+
+
 @proof
 def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What came over, what did not and why, and where it lies; the exit code says that something was left out."""
@@ -109,7 +124,7 @@ def test_an_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         done.stdout,
         "2 messages imported (assistant 1, user 1)",
         "2 without an id",
-        "NOT imported: 2",
+        "2 lines not imported:",
         "line 2, byte 32: ",
         "Session s1: ",
     )

@@ -8,6 +8,9 @@ import pytest
 
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.toolbox.cli import purge as cli_purge
+from amplifier_module_context_persistent.toolbox.cli.maintenance import _show_findings
+from amplifier_module_context_persistent.toolbox.cli.terminal import console
+from amplifier_module_context_persistent.toolbox.maintenance.verify import Finding
 from tests.support.commands import refused, run, shows
 from tests.support.logs import (
     append,
@@ -110,6 +113,22 @@ def test_what_is_wrong_in_many_places_is_said_once(path: str) -> None:
     places = "; ".join(f"line {number}, byte {first + 31 * (number - 2)}" for number in range(3, 8))
     assert f"    15 more like it: {places}; and 10 more, --json has all\n" in shown
     assert len(json.loads(run("verify", path, "--json", code=1).stdout)["logs"][0]["damage"]) == 16
+
+
+def test_each_place_is_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Findings that are alike may have the same place."""
+    for offsets, told in (((7, 7, 7), "2 more like it: at the same place"), ((7, 7, 9, 9), "3 more like it: byte 9")):
+        findings = [Finding("checksum", "wrong", offset=offset) for offset in offsets]
+        _show_findings(console(), "damage", findings)
+        assert f"    {told}\n" in capsys.readouterr().out
+
+
+def test_of_several_logs_a_sound_one_has_one_line(log: str) -> None:
+    """A damaged one is told in full."""
+    write_file("damaged.jsonl", b'no json\n{"role":"user","content":"x"}\n')
+    sound, damaged, *rest = run("verify", log, "damaged.jsonl", code=1).stdout.splitlines()
+    assert (sound, damaged) == ("log.jsonl: sound", "damaged.jsonl: damaged")
+    assert any(line.startswith("  - line 1, byte 0: ") for line in rest)
 
 
 @proof
