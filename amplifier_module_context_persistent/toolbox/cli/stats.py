@@ -43,7 +43,7 @@ from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked, read_replica
 from .spend_limit import SpendLimit, SpendLimitType
 from .stats_of_many import show_many
-from .tables import cost_notes, estimate_note, percent, show_cost, show_table
+from .tables import cost_notes, estimate_note, percent, show_cost, show_table, show_waiting
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
 
 _LARGEST_TURNS = 10
@@ -255,6 +255,8 @@ def _show_shares(output: Console, found: Statistics) -> None:
             for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
         ],
     )
+    if any(tool.duration_s for tool in found.tools.values()):
+        show_waiting(output)
 
 
 def _show_turns(output: Console, largest: list[TurnLine]) -> None:

@@ -22,7 +22,7 @@ from .filter_options import period_of
 from .many_sessions import gathering, source_line, source_of
 from .session_rows import scaled
 from .short_ids import shortest_ids
-from .tables import cost_notes, percent, show_cost, show_notes, show_table, without_empty
+from .tables import cost_notes, percent, show_cost, show_notes, show_table, show_waiting, without_empty
 from .terminal import console, duration, escaped
 
 _UNITS = "kMGT"
@@ -147,6 +147,8 @@ def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[S
         took = (duration(one.calls_s), duration(one.slowest_s)) if one.calls_s else ("", "")
         rows.append((name or _UNKNOWN, *counts, *took))
     show_table(output, heads, rows)
+    if any(one.calls_s for one in tools.values()):
+        show_waiting(output)
     short = shortest_ids(call.session for call in slowest) if output.is_terminal else {}
     show_table(
         output,

@@ -201,6 +201,11 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
     show_notes(output, notes)
 
 
+def show_waiting(output: Console) -> None:
+    """Say below a table of tools what is in their times."""
+    show_notes(output, ["took: from a call to its result, with the wait for a person who was asked"])
+
+
 def show_notes(output: Console, notes: Sequence[str]) -> None:
     """Print what is to be said of a cost, a line each."""
     for note in notes:

@@ -173,7 +173,8 @@ def test_it_says_which_tools_took_long(tmp_path: Path) -> None:
         (5, "bash", 9.0),
         (3, "grep", 2.0),
     ]
-    assert "slowest at" in run("stats", str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output
+    shown = run("stats", str(tmp_path / "log.jsonl"), "--tokenizer", "estimate").output
+    shows(shown, "slowest at", "took: from a call to its result, with the wait for a person")
 
 
 def test_it_says_if_turns_are_left_out(tmp_path: Path) -> None:
