@@ -10,7 +10,7 @@ from ...sessions.find_session import is_short_id_of
 
 LEAST_ID = 8
 """So many characters an id has at least that is shortened."""
-_LONG_ID = re.compile(r"[0-9a-f]{8}[-0-9a-f].{7,}", re.IGNORECASE | re.DOTALL)
+_LONG_ID = re.compile(r"[0-9a-f]{8}(?:-|[0-9a-f]{8})", re.IGNORECASE)
 """An id that begins as UUIDs and hashes do. The beginning of any other one could be taken for a whole id."""
 
 

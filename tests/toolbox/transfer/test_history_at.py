@@ -20,7 +20,7 @@ from tests.support.logs import append_bodies
 async def test_a_place_that_is_not_there_is_refused(tmp_path: Path, at: int | str) -> None:
     """Nothing is written; the error says which turns there are."""
     await play(tmp_path / "log", 2)
-    with pytest.raises(PlaceError, match=r"turns 1 to 2|no message with this id"):
+    with pytest.raises(PlaceError, match=r"turns 1 to 2|no message with the id"):
         fork_session(tmp_path / "log", at, path=tmp_path / "new")
     assert os.listdir(tmp_path) == ["log"]
 
