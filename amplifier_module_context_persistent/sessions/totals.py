@@ -58,6 +58,8 @@ class Total:
     calls_s: float = 0.0
     """From calls to their results, as far as both tell a time."""
     slowest_s: float = 0.0
+    median_s: float | None = None
+    """Half of the answered calls took less; None if it is not known, or not by tool."""
     bill: Bill = field(default_factory=Bill)
 
     def to_json(self) -> dict[str, Any]:
@@ -121,6 +123,9 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
             one = told.setdefault(key, Total())
             one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
             one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_us / 1e6, slowest_us / 1e6
+    if by == "tool":
+        for key, median_us in found.connection.execute(_MEDIANS.format(_source("calls", by)), _bounds(period)):
+            told[key].median_s = median_us / 1e6
     if by != "tool":
         columns, group = sums_by_model(prices)
         for key, *sums in rows("requests", columns, f", {group}"):
@@ -205,6 +210,12 @@ if TYPE_CHECKING:
     from ..catalogue.compute_figures import FigureRows
     from ..catalogue.stored_figures import StoredFigures
 
+_MEDIANS = """SELECT key, avg(took) FROM (
+    SELECT key, took, row_number() OVER (PARTITION BY key ORDER BY took) AS place,
+        count(*) OVER (PARTITION BY key) AS many
+    FROM (SELECT key, max(0, answered_us - called_us) AS took FROM ({}))
+    WHERE took IS NOT NULL) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY key"""
+"""The median of the calls' times by key: the middle one, or the mean of the two in the middle."""
 _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,

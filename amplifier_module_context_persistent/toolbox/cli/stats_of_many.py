@@ -140,11 +140,12 @@ def _cells(key: str, name: str, one: Total) -> tuple[str, ...]:
 
 
 def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[SlowCallRow]) -> None:
-    heads = ("tool", "calls", "failed", "tokens of results", "took", "longest")
+    heads = ("tool", "calls", "failed", "tokens of results", "took", "median", "longest")
     rows = []
     for name, one in tools.items():
         counts = (f"{one.calls:,}", f"{one.failed_calls:,}", f"{one.result_tokens:,}")
-        took = (duration(one.calls_s), duration(one.slowest_s)) if one.calls_s else ("", "")
+        times = (one.calls_s, one.median_s or 0.0, one.slowest_s)
+        took = map(duration, times) if one.calls_s else ("",) * len(times)
         rows.append((name or _UNKNOWN, *counts, *took))
     show_table(output, heads, rows)
     if any(one.calls_s for one in tools.values()):

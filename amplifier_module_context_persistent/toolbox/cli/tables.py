@@ -51,6 +51,7 @@ DROPPED = (
     "cache breaks",
     "written",
     "longest",
+    "median",
     "name",
     "cached",
     "sessions",

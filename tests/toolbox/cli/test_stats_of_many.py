@@ -73,6 +73,17 @@ def test_a_sum_of_times_does_not_depend_on_the_order_of_sessions() -> None:
     assert told("--by", "tool", "--since", "2026-02-01")["total"]["calls_s"] == 0.072
 
 
+def test_the_median_of_a_tools_times_stands_beside_their_sum() -> None:
+    """The middle one of an odd number of calls, else the mean of the two in the middle."""
+    for number, took_s in enumerate((1, 2, 4, 50)):
+        session(log_of(f"s{number}"), f"2026-02-0{number + 1}", 1, answered=f"{took_s + 1:02}.000")
+    ((three,), (four,)) = (told("--by", "tool", "--since", f"2026-02-0{day}")["by_tool"] for day in (2, 1))
+    assert (three["median_s"], four["median_s"]) == (4.0, 3.0)
+    shown = run("stats", "--by", "tool", "--since", "2026-02-01").stdout
+    assert "median" in shown
+    assert "57 s   3.0 s     50 s" in shown
+
+
 @pytest.mark.parametrize(
     ("by", "rows"),
     [
