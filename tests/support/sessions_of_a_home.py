@@ -33,7 +33,7 @@ CONVERSATION: list[dict[str, Any]] = [
 def stamp_of(path: Path) -> str:
     """The time of all messages that `write` puts into a log; two sessions never have the same, as in life."""
     project = path.parent.parent.parent.name.rpartition("-")[2]
-    return f"2026-01-05T09:00:00.{crc32(f'{path.parent.name} of {project}'.encode()) % 1000:03}Z"
+    return f"2026-01-05T09:00:00.{crc32(os.fsencode(f'{path.parent.name} of {project}')) % 1000:03}Z"
 
 
 def lines_of(messages: Sequence[Mapping[str, Any]], stamp: str = "2026-01-05T09:00:00.000Z") -> list[bytes]:
