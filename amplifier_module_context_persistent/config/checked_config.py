@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..errors import ConfigError
-from ..log.database_location import is_postgres, why_no_place
+from ..log.database_location import why_no_path
 from .checks import path
 from .foreign_keys import FALLBACK_BUDGET, in_our_keys, nearest_key, told_elsewhere
 from .option_table import BudgetKeys, CompactionKeys, DurabilityKeys, HostKeys, ReadingBackKeys, StorageKeys
@@ -91,7 +91,7 @@ class Config(Options):
                 warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
             elif value is None and options[key].default is not None:
                 continue  # `key:` without a value in YAML
-            elif options[key].metadata["check"] is path and (why := _why_no_path(value)):
+            elif options[key].metadata["check"] is path and (why := why_no_path(value)):
                 raise ConfigError(f"{key}: {why}")
             elif not options[key].metadata["check"](value):
                 found = repr(value) if options[key].repr else "this value"
@@ -114,10 +114,3 @@ class Config(Options):
         if values.get("auto_save") is False:
             warn("auto_save: false has no effect: every message is saved as it is added")
         return cls(**values, configured=configured)
-
-
-def _why_no_path(value: object) -> str:
-    """Why a value cannot be the path of a log; "" if it can. The text repeats no URL, since a password may be in it."""
-    if isinstance(value, str) and is_postgres(value):
-        return "this is the address of a database, not a path; give the database as `storage`, and a session id"
-    return why_no_place(value)

@@ -118,6 +118,13 @@ def why_no_place(place: object) -> str:
     return f"nothing can be kept at {scheme}://; give a path, or a postgresql:// URL"
 
 
+def why_no_path(value: object) -> str:
+    """Why a value cannot be the path of a log; "" if it can. The text repeats no URL, since a password may be in it."""
+    if isinstance(value, str) and is_postgres(value):
+        return "this is the address of a database, not a path; give the database as `storage`, and a session id"
+    return why_no_place(value)
+
+
 def split_location(location: str) -> tuple[str, str]:
     """The storage of a location, as written, and the name of a log in it ("" if none)."""
     words = _WORDS.match(location) if location.startswith("service=") else None
