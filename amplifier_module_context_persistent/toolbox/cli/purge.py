@@ -135,12 +135,20 @@ def purge(
         path = path_of(session) if session is not None else last_path()
         planned, sessions = [_plan(path, what)], [session_file(path)]
     else:
-        is_all = everywhere and wanted == ALL_SESSIONS
-        sessions = sessions_here(everywhere=True) if is_all else chosen_sessions(wanted, everywhere=everywhere)
-        planned = _plan_all(sessions, what, report)
-        if is_all and not storage():
-            planned += plan_places_left(what)
+        planned, sessions = _plan_chosen(wanted, what, report, everywhere=everywhere)
     context.exit(_purge(planned, sessions, what, rule, report, yes=yes))
+
+
+def _plan_chosen(
+    wanted: SessionFilter, what: Purge, report: PurgeReport, *, everywhere: bool
+) -> tuple[list[SessionPurge], list[SessionFile]]:
+    """Plan the purge of the sessions that filters choose, or of all with the places that no session has any more."""
+    is_all = everywhere and wanted == ALL_SESSIONS
+    sessions = sessions_here(everywhere=True) if is_all else chosen_sessions(wanted, everywhere=everywhere)
+    planned = _plan_all(sessions, what, report)
+    if is_all and not storage():
+        planned += plan_places_left(what)
+    return planned, sessions
 
 
 def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> Callable[[str], str]:

@@ -5,36 +5,27 @@ Exit codes, as grep's: 0 found, 1 not found, 2 something could not be searched.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
-from ...catalogue.session_list_cache import Glances
 from ...errors import RecallError
 from ...log.open_reader import file_reader
 from ...log.reader import LogReader
 from ...log.record_line import ROLES
-from ...messages.metadata import metadata_of, timestamp_of
 from ...search.pattern import Pattern, regex_pattern, text_pattern
 from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import Overview, look_at
-from ...sessions.search_session import FoundLine, HiddenText, search
-from ...sessions.session_name import SessionNames
-from ...sessions.transcript import LiveMessage
+from ...sessions.search_session import search
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
-from .found_lines import shown_line
-from .message_printer import head_of
+from .match_printer import MatchPrinter, SearchedSessions
 from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import (
@@ -45,18 +36,13 @@ from .session_argument import (
     path_of,
     read_replica,
     session_file,
-    session_name,
     storage,
     storage_option,
 )
-from .short_ids import shortest_ids
 from .terminal import (
     UnusableError,
     check_tools,
-    console,
     counted,
-    cut,
-    escaped,
     one_line,
     open_transcript,
     unreadable,
@@ -144,15 +130,15 @@ def search_command(
     searched; with --hidden, all that the log holds, and the checkpoint of a session that several hosts share. Exits
     with 0 if something was found, 1 if nothing was, 2 if something could not be searched.
     """
-    if in_words and fixed:
-        raise click.UsageError("give one of --fixed and --words")
-    if hidden and wanted.tools:
-        raise click.UsageError("give one of --hidden and --tool")
-    is_literal = ignore_case or fixed or in_words or hidden or names or count or lines
-    if best is None and explains:
-        raise click.UsageError("--explain is of --best N")
-    if best is not None and is_literal:
-        raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
+    is_literal = bool(ignore_case or fixed or in_words or hidden or names or count or lines)
+    _check_options(
+        best=best,
+        explains=explains,
+        is_literal=is_literal,
+        fixed=fixed,
+        in_words=in_words,
+        searches_hidden_of_tools=hidden and bool(wanted.tools),
+    )
     if best is None:
         read_replica()
     chosen = _chosen(sessions, everywhere=everywhere, last=last, wanted=wanted)
@@ -161,31 +147,63 @@ def search_command(
         code = answer(most=best)
     else:
         found = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
-        printer = MatchPrinter(chosen, several=len(chosen.files) > 1, names=names, count=count, as_json=as_json)
+        printer = MatchPrinter(chosen, names=names, count=count, as_json=as_json)
         context_lines = 0 if names or count else lines
         one = _Search(
             found, printer, role=role, tools=wanted.tools, context=context_lines, hidden=hidden, by_time=by_time
         )
-        if by_time:
-            newest = {session: -chosen.look(str(session.path)).last_s for session in chosen.files}
-            chosen.files.sort(key=newest.__getitem__)
-        code = _search_all(one, chosen)
-        if code == FINDINGS and wanted.tools:
-            _check_tools(wanted.tools, chosen)
-        if code == FINDINGS and not is_literal and not as_json and _is_question(pattern):
-            code = _taken_as_question(answer)
-        elif code == FINDINGS and not as_json and is_terminal():
-            click.echo(f"nothing in {counted(len(chosen.files), 'session')}", err=True)
+        question = None if is_literal or as_json or not _is_question(pattern) else answer
+        code = _search_texts(one, chosen, question, tells=not as_json)
     chosen.glances.keep()
     context.exit(code)
 
 
 _BEST_UNASKED = 5
-_NARROW = 100  # columns; narrower terminals are not told the projects of sessions
-_LINE_WIDTH = 100  # of a session's first line, where lines are not cut to a terminal
 """So many best answers are shown in a terminal if no message has the text."""
 _QUESTION = re.compile(r"[\w\s,.;:?!'\u2019\"-]+")
 _LEAST_WORDS = 3
+
+
+def _check_options(
+    *, best: int | None, explains: bool, is_literal: bool, fixed: bool, in_words: bool, searches_hidden_of_tools: bool
+) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        UsageError: two options do.
+    """
+    if in_words and fixed:
+        raise click.UsageError("give one of --fixed and --words")
+    if searches_hidden_of_tools:
+        raise click.UsageError("give one of --hidden and --tool")
+    if best is None and explains:
+        raise click.UsageError("--explain is of --best N")
+    if best is not None and is_literal:
+        raise click.UsageError("--best takes a question: give no option for texts (-i, -F, -w, -C, -l, -c, --hidden)")
+
+
+def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[..., int] | None, *, tells: bool) -> int:
+    """Search for a text; if it is not found, take it for a question, or say in a terminal that there is nothing.
+
+    Args:
+        one: the search.
+        chosen: the sessions.
+        question: answers the text as a question; None if it is none.
+        tells: whether a person may be told that nothing was found.
+    """
+    if one.by_time:
+        newest = {session: -chosen.look(str(session.path)).last_s for session in chosen.files}
+        chosen.files.sort(key=newest.__getitem__)
+    code = _search_all(one, chosen)
+    if code != FINDINGS:
+        return code
+    if one.tools:
+        _check_tools(one.tools, chosen)
+    if question is not None:
+        return _taken_as_question(question)
+    if tells and is_terminal():
+        click.echo(f"nothing in {counted(len(chosen.files), 'session')}", err=True)
+    return code
 
 
 def _taken_as_question(answer: Callable[..., int]) -> int:
@@ -208,27 +226,7 @@ def _is_question(pattern: str) -> bool:
     return _QUESTION.fullmatch(pattern) is not None and len(re.findall(r"\w+", pattern)) >= _LEAST_WORDS
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """The sessions that are searched.
-
-    Attributes:
-        files: the sessions.
-        are_named: whether the command line names each; else they are all of a project, or of several.
-        glances: what catalogues keep of them.
-    """
-
-    files: list[SessionFile]
-    are_named: bool
-    glances: Glances = field(default_factory=Glances)
-
-    def look(self, path: str) -> Overview:
-        """Look at one of them."""
-        session = next(session for session in self.files if str(session.path) == path)
-        return look_at(session, None, glances=self.glances)
-
-
-def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> _Chosen:
+def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> SearchedSessions:
     """The named sessions, or the filtered sessions of this project, of another one or of all.
 
     Raises:
@@ -239,10 +237,10 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
         raise click.UsageError("give either SESSION or --last")
     of_sessions = replace(wanted, tools=())  # `--tool` is about messages here
     if not sessions and not last:
-        return _Chosen(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
+        return SearchedSessions(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
     check_no_filter(of_sessions, everywhere=everywhere)
     paths = [last_path()] if last else list(dict.fromkeys(map(_named_path, sessions)))
-    return _Chosen([session_file(path) for path in paths], are_named=True)
+    return SearchedSessions([session_file(path) for path in paths], are_named=True)
 
 
 def _named_path(name: str) -> str:
@@ -259,7 +257,7 @@ def _named_path(name: str) -> str:
 
 
 def _answer(
-    chosen: _Chosen,
+    chosen: SearchedSessions,
     question: str,
     role: str | None,
     tools: Sequence[str],
@@ -284,7 +282,7 @@ def _answer(
     )
 
 
-def _search_all(one: _Search, chosen: _Chosen) -> int:
+def _search_all(one: _Search, chosen: SearchedSessions) -> int:
     """Search the sessions for a text, without those that a catalogue or a database rules out."""
     files = chosen.files
     if chosen.are_named or one.hidden:
@@ -294,7 +292,7 @@ def _search_all(one: _Search, chosen: _Chosen) -> int:
     return _searched(one, ((path, None) for path in _paths_there(files, where, one.pattern)))
 
 
-def _check_tools(tools: Sequence[str], chosen: _Chosen) -> None:
+def _check_tools(tools: Sequence[str], chosen: SearchedSessions) -> None:
     check_tools(tools, _tool_names(str(session.path) for session in chosen.files))
 
 
@@ -403,101 +401,3 @@ class _Search:
             what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
             raise UnusableError(f"{one_line(path)}: {what}: the expression takes too long; make it simpler")
         return total > 0
-
-
-class MatchPrinter:
-    """Prints the matches in the form that was asked for.
-
-    Args:
-        chosen: the sessions that are searched.
-        several: whether there are several sessions.
-        names: print only which sessions match.
-        count: print only how many lines match in each.
-        as_json: print JSON lines.
-    """
-
-    def __init__(self, chosen: _Chosen, *, several: bool, names: bool, count: bool, as_json: bool) -> None:
-        self._look = chosen.look
-        self.only_names = names
-        self.shows_messages = not names and not count
-        self._count, self._several, self._as_json = count, several, as_json
-        self._console: Console = console()
-        ids = (session_name(str(one.path)) for one in chosen.files)
-        is_short = names and not chosen.are_named and self._console.is_terminal
-        self._short = shortest_ids(ids) if is_short else {}
-        self._path = ""
-        self._names = SessionNames(chosen.glances)
-
-    def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
-        """Print a message that matches, or another text of the log."""
-        if self._as_json:
-            click.echo(json.dumps(_plain(path, self._names.of(path).name, found, lines)))
-            return
-        if self._path:
-            click.echo()
-        if self._several and path != self._path:
-            named = "  ".join(filter(None, (session_name(path), self._names.of(path).name)))
-            self._print(Text(escaped(one_line(named)), "bold underline"))
-        self._path = path
-        self._print(head_of(found) if isinstance(found, LiveMessage) else _head_of_hidden(found))
-        known = lines[0].number
-        for line in lines:
-            if line.number > known + 1:
-                self._print(Text("   --", "dim"))
-            known = line.number
-            self._print(shown_line(line))
-
-    def sum_up(self, path: str, total: int) -> None:
-        """Print the session, or how many lines match in it, if only that was asked for."""
-        if self.shows_messages:
-            return
-        named = self._names.of(path).name
-        told: dict[str, Any] = {"session": session_name(path), "name": named, "path": path}
-        if self._count:
-            self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
-            return
-        seen = self._look(path)
-        told |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
-        first = cut(one_line(seen.first_line), _LINE_WIDTH)
-        is_narrow = self._console.is_terminal and self._console.width < _NARROW
-        where = [self._short.get(session_name(path), session_name(path)), seen.date]
-        where += [] if is_narrow else [seen.session.project]
-        self._told(told, [*where, first, *filter(None, [named])])
-
-    def _told(self, told: dict[str, Any], cells: list[str]) -> None:
-        """Print a line; its cells are separated by tabs, in a terminal by spaces."""
-        if self._as_json:
-            click.echo(json.dumps(told))
-        elif self._console.is_terminal:
-            self._print(Text(cut("  ".join(escaped(one_line(cell)) for cell in cells if cell), self._console.width)))
-        else:
-            click.echo("\t".join(escaped(one_line(cell)) for cell in cells))
-
-    def _print(self, text: Text) -> None:
-        if self._console.is_terminal:
-            self._console.print(text, soft_wrap=True)
-        else:
-            click.echo(text.plain)
-
-
-def _head_of_hidden(found: HiddenText) -> Text:
-    where = "" if found.is_outside else f"line {found.line:,}, byte {found.offset:,}: "
-    return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
-
-
-def _plain(path: str, name: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
-    message = found.message
-    if isinstance(found, LiveMessage):
-        place: dict[str, Any] = {"number": found.number, "tools": found.tools}
-    else:
-        place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}
-    return {
-        "session": session_name(path),
-        "name": name,
-        "path": path,
-        "role": message.get("role"),
-        **place,
-        "time": timestamp_of(message),
-        "id": metadata_of(message).get("message_id", ""),
-        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in lines],
-    }

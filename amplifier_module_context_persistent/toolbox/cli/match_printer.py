@@ -1,0 +1,145 @@
+"""Printing the matches of a search: messages with their lines, sessions, counts, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ...catalogue.session_list_cache import Glances
+from ...messages.metadata import metadata_of, timestamp_of
+from ...sessions.find_session import SessionFile
+from ...sessions.overview import Overview, look_at
+from ...sessions.search_session import FoundLine, HiddenText
+from ...sessions.session_name import SessionNames
+from ...sessions.transcript import LiveMessage
+from .found_lines import shown_line
+from .message_printer import head_of
+from .session_argument import session_name
+from .short_ids import shortest_ids
+from .terminal import console, cut, escaped, one_line
+
+_NARROW = 100  # columns; narrower terminals are not told the projects of sessions
+_LINE_WIDTH = 100  # of a session's first line, where lines are not cut to a terminal
+
+
+@dataclass(frozen=True)
+class SearchedSessions:
+    """The sessions that are searched.
+
+    Attributes:
+        files: the sessions.
+        are_named: whether the command line names each; else they are all of a project, or of several.
+        glances: what catalogues keep of them.
+    """
+
+    files: list[SessionFile]
+    are_named: bool
+    glances: Glances = field(default_factory=Glances)
+
+    def look(self, path: str) -> Overview:
+        """Look at one of them."""
+        session = next(session for session in self.files if str(session.path) == path)
+        return look_at(session, None, glances=self.glances)
+
+
+class MatchPrinter:
+    """Prints the matches of a search.
+
+    Args:
+        chosen: the searched sessions.
+        names: print only the sessions that match.
+        count: print only the number of matching lines in each session.
+        as_json: print JSON lines.
+    """
+
+    def __init__(self, chosen: SearchedSessions, *, names: bool, count: bool, as_json: bool) -> None:
+        self._look = chosen.look
+        self.only_names = names
+        self.shows_messages = not names and not count
+        self._count, self._as_json = count, as_json
+        self._several = len(chosen.files) > 1
+        self._console: Console = console()
+        ids = (session_name(str(one.path)) for one in chosen.files)
+        is_short = names and not chosen.are_named and self._console.is_terminal
+        self._short = shortest_ids(ids) if is_short else {}
+        self._path = ""
+        self._names = SessionNames(chosen.glances)
+
+    def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
+        """Print a message that matches, or another text of the log."""
+        if self._as_json:
+            click.echo(json.dumps(_plain(path, self._names.of(path).name, found, lines)))
+            return
+        if self._path:
+            click.echo()
+        if self._several and path != self._path:
+            named = "  ".join(filter(None, (session_name(path), self._names.of(path).name)))
+            self._print(Text(escaped(one_line(named)), "bold underline"))
+        self._path = path
+        self._print(head_of(found) if isinstance(found, LiveMessage) else _head_of_hidden(found))
+        known = lines[0].number
+        for line in lines:
+            if line.number > known + 1:
+                self._print(Text("   --", "dim"))
+            known = line.number
+            self._print(shown_line(line))
+
+    def sum_up(self, path: str, total: int) -> None:
+        """Print the session, or its number of matching lines, if only that was asked for."""
+        if self.shows_messages:
+            return
+        named = self._names.of(path).name
+        told: dict[str, Any] = {"session": session_name(path), "name": named, "path": path}
+        if self._count:
+            self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
+            return
+        seen = self._look(path)
+        told |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
+        first = cut(one_line(seen.first_line), _LINE_WIDTH)
+        is_narrow = self._console.is_terminal and self._console.width < _NARROW
+        where = [self._short.get(session_name(path), session_name(path)), seen.date]
+        where += [] if is_narrow else [seen.session.project]
+        self._told(told, [*where, first, *filter(None, [named])])
+
+    def _told(self, told: dict[str, Any], cells: list[str]) -> None:
+        """Print a line; its cells are separated by tabs, in a terminal by spaces."""
+        if self._as_json:
+            click.echo(json.dumps(told))
+        elif self._console.is_terminal:
+            self._print(Text(cut("  ".join(escaped(one_line(cell)) for cell in cells if cell), self._console.width)))
+        else:
+            click.echo("\t".join(escaped(one_line(cell)) for cell in cells))
+
+    def _print(self, text: Text) -> None:
+        if self._console.is_terminal:
+            self._console.print(text, soft_wrap=True)
+        else:
+            click.echo(text.plain)
+
+
+def _head_of_hidden(found: HiddenText) -> Text:
+    where = "" if found.is_outside else f"line {found.line:,}, byte {found.offset:,}: "
+    return Text(escaped(one_line(f"[{where}{found.what}]")), "bold magenta")
+
+
+def _plain(path: str, name: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> dict[str, Any]:
+    message = found.message
+    if isinstance(found, LiveMessage):
+        place: dict[str, Any] = {"number": found.number, "tools": found.tools}
+    else:
+        place = {"number": None, "hidden": found.what, "log_line": found.line, "offset": found.offset}
+    return {
+        "session": session_name(path),
+        "name": name,
+        "path": path,
+        "role": message.get("role"),
+        **place,
+        "time": timestamp_of(message),
+        "id": metadata_of(message).get("message_id", ""),
+        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in lines],
+    }
