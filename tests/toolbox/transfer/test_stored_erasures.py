@@ -19,18 +19,6 @@ from tests.support.two_homes import Home
 KEY = "sk-live-0123456789abcdefghij"
 
 
-@pytest.fixture
-def laptop(tmp_path: Path) -> Home:
-    """One machine."""
-    return Home(tmp_path / "laptop", "name")
-
-
-@pytest.fixture
-def desktop(tmp_path: Path) -> Home:
-    """Another one, with a checkout elsewhere."""
-    return Home(tmp_path / "desktop", "work/name")
-
-
 def in_database(home: Home, storage: str) -> str:
     """What a machine lists there."""
     return home.run("list", "--storage", storage, "--all", code=None).output

@@ -20,22 +20,6 @@ from tests.support.two_homes import Home, files_below, holders
 KEY = "sk-leaked-0123456789"
 
 
-@pytest.fixture
-def laptop(tmp_path: Path) -> Home:
-    return Home(tmp_path / "laptop", "name")
-
-
-@pytest.fixture
-def desktop(tmp_path: Path) -> Home:
-    return Home(tmp_path / "desktop", "work/name")
-
-
-@pytest.fixture
-def stick(tmp_path: Path) -> Path:
-    (tmp_path / "stick").mkdir()
-    return tmp_path / "stick"
-
-
 def carry(stick: Path, *homes: Home) -> None:
     """Sync each home with the stick, one after the other."""
     for home in homes:
