@@ -107,7 +107,7 @@ class WorkingView(Generic[T]):
         return 0 < len(sent) <= len(given) and all(one is other for one, other in zip(sent, given, strict=False))
 
     def in_common(self, given: Sequence[T]) -> int:
-        """The number of messages that a list and the log have in common at their beginning."""
+        """The length of the common beginning of a list and the log, in messages."""
         for number, (known, one) in enumerate(zip(self._taken, given, strict=False)):
             if known is not one:
                 if self._keys[number] != self._key(one):

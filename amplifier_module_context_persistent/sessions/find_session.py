@@ -64,8 +64,8 @@ _HOSTS = (
     ("workspaces:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "state/workspaces"),
     ("unified:", "AMPLIFIER_WEB_HOME", ".amplifier-unified", "projects"),
 )
-"""Other hosts, by the prefix that their projects' names have here: the environment variable or else the directory in
-the home for the host's files, and the directory of its projects inside."""
+"""Hosts besides Amplifier's command line. Each has a prefix for its projects' names here, an environment variable for
+its directory, a default for that below the home, and the place of its projects in that directory."""
 
 
 def projects_dirs() -> dict[Path, str]:

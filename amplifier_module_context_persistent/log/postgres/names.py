@@ -265,7 +265,9 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
 
 
 def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
-    """Keep list entries of logs: name, size, entry, and the offset of the line that it names (-1 for none).
+    """Keep list entries of logs. Each item has a log's name and size, its entry, and an offset.
+
+    The offset is that of the log's line whose text the entry shows, -1 if it shows none.
 
     Entries that the role may not write are computed again each time, and so are entries whose line is in no row because
     it is archived.

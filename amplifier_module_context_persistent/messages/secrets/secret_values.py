@@ -59,7 +59,7 @@ _PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
 
 _FEWEST_WORDS = 4
 _FEWEST_ENDINGS = 2
-"""So many words with an ending of verbs and adverbs make a sentence."""
+"""A text with at least this many words that end like verbs or adverbs is a sentence, not a pass phrase."""
 _PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){3,11}")
 _PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
 _PROSE = frozenset(

@@ -331,7 +331,7 @@ def _of_others(report: Import) -> str:
 
 
 def _say_how_to_hand_back(reports: Sequence[Import]) -> None:
-    """Say how to go on with a session in the agent that it was imported from, where that can be done."""
+    """Name the command that continues an imported session in its own agent, if there is one."""
     for name in dict.fromkeys(_AGENT_OF.get(report.format, report.format) for report in reports if report.sessions):
         if name in AGENTS:
             one = next(one for one in reports if _AGENT_OF.get(one.format, one.format) == name and one.sessions)

@@ -232,7 +232,7 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
 
 
 def _said(done: _TableWork, *, dry_run: bool) -> str:
-    """The changes to the tables, made or planned, in words."""
+    """Describe the changes to the tables for a person; `dry_run` says that they are only planned."""
     tables, would = f"the tables of version {SCHEMA_VERSION}", "would be " if dry_run else ""
     if done.before is None:
         return f"{tables} {would}created"

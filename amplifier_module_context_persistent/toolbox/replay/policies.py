@@ -301,7 +301,7 @@ def _tokens(group: Group) -> int:
 
 _STAND_INS = {SUMMARIZE: Excerpts, NATIVE: ExcerptItems}
 BASELINES: dict[str, Open] = {"none": WholeHistory, "stateless": StatelessLadder, "sliding": SlidingWindow}
-"""Baselines for the strategies, by name; no session can be configured to use them."""
+"""Policies that exist only for comparison, by name; no session can be configured with them."""
 
 POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in STRATEGIES}}
 """All policies by name."""

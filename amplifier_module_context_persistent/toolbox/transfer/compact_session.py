@@ -204,7 +204,7 @@ class _Session:
 
 
 def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
-    """The record of the plan before the current one; if the current plan is the first, of a plan that keeps everything.
+    """The record of the plan before the current one. Before the first plan, that is a plan that keeps everything.
 
     Raises:
         CompactError: there is no current plan, or it keeps everything.

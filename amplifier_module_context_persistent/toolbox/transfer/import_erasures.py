@@ -78,7 +78,7 @@ def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
 
 
 def _contents(draft: SessionDraft) -> Any:
-    """The hash function for the first messages of a session whose source gives no id."""
+    """Return the function that hashes the first messages of a session. They identify it if its source gives no id."""
 
     @cache  # many erasures may name as many messages
     def content_of(count: int) -> str:

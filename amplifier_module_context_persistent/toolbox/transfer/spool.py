@@ -119,7 +119,7 @@ class SpooledValues:
 
 
 class RecordBodies:
-    """The bodies of a log's records in a spool; it can be used as a list.
+    """A list of record bodies that are stored in a spool.
 
     Args:
         spool: keeps the bodies.

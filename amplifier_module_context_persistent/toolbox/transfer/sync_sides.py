@@ -153,7 +153,7 @@ def with_sub_agents(chosen: set[str], ids: Iterable[str]) -> set[str]:
 
 
 class Projects:
-    """Finds the name of one side's project on the other side, where its checkout may have another path.
+    """Finds the project of the other side that has the same repository; its checkout may have another path there.
 
     Args:
         sessions: the other side's sessions.

@@ -23,7 +23,7 @@ Stamp = tuple[int, int, int]
 
 @dataclass(slots=True)
 class _Watched:
-    """The state of a file: its stamps at the last check and the last import, and the start of the current changes."""
+    """The stamps of a file at the last check and at the last import, and the time since which it keeps changing."""
 
     seen: Stamp | None = None
     imported: Stamp | None = None
