@@ -32,7 +32,7 @@ EVENT_LOOP = {
     "toolbox.mcp",
     "__init__",
     "adapters.sessions_by_key",
-    "log.group_commit",
+    "log.append_queue",
     "toolbox.replay.api",
     "toolbox.replay.policies",
     "toolbox.cli.tail",

@@ -1,4 +1,4 @@
-"""The append-only log: records, the checksum chain, scanning, the index, files, locks and group commit.
+"""The append-only log: records, the checksum chain, scanning, the index, files, locks and the append queue.
 
 Rules of this package:
 - It knows bytes, offsets and disks; no tokens and no policy. Of the package it imports `errors` and `installation`.
@@ -8,7 +8,7 @@ Rules of this package:
 
 Where things are done:
 - a message becomes a record: `record_line`; the kinds of control records: `record_kinds`;
-- callers that wait are written together: `group_commit`;
+- callers wait for the log, and appends that wait are written together (group commit): `append_queue`;
 - records are written, and synced or not as `durability` says: `file_log`; by the system calls of `filesystem`;
 - a torn tail is saved: `torn_tail`; and cut: `file_log`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,

@@ -36,7 +36,7 @@ Errors
     other callers.
 
 Threads
-    Calls may block and may come from any thread, but must not overlap. `group_commit.GroupCommit` serialises them.
+    Calls may block and may come from any thread, but must not overlap. `append_queue.AppendQueue` serialises them.
 """
 
 from __future__ import annotations

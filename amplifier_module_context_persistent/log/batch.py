@@ -6,7 +6,7 @@ other: what one of them gets wrong is refused to it alone. Rules:
 - Nothing is appended to a log of a later format version.
 - A caller's function sees the control records (headers, resets, plans) of those before it in the batch: a batch is
   written in parts, and a part ends after a caller that appends control records. It need not see their messages:
-  `group_commit` begins a batch with a caller that looks at messages.
+  `append_queue` begins a batch with a caller that looks at messages.
 """
 
 from __future__ import annotations

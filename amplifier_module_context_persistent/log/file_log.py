@@ -13,7 +13,7 @@ Rules:
 - A torn tail is saved aside and synced before it is cut.
 - An archived log is read as it is, and brought back before the first append (`archive_log`).
 
-Its calls block and are not safe for concurrent use; `group_commit.GroupCommit` serialises them.
+Its calls block and are not safe for concurrent use; `append_queue.AppendQueue` serialises them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The threads on which logs work, shared by all logs of a process.
 
-A log submits a job when something is queued, at most one at a time (`group_commit`). So each log has its order, and a
+A log submits a job when something is queued, at most one at a time (`append_queue`). So each log has its order, and a
 thousand idle logs need no thread. Rules:
 
 - At most `MOST_RUNNING` threads run jobs. A thread that waits (for a lock, a disk, a server) says so with `WAITING` and

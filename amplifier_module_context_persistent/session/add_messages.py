@@ -277,7 +277,7 @@ def _to_tell(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
 async def _add_ephemeral(session: Session, message: Message) -> None:
     reminds = session.config.late_system == "reminder"
     add = session.extras.add_ephemeral
-    await session.commit.run(lambda log: add(log.index, message, session.count, reminds=reminds))
+    await session.queue.run(lambda log: add(log.index, message, session.count, reminds=reminds))
 
 
 def _chars_of(message: Message) -> int:

@@ -447,7 +447,7 @@ class PersistentContextManager:
         if pinned and within is not None:
             session = await self._store.open()
             most = int(within * session.config.target_usage * session.requests.last_budget_tokens)
-            await session.commit.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
+            await session.queue.run(partial(check_room, message_id=message_id, count=session.count, most_tokens=most))
         make = partial(pin_record, message_id=message_id, pinned=pinned, reason=reason, time=time)
         await self._store.append(lambda history: history.by_hand(make), looks_back=True)
 

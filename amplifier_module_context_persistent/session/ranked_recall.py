@@ -313,7 +313,7 @@ async def best_answers(
     deadline = clock() + FILL_S
     try:
         for _ in range(_TRIES):
-            while found := await session.commit.run(index.read):
+            while found := await session.queue.run(index.read):
                 await asyncio.to_thread(index.take, found)
                 if clock() > deadline:
                     break
@@ -347,7 +347,7 @@ async def hits_of(
     left = list(answer.found)
     while left and len(hits) < most:
         batch, left = left[:_READ_TOGETHER], left[_READ_TOGETHER:]
-        read = await session.commit.run(partial(_read_answers, found=batch, wanted=wanted))
+        read = await session.queue.run(partial(_read_answers, found=batch, wanted=wanted))
         hits += await asyncio.to_thread(_make_hits, read)
         hits = [hit for hit in hits if hit.reference not in known]
     return hits[:most]

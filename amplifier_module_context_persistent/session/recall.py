@@ -271,25 +271,25 @@ async def recall(
     budget_tokens = session.requests.last_budget_tokens
     if wanted.pattern is None:
         read = partial(recall_message, wanted=wanted, count=session.count, budget_tokens=budget_tokens)
-        return await session.commit.run(read)
+        return await session.queue.run(read)
     search = RecallSearch(wanted, count=session.count, budget_tokens=budget_tokens, clock=clock)
     if not wanted.query_words:
         await _run(session, search)
-        return await session.commit.run(lambda _: search.tell())
+        return await session.queue.run(lambda _: search.tell())
     from .ranked_recall import SessionIndex, best_answers, hits_of  # which most sessions do not need
 
     kept.index = index = kept.index or SessionIndex()
     if is_short := wanted.query_words < LEAST_WORDS:
         await _run(session, search)
         if len(search.hits()) >= search.enough or search.is_as_meant:
-            return await session.commit.run(lambda _: search.tell())
+            return await session.queue.run(lambda _: search.tell())
     answers = await best_answers(session, index, wanted, most=search.enough + len(search.hits()), clock=clock)
     if not is_short:
         search.search_only(answers.may_match)
         await _run(session, search)
     known = {hit.reference for hit in search.hits()}
     best = await hits_of(session, answers, wanted, known, most=search.enough - len(known))
-    return await session.commit.run(lambda _: search.tell(best, unranked=answers.what_is_lacking))
+    return await session.queue.run(lambda _: search.tell(best, unranked=answers.what_is_lacking))
 
 
 async def _run(session: Session, search: RecallSearch) -> None:
@@ -299,7 +299,7 @@ async def _run(session: Session, search: RecallSearch) -> None:
         LogUnreadableError: the log cannot be read.
     """
     try:
-        while not await session.commit.run(search.step):
+        while not await session.queue.run(search.step):
             await asyncio.to_thread(search.match)
     finally:
         search.cancel()

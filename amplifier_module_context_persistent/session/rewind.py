@@ -32,7 +32,7 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
         lambda history: history.change(decided, reason=reason, timestamp=timestamp), small=False, looks_back=True
     )
     if replaces:
-        await session.commit.run(lambda _: session.forget())
+        await session.queue.run(lambda _: session.forget())
 
 
 async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:

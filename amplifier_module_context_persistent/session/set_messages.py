@@ -157,7 +157,7 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
         small=len(messages) < 16,
         looks_back=True,
     )
-    await session.commit.run(lambda _: session.forget())
+    await session.queue.run(lambda _: session.forget())
 
 
 async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
@@ -213,7 +213,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
         lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True
     )
     if taken.order:
-        await session.commit.run(lambda _: session.requests.forget())
+        await session.queue.run(lambda _: session.requests.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))
     report = {"given_messages": len(given), "stored_messages": stored, "new_messages": len(taken.new)}
     await host.emit("context:set_messages_taken", {**report, "repaired": taken.repairs})

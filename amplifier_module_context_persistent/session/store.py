@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
+from ..log.append_queue import AppendQueue
 from ..log.base import Log, Prepare
 from ..log.database_location import stored_name
-from ..log.group_commit import GroupCommit
 from ..log.not_a_log import check_may_be_written
 from ..log.thread_pool import DATABASE_THREADS, FILE_THREADS, WAITING
 from ..messages.message import Message
@@ -91,7 +91,7 @@ class Store:
         self._acknowledged = False
         self._lost = 0
         """Number of lost messages that were reported."""
-        self._commit = _group_commit(self._log)
+        self._queue = _append_queue(self._log)
 
     @property
     def live_count(self) -> int | None:
@@ -127,8 +127,8 @@ class Store:
     async def _open(self) -> Session:
         """Open the log; concurrent callers share one opening."""
         await self.report_lost()
-        commit, extras, config = self._commit, Extras(), self._config
-        session = await commit.run(lambda log: self._begin(log, commit, extras))
+        queue, extras, config = self._queue, Extras(), self._config
+        session = await queue.run(lambda log: self._begin(log, queue, extras))
         files: list[Message] = []
         if session.history.is_empty and config.memory_files:
             files = await load_memory_files(config.memory_files, self._working_dir)
@@ -145,7 +145,7 @@ class Store:
 
         if self._degraded_because and config.require_persistence:
             raise LogCreateError(errno.ENOENT, self._degraded_because)
-        if await commit.run(publish):
+        if await queue.run(publish):
             if self._degraded_because:
                 await self._tell_degraded(self._degraded_because)
             for message in files:
@@ -165,9 +165,9 @@ class Store:
 
         Args:
             prepare: makes the preparation.
-            small: as in `GroupCommit.append`.
-            looks_back: as in `GroupCommit.append`.
-            ids: as in `GroupCommit.append`.
+            small: as in `AppendQueue.append`.
+            looks_back: as in `AppendQueue.append`.
+            ids: as in `AppendQueue.append`.
 
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
@@ -182,14 +182,14 @@ class Store:
             if carried := history.take_deferred():
                 unstored = partial(history.put_back, carried)
                 prepared = history.carrying(carried, prepared)
-                await session.commit.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
+                await session.queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
             else:
-                await session.commit.append(prepared, small=small, looks_back=looks_back, ids=ids)
+                await session.queue.append(prepared, small=small, looks_back=looks_back, ids=ids)
         except LogCreateError as error:
             if self._config.require_persistence or self._acknowledged:
                 raise
             session = await self._degrade(session, error)
-            await session.commit.append(prepare(session.history), small=small)
+            await session.queue.append(prepare(session.history), small=small)
         self._acknowledged = True
         if session.log.index is not known:  # the log was read anew, and may have lost messages
             await self.report_lost()
@@ -200,7 +200,7 @@ class Store:
         if self._session is not None:
             await self.close()
         session = await self.open()
-        await session.commit.run(lambda log: log.follow())
+        await session.queue.run(lambda log: log.follow())
 
     async def close(self) -> None:
         """Write buffered records and close the log; a later call opens it again."""
@@ -210,10 +210,10 @@ class Store:
         location = self._log.describe().location
         is_in_database = stored_name(location) is not None
         if self._acknowledged:
-            await self._commit.run(keep_in_database)
+            await self._queue.run(keep_in_database)
             if is_in_database:
                 await self._index_in_database(session)
-        await self._commit.close()
+        await self._queue.close()
         if self._session is not None:
             self._session.requests.close()
         days = self._config.archive_after_days
@@ -229,7 +229,7 @@ class Store:
             return
         try:
             put_back = partial(history.put_back, waiting)
-            await self._commit.append(history.carrying(waiting, lambda _: []), unstored=put_back)
+            await self._queue.append(history.carrying(waiting, lambda _: []), unstored=put_back)
         except LogError as error:
             logger.warning("records that waited for the next append are not stored: %s", error)
 
@@ -239,8 +239,8 @@ class Store:
         from ..catalogue.stored_figures import keep_figures_in_database
 
         if session is not None:
-            await self._commit.run(partial(keep_figures_in_database, counter=session.counter))
-        await self._commit.run(keep_ranked_words)
+            await self._queue.run(partial(keep_figures_in_database, counter=session.counter))
+        await self._queue.run(keep_ranked_words)
 
     def drop(self) -> None:
         """Close the log of a manager that was dropped without `close()`, after its queued appends. It never blocks.
@@ -249,7 +249,7 @@ class Store:
         """
         was_used = self._session is not None or self._opening is not None
         if was_used and not self._is_given and self._pid == os.getpid():
-            self._commit.close_later()
+            self._queue.close_later()
 
     async def report_lost(self) -> None:
         """Report acknowledged messages that the log lacks: it was truncated, or replaced by an older copy."""
@@ -267,7 +267,7 @@ class Store:
         logger.log(level, "this session is kept in memory only and ends with its process: %s", reason)
         await self._host.emit("context:degraded", {"reason": reason})
 
-    def _begin(self, log: Log, commit: GroupCommit, extras: Extras) -> Session:
+    def _begin(self, log: Log, queue: AppendQueue, extras: Extras) -> Session:
         log.follow()
         check_may_be_written(log)
         name = self._config.tokenizer
@@ -289,26 +289,26 @@ class Store:
             new_id=self._new_id,
         )
         requests = ViewService(config, counter, extras, history, self._meter, self._new_id)
-        return Session(log, commit, counter, extras, history, requests, config)
+        return Session(log, queue, counter, extras, history, requests, config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         """Continue in memory, because the log of the session `failed` could not be created."""
         if self._session is failed:
             where = self._log.describe().location
             log = log_in_memory(self._config)
-            commit = _group_commit(log)
-            session = await commit.run(lambda log: self._begin(log, commit, failed.extras))
+            queue = _append_queue(log)
+            session = await queue.run(lambda log: self._begin(log, queue, failed.extras))
             if self._session is failed:
-                self._session, self._commit, self._log = session, commit, log
+                self._session, self._queue, self._log = session, queue, log
                 reason = os.strerror(error.errno) if error.errno else str(error)
                 await self._tell_degraded(f"{where}: {reason}")
         return await self.open()
 
 
-def _group_commit(log: Log) -> GroupCommit:
+def _append_queue(log: Log) -> AppendQueue:
     in_database = stored_name(log.describe().location) is not None
     threads = DATABASE_THREADS if in_database else FILE_THREADS
-    return GroupCommit(log, inline=not log.waits_for_storage, threads=threads)
+    return AppendQueue(log, inline=not log.waits_for_storage, threads=threads)
 
 
 T = TypeVar("T")
@@ -319,7 +319,7 @@ class Session:
     """The parts of a session: its log, its history, its views."""
 
     log: Log
-    commit: GroupCommit
+    queue: AppendQueue
     counter: TokenCounter
     extras: Extras
     history: RecordBuilder
@@ -340,7 +340,7 @@ class Session:
         threshold, preview = self.config.offload_threshold, self.config.preview_tokens
         if threshold is None or not may_offload(message, threshold):
             return message
-        return await self.commit.run(
+        return await self.queue.run(
             lambda _: offload(
                 message,
                 self.count,
@@ -369,4 +369,4 @@ class Session:
                     raise
             return function(log)
 
-        return await self.commit.run(job)
+        return await self.queue.run(job)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import ContextPersistentError
+from amplifier_module_context_persistent.log.append_queue import AppendQueue
 from amplifier_module_context_persistent.log.file_log import FileLog
-from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
@@ -98,14 +98,14 @@ async def test_a_failing_disk_says_nothing_of_the_messages(tmp_path: Path, caplo
         path = str(tmp_path / f"{nth}.jsonl")
         files = FakeFiles()
         files.fail(nth=nth, forever=True)
-        commit = GroupCommit(FileLog(path, files=files), inline=False)
+        queue = AppendQueue(FileLog(path, files=files), inline=False)
         try:
-            await commit.append(giving(body(0)))
+            await queue.append(giving(body(0)))
             write_file(path, content_of(path) + f'{{"{WORD}'.encode())
-            await commit.append(giving(body(1)))
+            await queue.append(giving(body(1)))
         except ContextPersistentError as error:
             errors.append(f"{error!r} {error}")
-        await commit.close()
+        await queue.close()
     assert len(errors) > 10
     assert_unsaid(caplog, errors)
 

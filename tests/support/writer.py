@@ -22,8 +22,8 @@ import termios
 import time
 from collections.abc import Iterator
 
+from amplifier_module_context_persistent.log.append_queue import AppendQueue
 from amplifier_module_context_persistent.log.file_log import FileLog
-from amplifier_module_context_persistent.log.group_commit import GroupCommit
 from tests.support.logs import body, giving, reset_bodies
 
 BEGUN, ACKNOWLEDGED = 0, 1
@@ -55,14 +55,14 @@ def write_plainly(path: str, first: int, rng: random.Random, note: int) -> None:
 
 def write_together(path: str, first: int, rng: random.Random, note: int) -> None:
     """Append from eight tasks at once."""
-    commit = GroupCommit(FileLog(path), inline=False)
+    queue = AppendQueue(FileLog(path), inline=False)
     number, text = iter(range(first, first + NUMBERS_EACH)), texts(rng)
 
     async def task() -> None:
         while True:
             mine = next(number)
             os.write(note, NOTE.pack(BEGUN, mine))
-            await commit.append(giving(body(mine, text=next(text))))
+            await queue.append(giving(body(mine, text=next(text))))
             os.write(note, NOTE.pack(ACKNOWLEDGED, mine))
 
     async def tasks() -> None:

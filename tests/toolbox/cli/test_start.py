@@ -20,7 +20,7 @@ main(sys.argv[1:], standalone_mode=False)
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 READS_LOGS = {f"{PACKAGE}.{name}" for name in ("log.scanner", "log.reader", "sessions.transcript", "tokens.counter")}
-APPENDS = {f"{PACKAGE}.log.{name}" for name in ("open_log", "file", "memory", "group_commit")}
+APPENDS = {f"{PACKAGE}.log.{name}" for name in ("open_log", "file_log", "memory", "append_queue")}
 COUNTS = {f"{PACKAGE}.{name}" for name in ("sessions.totals", "sessions.statistics", "catalogue.kept_figures")}
 RANKS = {f"{PACKAGE}.{name}" for name in ("sessions.ranked_search", "catalogue.ranked_words", "search.ranking")}
 MAKES_VIEWS = {f"{PACKAGE}.{name}" for name in ("view.entry", "view.calls_and_results", "compaction", "window")}

@@ -1,4 +1,4 @@
-"""Group commit: the one way by which tasks and threads reach a log.
+"""The append queue: the one way by which tasks and threads reach a log (group commit).
 
 Every call joins one queue, and the order of the queue is the order in the log. When it is the log's turn, a thread
 takes what waits: appends that follow each other are committed together, with one write and one sync; a call has the log
@@ -53,7 +53,7 @@ class _Item:
     """What the work gave, or the exception that it raised."""
 
 
-class GroupCommit:
+class AppendQueue:
     """Serialise the calls of many tasks and threads to one log.
 
     Args:
