@@ -17,7 +17,7 @@ import stat
 from secrets import token_hex
 
 from .filesystem import WINDOWS, FileSystem, directories_above, make_directories, open_file_path
-from .whole_file_lock import try_lock
+from .os_file_lock import try_lock
 
 _BLOCK_BYTES = 1 << 20
 PART_MARK = "context-persistent-"

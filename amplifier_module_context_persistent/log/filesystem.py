@@ -13,7 +13,7 @@ import stat
 import sys
 
 from ..errors import AppendError, LogCreateError, LogUnreadableError
-from . import whole_file_lock
+from . import os_file_lock
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ class FileSystem:
         It is taken on the log's own descriptor, or on Windows (where locks are mandatory) on a sidecar's.
         """
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
-        if whole_file_lock.try_lock(lock_fd, exclusive=True):
+        if os_file_lock.try_lock(lock_fd, exclusive=True):
             return lock_fd
         if WINDOWS:
             os.close(lock_fd)
@@ -140,7 +140,7 @@ class FileSystem:
 
     def unlock(self, lock_fd: int) -> None:
         """Give the lock back."""
-        whole_file_lock.unlock(lock_fd)
+        os_file_lock.unlock(lock_fd)
         if WINDOWS:
             os.close(lock_fd)
 

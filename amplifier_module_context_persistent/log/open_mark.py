@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from weakref import WeakSet
 
 from .file_handle import FileHandle
-from .whole_file_lock import try_lock
+from .os_file_lock import try_lock
 
 OPEN_SUFFIX = ".open"
 """The suffix of the mark's file after the log's name."""

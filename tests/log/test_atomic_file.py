@@ -10,7 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.atomic_file import NewFile, remove_other_name
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.whole_file_lock import try_lock
+from amplifier_module_context_persistent.log.os_file_lock import try_lock
 from tests.support.fakefs import FakeFiles
 
 

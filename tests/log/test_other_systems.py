@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log import atomic_file, filesystem, lock, whole_file_lock
+from amplifier_module_context_persistent.log import atomic_file, filesystem, lock, os_file_lock
 from amplifier_module_context_persistent.log.atomic_file import NewFile
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
@@ -72,7 +72,7 @@ def locks(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(ctypes, "WinDLL", lambda *_, **__: kernel, raising=False)
     monkeypatch.setattr(ctypes, "get_last_error", lambda: kernel.error, raising=False)
     monkeypatch.setattr(ctypes, "WinError", lambda code: OSError(22, f"[WinError {code}]"), raising=False)
-    spec = importlib.util.spec_from_file_location("locks_of_windows", str(whole_file_lock.__file__))
+    spec = importlib.util.spec_from_file_location("locks_of_windows", str(os_file_lock.__file__))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -96,7 +96,7 @@ def two(tmp_path: Path) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("system", ["this", "windows"])
 def test_a_lock_excludes_others_until_it_is_given_back(locks: ModuleType, two: tuple[int, int], system: str) -> None:
     """Shared ones go together; who has one may ask again, for another kind too; nobody waits."""
-    module: Any = locks if system == "windows" else whole_file_lock
+    module: Any = locks if system == "windows" else os_file_lock
     one, other = two
     assert module.try_lock(one, exclusive=True)
     assert module.try_lock(one, exclusive=True)

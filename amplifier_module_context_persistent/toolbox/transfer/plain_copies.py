@@ -13,7 +13,7 @@ import shutil
 import tempfile
 
 from ...log.filesystem import is_own
-from ...log.whole_file_lock import try_lock
+from ...log.os_file_lock import try_lock
 
 _PREFIX = "context-persistent-plain-"
 _LOCK = ".lock"

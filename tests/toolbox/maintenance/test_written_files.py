@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.os_file_lock import try_lock
 from amplifier_module_context_persistent.log.record_line import encode_control
-from amplifier_module_context_persistent.log.whole_file_lock import try_lock
 from amplifier_module_context_persistent.toolbox.maintenance.leftovers import (
     doubtful_parts,
     files_left,
