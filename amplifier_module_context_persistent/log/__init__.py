@@ -10,6 +10,7 @@ Where things are done:
 - a message becomes a record: `record_line`; the kinds of control records: `record_kinds`;
 - callers wait for the log, and appends that wait are written together (group commit): `append_queue`;
 - records are written, and synced or not as `durability` says: `file_log`; by the system calls of `filesystem`;
+- whatever writes takes the log's lock: `append_lock`; the system's locks of files: `os_file_lock`;
 - a torn tail is saved: `torn_tail`; and cut: `file_log`;
 - bytes become an index: `reader` reads the file, `scanner` takes its lines, `chain` says which of them verify,
   `index_builder` what each record does, `index` holds it;

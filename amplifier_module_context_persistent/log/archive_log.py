@@ -20,6 +20,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from ..errors import AppendError, ArchiveError, LogUnreadableError
+from .append_lock import AppendLock
 from .archive_format import (
     FRAME_BYTES,
     HEAD,
@@ -35,7 +36,6 @@ from .atomic_file import NewFile, remove_other_name
 from .base import Snapshots
 from .file_handle import CHUNK_BYTES, FileHandle
 from .filesystem import FileSystem, is_own
-from .lock import LogLock
 from .open_mark import keep_closed
 from .reader import LogReader
 
@@ -102,7 +102,7 @@ def archive_log(
                 frames.append(frame)
             write(index_bytes(frames, digest.hexdigest(), at))
             _check_written(new.settle(), at, digest.hexdigest())
-            with LogLock(log, timeout_s=lock_timeout_s):
+            with AppendLock(log, timeout_s=lock_timeout_s):
                 if log.file.open_status() != before or log.file.archive is not None:
                     raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
                 new.finish()
@@ -132,7 +132,7 @@ def bring_back(
     """
     with closing(LogReader(path, files=files, writable=True, snapshots=snapshots)) as log:
         log.follow()
-        with LogLock(log, timeout_s=lock_timeout_s):
+        with AppendLock(log, timeout_s=lock_timeout_s):
             if (archive := log.file.archive) is None:
                 raise ArchiveError("the log is not archived")
             before = log.file.open_status()

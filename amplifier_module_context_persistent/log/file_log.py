@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableError
+from .append_lock import AppendLock
 from .archive_log import restore_for_append
 from .base import Outcome, Prepare, Snapshots
 from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
 from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_refused
 from .index import TornTail
-from .lock import LogLock
 from .open_mark import OpenMark
 from .reader import END_BYTES, LogReader
 from .record_line import MAX_RECORD_BYTES, SEAL_BYTES, seal
@@ -71,7 +71,7 @@ class FileLog(LogReader):
         super().__init__(path, files=files, max_record_bytes=max_record_bytes, writable=True, snapshots=snapshots)
         self._mark = OpenMark(self.file) if marks_open else None
         self._durable = durability == "fsync"
-        self._lock = LogLock(self, timeout_s=lock_timeout_s)
+        self._lock = AppendLock(self, timeout_s=lock_timeout_s)
         self._failure = ""
         """Why the state of the file is unknown; empty as long as it is known."""
         self._checked: tuple[int, int] | None = None
@@ -229,7 +229,7 @@ class FileLog(LogReader):
         """Take the lock of a plain log; an archived one is brought back first.
 
         Raises:
-            LogError: as `LogLock.take`.
+            LogError: as `AppendLock.take`.
             AppendError: the log cannot be brought back; the lock is not held.
             BlockingIOError: without `wait`, if it is archived; the lock is not held.
         """

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 
 from ..catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ..errors import DeleteError, LogFailedError
+from ..log.append_lock import AppendLock
 from ..log.database_location import stored_name
 from ..log.filesystem import FileSystem
-from ..log.lock import LogLock
 from ..log.reader import LogReader
 from ..log.torn_tail import saved_tails
 from .raw_records import follow_log
@@ -81,7 +81,7 @@ def delete_log(
     reader = LogReader(path, files=files, writable=True)
     try:
         follow_log(reader)
-        with LogLock(reader, timeout_s=lock_timeout_s):
+        with AppendLock(reader, timeout_s=lock_timeout_s):
             if reader.size != size_bytes:
                 raise DeleteError(_CHANGED)
             return _remove(reader, begin, others)

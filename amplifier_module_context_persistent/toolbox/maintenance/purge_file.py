@@ -13,10 +13,10 @@ from secrets import token_hex
 
 from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ...errors import AppendError, LogError, LogFailedError, PurgeError
+from ...log.append_lock import AppendLock
 from ...log.atomic_file import no_room, remove_other_name
 from ...log.filesystem import WINDOWS, FileSystem, is_own, unreadable
 from ...log.index import Index
-from ...log.lock import LogLock
 from ...log.reader import LogReader
 from ...log.torn_tail import save_torn_tail, saved_tails
 from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
@@ -92,9 +92,9 @@ class PurgeFile:
         self._check.follow()
         return self._check.index
 
-    def holding(self) -> LogLock:
+    def holding(self) -> AppendLock:
         """Let nobody append to the log inside the `with` block; records that others appended before are read first."""
-        return LogLock(self._reader, timeout_s=self._timeout_s)
+        return AppendLock(self._reader, timeout_s=self._timeout_s)
 
     def take_place(self) -> None:
         """Rename the file over the log, whose lock is held.

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ...errors import PurgeError
+from ...log.append_lock import AppendLock
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
-from ...log.lock import LogLock
 from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import encode_control
@@ -139,7 +139,7 @@ def purge_log(
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
-        with LogLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
+        with AppendLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
             _count_beside(reader, purge, counts := PurgeCounts())
             if purge.is_torn_only:
                 remove_tails(reader)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import LogError
+from ...log.append_lock import AppendLock
 from ...log.base import ReadableLog, damaged_frames
 from ...log.filesystem import FileSystem
 from ...log.index import ASSISTANT, TOOL
-from ...log.lock import LogLock
 from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import ROLES
@@ -127,7 +127,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
         follow_log(reader)
         file = file_reader(reader)
         if file is not None and file.torn:  # perhaps an append that is on its way: look again
-            with contextlib.suppress(LogError), LogLock(file, timeout_s=_WAIT_S):
+            with contextlib.suppress(LogError), AppendLock(file, timeout_s=_WAIT_S):
                 pass  # no writer is at it
         report = _report(reader)
         if file is not None:

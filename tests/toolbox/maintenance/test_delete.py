@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.errors import DeleteError, LockTimeoutError, LogFailedError, LogUnreadableError
+from amplifier_module_context_persistent.log.append_lock import AppendLock
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.lock import LogLock
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.sessions.delete_log import delete_log, files_of
 from tests.support.logs import append_bodies, body
@@ -77,7 +77,7 @@ def test_a_log_is_not_deleted_while_another_one_writes_to_it(log: Path) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with LogLock(reader, timeout_s=1):
+        with AppendLock(reader, timeout_s=1):
             held.set()
             done.wait(30)
 

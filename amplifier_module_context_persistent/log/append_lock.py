@@ -1,4 +1,4 @@
-"""The one lock that guards everything that writes to a log: an OS lock on the log's own descriptor.
+"""The append lock, which whatever writes to a log takes: an OS lock on the log's own descriptor.
 
 It is held for one operation, never for a session, and goes with its process. Once it is held, the path must still name
 the locked file; if not, the new file is opened and locked instead, so nothing is ever written to a file that was
@@ -24,7 +24,7 @@ _FIRST_DELAY_S = 0.0005
 _LONGEST_DELAY_S = 0.02
 
 
-class LogLock:
+class AppendLock:
     """Holds the lock of the file that the path names, with all that it holds taken in; for a `with` statement.
 
     Args:
