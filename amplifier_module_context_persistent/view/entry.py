@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
-from ..messages.late_result import LateCall
+from ..messages.late_output_text import LateCall
 from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
 from ..messages.metadata import (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..messages.elide import Cut, elide_message
-from ..messages.late_result import told_late
+from ..messages.late_output_text import told_late
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
 from ..messages.metadata import as_reminder, for_model

@@ -16,7 +16,7 @@ from ..config import Config
 from ..log.base import Log
 from ..log.index import USER, Index
 from ..messages.elide import WHOLE
-from ..messages.late_result import LateCall
+from ..messages.late_output_text import LateCall
 from ..view.arrangement import Count
 from ..view.calls_and_results import Group, last_human, tool_groups
 from ..view.entry import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.messages.late_result import LateCall, told_late
+from amplifier_module_context_persistent.messages.late_output_text import LateCall, told_late
 from amplifier_module_context_persistent.messages.message import text_of
 from amplifier_module_context_persistent.messages.metadata import is_human
 from tests.support.messages import Message
