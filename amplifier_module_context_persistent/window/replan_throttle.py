@@ -6,8 +6,9 @@ from collections.abc import Set as AbstractSet
 
 from ..config import Config
 from ..errors import FloorError
+from .plan_gain import reaches_min_gain
 from .request import ViewRequest
-from .when_to_plan import matters, needs_plan
+from .when_to_plan import needs_plan
 
 
 class ReplanThrottle:
@@ -71,7 +72,7 @@ class ReplanThrottle:
             # A budget that follows the provider's counts moves a little with every request.
             more_tokens = tokens - self._tried[0] + max(0, self._tried[2] - budget)
             more_messages = messages - self._tried[1]
-            return matters(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
+            return reaches_min_gain(self._config, tokens=more_tokens, messages=more_messages, budget_tokens=budget)
         return True
 
     def record_plan(self, tokens: int, messages: int, budget_tokens: int) -> None:

@@ -1,4 +1,4 @@
-"""When a view is to be compacted, and when a plan frees enough to be followed.
+"""When a view is to be compacted.
 
 If the provider's cache no longer has the prefix, a request pays for all its tokens. So this is the cheapest moment to
 make a plan. `view/cache_life.py` has how long providers keep a prefix.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..compaction.planner import Compaction
 from ..config import Config
 
 COLD_TARGET = 0.86  # share of `target_usage` for a request with a cold cache: docs/experiments.md, "Pauses"
@@ -53,20 +52,3 @@ def needs_plan(
         threshold = min(threshold, for_cold_cache(config).target_usage + config.compact_min_gain)
     room_tokens = max(0, budget_tokens - unmovable_tokens)
     return tokens - unmovable_tokens >= threshold * room_tokens
-
-
-def worth_it(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
-    """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
-    if tokens > budget_tokens:
-        return True
-    freed_tokens = tokens - made.plan.making.tokens_after
-    freed_messages = messages - len(made.arrangement.items)
-    return matters(config, tokens=freed_tokens, messages=freed_messages, budget_tokens=budget_tokens)
-
-
-def matters(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
-    """Whether this many tokens or messages are at least the share `compact_min_gain` of the most allowed."""
-    share, most_messages = config.compact_min_gain, config.max_messages
-    if tokens >= max(1, share * budget_tokens):
-        return True
-    return most_messages is not None and messages >= max(1, share * most_messages)

@@ -29,12 +29,13 @@ from ..view.plan import NO_PLAN, LeftOut, Plan
 from .cold_start import in_place
 from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
+from .plan_gain import frees_enough
 from .plan_state import PlanState, hidden, hidden_quotes, mark, state_without_plan, visible, without_hidden
 from .replan_throttle import ReplanThrottle
 from .request import ViewRequest
 from .summary_request import span_of
 from .view_arranger import ViewArranger
-from .when_to_plan import for_cold_cache, worth_it
+from .when_to_plan import for_cold_cache
 
 _ATTEMPTS = 4  # plans that may be tried until a view is within the byte limits
 SMALL = 0.5  # a view that uses less than this share of the target's room may get back messages that were left out
@@ -189,8 +190,8 @@ class WindowPlans:
             raise
         if grown is not None:
             return PlanAttempt(self.follow(log, request, *grown))
-        frees_enough = worth_it(self._config, made, budget_tokens=budget, tokens=tokens, messages=messages)
-        if not frees_enough and not request.plans_now:
+        is_worth_it = frees_enough(self._config, made, budget_tokens=budget, tokens=tokens, messages=messages)
+        if not is_worth_it and not request.plans_now:
             self._throttle.record_futile(tokens, messages, budget)
             return PlanAttempt(floor=made.floor)
         return PlanAttempt(self.follow(log, request, made, entries, state))

@@ -28,7 +28,7 @@ from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.entry import classify
 from amplifier_module_context_persistent.view.plan import LeftOut, Notice, Plan
-from amplifier_module_context_persistent.window.when_to_plan import worth_it
+from amplifier_module_context_persistent.window.plan_gain import frees_enough
 from tests.support.checker import assert_valid
 from tests.support.commands import shows
 from tests.support.drafts import count, draft, draft_of, history, request_of
@@ -349,7 +349,7 @@ def test_a_plan_must_be_worth_it(tokens: int, worth: bool) -> None:
     """Unless the view does not fit without it."""
     made = plan("u:10 a:1 u:10 a:900", 1_000)
     made = replace(made, plan=made.plan.with_tokens(920))
-    assert worth_it(Config.load(), made, budget_tokens=1_000, tokens=tokens, messages=4) is worth
+    assert frees_enough(Config.load(), made, budget_tokens=1_000, tokens=tokens, messages=4) is worth
 
 
 # --- known failures of other context modules --------------------------------------------------------------------------

@@ -7,10 +7,11 @@ import pytest
 from amplifier_module_context_persistent.compaction.summary_span import Span
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
+from amplifier_module_context_persistent.window.plan_gain import reaches_min_gain
 from amplifier_module_context_persistent.window.prompt_cache import PromptCache
 from amplifier_module_context_persistent.window.request import ViewRequest
 from amplifier_module_context_persistent.window.summary_request import PROMPT, flattened, instruction
-from amplifier_module_context_persistent.window.when_to_plan import matters, needs_plan
+from amplifier_module_context_persistent.window.when_to_plan import needs_plan
 from tests.support.checker import same
 from tests.support.commands import shows
 from tests.support.counters import count
@@ -162,7 +163,7 @@ def test_a_turn_begins_with_a_plan_earlier(tokens: int, wanted: bool) -> None:
 def test_a_gain_has_a_least_size(config: dict[str, Any], tokens: int, messages: int, enough: bool) -> None:
     """A tenth of the budget here, or of the messages that are allowed; never nothing."""
     given = Config.load({"compact_min_gain": 0.1, **config})
-    assert matters(given, tokens=tokens, messages=messages, budget_tokens=1_000) is enough
+    assert reaches_min_gain(given, tokens=tokens, messages=messages, budget_tokens=1_000) is enough
 
 
 MESSAGES = [

@@ -35,8 +35,9 @@ from ...view.receipts import RENDERING
 from ...view.recipients import RULES
 from ...view.wire_rules import begins_strict, late_system_of
 from ...window.ephemerals import Extras
+from ...window.plan_gain import reaches_min_gain
 from ...window.request import Room, ViewRequest
-from ...window.when_to_plan import matters, needs_plan
+from ...window.when_to_plan import needs_plan
 from ...window.window import Window
 from .copy_log import append_all
 from .history_at import following_plan
@@ -177,7 +178,7 @@ class _Session:
 
     def is_worth_it(self, fewer_tokens: int) -> bool:
         """Whether a plan that frees this many tokens is worth making."""
-        return matters(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
+        return reaches_min_gain(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
 
     def check_fits(self, tokens: int, messages: int) -> None:
         """Refuse a view that the next request would compact again.

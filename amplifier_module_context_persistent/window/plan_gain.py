@@ -1,0 +1,23 @@
+"""Whether a plan frees enough to be followed: the gain that `compact_min_gain` asks for."""
+
+from __future__ import annotations
+
+from ..compaction.planner import Compaction
+from ..config import Config
+
+
+def frees_enough(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
+    """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
+    if tokens > budget_tokens:
+        return True
+    freed_tokens = tokens - made.plan.making.tokens_after
+    freed_messages = messages - len(made.arrangement.items)
+    return reaches_min_gain(config, tokens=freed_tokens, messages=freed_messages, budget_tokens=budget_tokens)
+
+
+def reaches_min_gain(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
+    """Whether this many tokens or messages are at least the share `compact_min_gain` of the most allowed."""
+    share, most_messages = config.compact_min_gain, config.max_messages
+    if tokens >= max(1, share * budget_tokens):
+        return True
+    return most_messages is not None and messages >= max(1, share * most_messages)
