@@ -34,8 +34,8 @@ from amplifier_module_context_persistent.toolbox.cli.replay import RequestPanel
 from amplifier_module_context_persistent.toolbox.cli.show import show_outline
 from amplifier_module_context_persistent.toolbox.cli.view import show_difference
 from amplifier_module_context_persistent.toolbox.replay import compare, open_transcript, requests
-from amplifier_module_context_persistent.toolbox.replay.api import timeline
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
+from amplifier_module_context_persistent.toolbox.replay.pace import timeline
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES as PLAYED
 from amplifier_module_context_persistent.toolbox.replay.policies import CachedCounter

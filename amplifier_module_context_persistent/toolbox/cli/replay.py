@@ -23,7 +23,7 @@ from rich.text import Text
 from ...sessions.session_origin import source_compactions
 from ...sessions.transcript import Progress, Transcript
 from ..replay import Seen, play, requests
-from ..replay.api import Pace, Step, timeline
+from ..replay.pace import Pace, Step, timeline
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter

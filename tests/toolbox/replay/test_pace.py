@@ -6,7 +6,7 @@ import pytest
 
 from amplifier_module_context_persistent.sessions.transcript import LiveMessage, Turn
 from amplifier_module_context_persistent.toolbox.replay import Seen
-from amplifier_module_context_persistent.toolbox.replay.api import Pace, Step, timeline
+from amplifier_module_context_persistent.toolbox.replay.pace import Pace, Step, timeline
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 

@@ -1,0 +1,64 @@
+"""A session played in its own rhythm: its messages and requests in order, and the wait before each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...messages.metadata import instant_of, timestamp_of
+from ...sessions.transcript import LiveMessage, Transcript, Turn
+from .api import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened: a message was added, or a request was made (`seen`) when there were `place` of them."""
+
+    turn: int
+    place: int
+    at: datetime | None
+    placed: LiveMessage | None = None
+    seen: Seen | None = None
+
+
+def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen] = ()) -> Iterator[Step]:
+    """Merge the messages of turns, which follow one another, with requests in the order of their positions.
+
+    A request comes before the message that answered it; those after the last message come at the end.
+    """
+    waiting = iter(seen)
+    request = next(waiting, None)
+    number = 0
+    for turn in turns:
+        number = turn.number
+        for position, placed in enumerate(transcript.placed(turn.start, turn.stop), turn.start):
+            while request is not None and request.place <= position:
+                yield Step(number, request.place, instant_of(request.time), seen=request)
+                request = next(waiting, None)
+            yield Step(number, position, instant_of(timestamp_of(placed.message)), placed=placed)
+    while request is not None:
+        yield Step(number, request.place, instant_of(request.time), seen=request)
+        request = next(waiting, None)
+
+
+class Pace:
+    """The wait before each step, in seconds, so that a session is played in its own rhythm.
+
+    Args:
+        speed: a factor; 2 plays twice as fast.
+        max_pause_s: no pause is longer; None for no limit.
+    """
+
+    def __init__(self, speed: float = 1.0, max_pause_s: float | None = None) -> None:
+        self._speed, self._max_pause_s = speed, max_pause_s
+        self._before: datetime | None = None
+
+    def pause_s(self, step: Step) -> float:
+        """The pause before a step: the time since the message before; none before a request, which follows at once."""
+        before, at = self._before, step.at
+        if at is None or step.placed is None:
+            return 0.0
+        self._before = at if before is None else max(before, at)
+        passed_s = (at - before).total_seconds() / self._speed if before is not None else 0.0
+        return max(0.0, passed_s if self._max_pause_s is None else min(passed_s, self._max_pause_s))
