@@ -24,7 +24,7 @@ from ..archive_estimate import ArchiveEstimate
 from ..archive_format import FRAME_BYTES, LEAST_FRAME_BYTES, MOST_FRAME_BYTES, compressed, decompressed, frame_of_part
 from ..archive_log import OPEN, Archived
 from ..database_location import Location, parse_location
-from . import frames, rows
+from . import archive_frames, rows
 from .open_marks import is_direct, may_go
 from .pulse import Pulse
 from .rows import Columns, Head, Row
@@ -67,20 +67,20 @@ def archive_stored_log(
         if head.head <= head.archived:
             raise ArchiveError("the log is archived already" if head.head else "the log is empty")
         before = _estimated(connection, schema, head, samples=0).file_bytes
-        frames.delete_frames(connection, schema, head.log_id, head.archived)
-        made = frames.read_frames(connection, schema, head.log_id, head.archived)
+        archive_frames.delete_frames(connection, schema, head.log_id, head.archived)
+        made = archive_frames.read_frames(connection, schema, head.log_id, head.archived)
         for lines, columns in _parts(_blocks(connection, schema, head, on_read)):
             content = b"\n".join(lines) + b"\n"
             frame, packed = frame_of_part(content, made[-1] if made else None, head.size)
             if frame.size > MOST_FRAME_BYTES:
                 raise ArchiveError(f"line {frame.line + 1:,} is too long for a frame")
-            frames.insert_frame(connection, schema, head.log_id, frame, packed, columns)
-            stored = frames.read_packed(connection, schema, head.log_id, frame.line) or b""
-            facts = frames.read_packed_columns(connection, schema, head.log_id, frame.line, frame.line + 1)
+            archive_frames.insert_frame(connection, schema, head.log_id, frame, packed, columns)
+            stored = archive_frames.read_packed(connection, schema, head.log_id, frame.line) or b""
+            facts = archive_frames.read_packed_columns(connection, schema, head.log_id, frame.line, frame.line + 1)
             if decompressed(frame, stored) != content or _unpacked(facts[frame.line], frame.lines) != columns:
                 raise ArchiveError("the server does not give back what it was sent; nothing was changed")
             made.append(frame)
-        if frames.read_frames(connection, schema, head.log_id, head.head) != made:
+        if archive_frames.read_frames(connection, schema, head.log_id, head.head) != made:
             raise ArchiveError("the server does not give back what it was sent; nothing was changed")
         change.hold()
         _delete_rows(connection, schema, head)
@@ -115,7 +115,7 @@ def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived
             if list(stored) != lines:
                 raise ArchiveError("the server does not give back what it was sent; nothing was changed")
         change.hold()
-        frames.delete_frames(connection, schema, head.log_id)
+        archive_frames.delete_frames(connection, schema, head.log_id)
         change.finish(archived=0)
     return Archived(before, head.size)
 
@@ -252,7 +252,7 @@ def _rows_of(offset: int, lines: list[bytes], columns: list[Columns]) -> list[Ro
 
 def _unpacked(packed: bytes, count: int) -> list[Columns]:
     try:
-        return frames.unpack_columns(packed, count)
+        return archive_frames.unpack_columns(packed, count)
     except ValueError:
         return []
 
@@ -269,8 +269,8 @@ def _delete_rows(connection: Connection, schema: str, head: Head) -> None:
 
 
 def _estimated(connection: Connection, schema: str, head: Head, *, samples: int) -> ArchiveEstimate:
-    made = frames.read_frames(connection, schema, head.log_id, head.archived)
-    packed = frames.frames_bytes(connection, schema, head.log_id)
+    made = archive_frames.read_frames(connection, schema, head.log_id, head.archived)
+    packed = archive_frames.frames_bytes(connection, schema, head.log_id)
     plain = head.size - (made[-1].end if made else 0)
     sampled = sample = 0
     step = max(1, (head.head - head.archived) // max(1, samples))
@@ -280,7 +280,7 @@ def _estimated(connection: Connection, schema: str, head: Head, *, samples: int)
         for part, facts in list(_parts(iter([(lines, columns)])))[:1]:
             content = b"\n".join(part) + b"\n"
             sampled += len(content)
-            sample += len(compressed(content)) + len(frames.pack_columns(facts))
+            sample += len(compressed(content)) + len(archive_frames.pack_columns(facts))
     estimated = packed + (sample * plain // sampled if sampled else plain)
     is_archived = 0 < head.head <= head.archived
     return ArchiveEstimate(

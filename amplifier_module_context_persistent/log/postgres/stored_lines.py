@@ -20,7 +20,7 @@ from ...errors import DependencyError, LogUnreadableError
 from ..archive_format import FRAME_BYTES, Frame, decompressed, stand_in
 from ..base import FrameDamage
 from ..record_line import MARK
-from . import frames, rows
+from . import archive_frames, rows
 from .rows import Columns, Head
 from .server import read_steps
 from .steps import ARCHIVE
@@ -173,7 +173,7 @@ class StoredLines:
     def _number_of(self, connection: Connection, line: int) -> int:
         """The number of the frame that holds a line; -1 if there are no frames."""
         if not self._frames:
-            self._frames = frames.read_frames(connection, self._schema, *self._of)
+            self._frames = archive_frames.read_frames(connection, self._schema, *self._of)
         return bisect_right(self._frames, line, key=lambda frame: frame.line) - 1
 
     def _from_frames(self, connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
@@ -192,7 +192,7 @@ class StoredLines:
             return kept
         frame, packed = self._frames[number], b""
         if not frame.is_lost:
-            read = frames.read_packed(connection, self._schema, self._of[0], frame.line)
+            read = archive_frames.read_packed(connection, self._schema, self._of[0], frame.line)
             if read is None:  # a description and its frame are one row
                 self._was_replaced = True
                 return []
@@ -220,13 +220,15 @@ class StoredLines:
         """The columns of archived lines; of fewer if some are damaged."""
         if start >= stop or (number := self._number_of(connection, start)) < 0:
             return []
-        packed = frames.read_packed_columns(connection, self._schema, self._of[0], self._frames[number].line, stop)
+        packed = archive_frames.read_packed_columns(
+            connection, self._schema, self._of[0], self._frames[number].line, stop
+        )
         found = list[Columns]()
         for at, frame in enumerate(self._frames[number:], number):
             if frame.line >= stop or frame.line not in packed:
                 break
             try:
-                columns = frames.unpack_columns(packed[frame.line], frame.lines)
+                columns = archive_frames.unpack_columns(packed[frame.line], frame.lines)
             except ValueError:
                 self.without_columns.add(at)
                 break
