@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..messages.message import Message, call_arguments_of, given_calls
 from ..messages.outcome import ANSWERED, FAILED, answers_with_1, outcome_of
 from ..messages.tool_kinds import RUN, command_of
+from ..view.entry import Entry
 from .draft import Draft
 
 MOST_KNOWN = 40  # that a plan keeps of commands, of files, and of what was done in a gap
@@ -20,25 +22,59 @@ MOST_CHARS = 80
 _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
 
 
-def tried_in_vain(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
+class _FailedRun(NamedTuple):
+    """A failed command that the view leaves out."""
+
+    head: Entry
+    """The message with the call."""
+    number: int
+    """Of the call in that message."""
+    last_result: Entry
+    """The result of the newest run of the same command."""
+
+
+def failed_commands(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
     """The failed commands, the newest last; `known` are the commands that earlier plans left out."""
-    groups, runs = draft.view.groups, list(draft.view.calls(RUN))
-    asked = [groups[run.position].head.calls[run.number].asks for run in runs]
-    last = {asks: run.result for asks, run in zip(asked, runs, strict=True)}
-    succeeded = {asks: run.position for asks, run in zip(asked, runs, strict=True) if run.result.gist.outcome != FAILED}
-    in_vain = [
-        (groups[run.position].head, run.number, last[asks])
-        for asks, run in zip(asked, runs, strict=True)
-        if not draft.kept[run.position] and run.result.gist.outcome == FAILED and succeeded.get(asks, -1) < run.position
-    ]
-    found = list(known)
     fetch = draft.request.fetch
-    for (_, number, result), message in zip(in_vain, fetch([head for head, _, _ in in_vain]), strict=True):
-        calls = list(given_calls(message).values())
-        command = command_of(call_arguments_of(calls[number])) if number < len(calls) else ""
-        if command.strip() and not (answers_with_1(command) and _answered(*fetch([result]))):
-            found.append(_short(command))
-    return tuple(reversed(dict.fromkeys(reversed(found))))[-MOST_KNOWN:]
+    failed = _failed_runs(draft)
+    found = list(known)
+    for run, message in zip(failed, fetch([run.head for run in failed]), strict=True):
+        command = _command_of_call(message, run.number)
+        if not command.strip():
+            continue
+        if answers_with_1(command) and _answered(*fetch([run.last_result])):
+            continue
+        found.append(_short(command))
+    return tuple(each_once(found)[-MOST_KNOWN:])
+
+
+def each_once(found: Sequence[str]) -> list[str]:
+    """Texts in order, each once, at its last place."""
+    newest_first = dict.fromkeys(reversed(found))
+    return list(newest_first)[::-1]
+
+
+def _failed_runs(draft: Draft) -> list[_FailedRun]:
+    """The runs of commands that the view leaves out, that failed, and after which the same command never succeeded."""
+    groups, runs = draft.view.groups, list(draft.view.calls(RUN))
+    commands = [groups[run.position].head.calls[run.number].asks for run in runs]
+    last_result, last_success = dict[object, Entry](), dict[object, int]()
+    for command, run in zip(commands, runs, strict=True):
+        last_result[command] = run.result
+        if run.result.gist.outcome != FAILED:
+            last_success[command] = run.position
+    found = list[_FailedRun]()
+    for command, run in zip(commands, runs, strict=True):
+        succeeded_later = last_success.get(command, -1) >= run.position
+        if run.result.gist.outcome == FAILED and not draft.kept[run.position] and not succeeded_later:
+            found.append(_FailedRun(groups[run.position].head, run.number, last_result[command]))
+    return found
+
+
+def _command_of_call(message: Message, number: int) -> str:
+    """The command of one of a message's calls; empty if it has none."""
+    calls = list(given_calls(message).values())
+    return command_of(call_arguments_of(calls[number])) if number < len(calls) else ""
 
 
 def _answered(result: Message) -> bool:

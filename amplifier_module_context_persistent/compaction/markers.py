@@ -21,7 +21,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, takewhile
 
 from ..messages.elide import WHOLE
 from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
@@ -29,7 +28,7 @@ from ..view.inserted_messages import inserted_message
 from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan, Quote
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
-from .failed_commands import MOST_KNOWN, tried_in_vain
+from .failed_commands import MOST_KNOWN, each_once, failed_commands
 from .quotes import quotes_of, within_room
 
 SHARE = 0.08  # of the target, for all that is inserted
@@ -44,10 +43,13 @@ MOST_FILES = 12  # of each kind
 def what_is_gone(draft: Draft, plan: Plan) -> Plan:
     """The plan with its `left_out` filled in: gaps, files and failed commands that this or earlier plans left out."""
     view, previous = draft.view, draft.request.so_far.plan
-    uses = [use for p, kept in enumerate(draft.kept) if not kept for use in view.groups[p].head.gist.uses]
+    uses = list[ToolUse]()
+    for group, kept in zip(view.groups, draft.kept, strict=True):
+        if not kept:
+            uses += group.head.gist.uses
     changed = _files(previous.left_out.changed, uses, CHANGE)
     read = tuple(path for path in _files(previous.left_out.read, uses, READ) if path not in changed)
-    in_vain = tried_in_vain(draft, previous.left_out.in_vain)
+    in_vain = failed_commands(draft, previous.left_out.in_vain)
     left_out = replace(plan.left_out, gaps=find_gaps(draft), changed=changed, read=read, in_vain=in_vain)
     return replace(plan, left_out=left_out)
 
@@ -64,40 +66,73 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     Returns:
         The plan with the texts; its cuts put `older`, the markers of gaps and at the last one the notice after results.
     """
-    config, request = draft.config, draft.request
-    unmarkable, gaps, notice = _unmarkable(draft, plan), plan.left_out.gaps or (), ""
-    told_step = plan.making.step
-    if request.history.left_out:
-        told_step = max(told_step, STEPS[Stage.FREE], request.so_far.plan.making.step)
-    if inserts and config.compaction_notice_enabled and told_step >= config.compaction_notice_min_level:
-        marks = [MARKER_TOKENS // (2 if cut.brief else 1) for cut in plan.cuts.values() if cut.shortens]
-        room = int(SHARE * draft.target_tokens) - sum(marks) - sum(map(cost_of, older.values()))
-        briefs = _briefs(draft, gaps, unmarkable)
-        room -= sum([cost_of(text.partition("\n")[0]) for text in briefs if text])
-        if plan.left_out.messages:
-            notice = notice_text(draft, plan, step=told_step, room_tokens=room)
-        gaps = _with_texts(draft, gaps, briefs, room - len(notice) // CHARS_A_TOKEN)
+    unmarkable = _unmarkable(draft, plan)
+    step = _step_to_tell(draft, plan)
+    if inserts and draft.config.compaction_notice_enabled and step >= draft.config.compaction_notice_min_level:
+        gaps, notice = _write_markers_and_notice(draft, plan, older, unmarkable, step=step)
     else:
-        gaps = tuple(replace(gap, text="") for gap in gaps)
-    lines = defaultdict(list, {key: [line] for key, line in older.items()})
+        gaps, notice = tuple(replace(gap, text="") for gap in plan.left_out.gaps or ()), ""
+    summary = ""
+    if inserts and draft.request.summary_so_far:
+        summary = draft.request.summary_so_far.join(SUMMARY_TAGS)
+
+    lines = defaultdict(list, {result_id: [line] for result_id, line in older.items()})
     for gap in gaps:
         if gap.after and gap.text:
             lines[gap.after].append(gap.text)
-    summary = request.summary_so_far.join(SUMMARY_TAGS) if inserts and request.summary_so_far else ""
     last = next((gap for gap in reversed(gaps) if gap.before not in unmarkable), None)
-    before = ""
     if last is not None and last.after and not summary:
-        lines[last.after] += [notice] if notice else []
-        notice = ""
-    elif last is not None:
-        before, notice = last.before, "\n".join(filter(None, ("" if last.after else last.text, notice)))
+        inserted = Notice("", "")  # it is a line after the last marker
+        if notice:
+            lines[last.after].append(notice)
+    else:
+        inserted = _inserted_message(draft, last, notice, summary)
+    marked = {
+        result_id: replace(plan.cuts.get(result_id, WHOLE), then="\n".join(after)) for result_id, after in lines.items()
+    }
+    left_out = replace(plan.left_out, gaps=gaps)
+    return replace(plan, left_out=left_out, notice=inserted, cuts={**plan.cuts, **marked})
+
+
+def _step_to_tell(draft: Draft, plan: Plan) -> int:
+    """The step of a plan; if earlier plans left something out, at least their step and that of leaving out."""
+    if not draft.request.history.left_out:
+        return plan.making.step
+    return max(plan.making.step, STEPS[Stage.FREE], draft.request.so_far.plan.making.step)
+
+
+def _write_markers_and_notice(
+    draft: Draft, plan: Plan, older: Mapping[str, str], unmarkable: Set[str], *, step: int
+) -> tuple[tuple[Gap, ...], str]:
+    """Give the gaps of a plan their markers, and write the notice; both share `SHARE` of the target."""
+    gaps, notice = plan.left_out.gaps or (), ""
+    room_tokens = int(SHARE * draft.target_tokens) - sum(map(cost_of, older.values()))
+    for cut in plan.cuts.values():
+        if cut.shortens:
+            room_tokens -= MARKER_TOKENS // 2 if cut.brief else MARKER_TOKENS
+    briefs = _briefs(draft, gaps, unmarkable)
+    room_tokens -= sum([cost_of(text.partition("\n")[0]) for text in briefs if text])
+    if plan.left_out.messages:
+        notice = notice_text(draft, plan, step=step, room_tokens=room_tokens)
+    return _with_texts(draft, gaps, briefs, room_tokens - len(notice) // CHARS_A_TOKEN), notice
+
+
+def _inserted_message(draft: Draft, last: Gap | None, notice: str, summary: str) -> Notice:
+    """The summary and the notice as a message of their own, at the last gap that can be marked.
+
+    If there is no such gap, the message is where the plan before had it, or else before the turn in progress.
+    """
+    if last is not None:
+        before = last.before
+        if last.text and not last.after:
+            notice = f"{last.text}\n{notice}" if notice else last.text
     else:
         turn = draft.view.turn
-        before = request.so_far.plan.notice.before or ("" if turn is None else draft.view.groups[turn].head.id)
-    notice = f"{summary}\n\n{notice}".rstrip() if summary else notice
-    marked = {key: replace(plan.cuts.get(key, WHOLE), then="\n".join(some)) for key, some in lines.items() if some}
-    left_out = replace(plan.left_out, gaps=gaps)
-    return replace(plan, left_out=left_out, notice=Notice(notice, before), cuts={**plan.cuts, **marked})
+        start_of_turn = "" if turn is None else draft.view.groups[turn].head.id
+        before = draft.request.so_far.plan.notice.before or start_of_turn
+    if summary:
+        notice = f"{summary}\n\n{notice}".rstrip()
+    return Notice(notice, before)
 
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
@@ -181,31 +216,35 @@ def _gap(
         known: the gaps of the plan before, by the message after them.
         quotes: the quotes of groups that this plan leaves out, by position.
     """
+    before, after = draft.view.groups[position].head.id, _marked_result(draft, last, position)
     if last + 1 == position:  # nothing new is left out here: most gaps of a plan are such
-        part = known.get(draft.view.groups[position].head.id)
-        if part is not None and part.messages == messages and part.after == _marked_result(draft, last, position):
+        part = known.get(before)
+        if part is not None and part.messages == messages and part.after == after:
             return part
-    heads = [group.head for group in draft.view.groups[last + 1 : position + 1]]
-    parts = [known[head.id] for head in heads if head.id in known]
-    dropped = [head for head, kept in zip(heads, draft.kept[last + 1 : position + 1], strict=True) if not kept]
-    before, after = heads[-1].id, _marked_result(draft, last, position)
-    if not dropped and [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
-        return parts[0]
-    did: Counter[str] = Counter()
-    ids, said = list[str](), list[Quote]()
+    between = range(last + 1, position)
+    if all(draft.kept[at] for at in between):
+        heads = [draft.view.groups[at].head.id for at in range(last + 1, position + 1)]
+        parts = [known[head_id] for head_id in heads if head_id in known]
+        if [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
+            return parts[0]
+
+    did, ids, said = Counter[str](), list[str](), list[Quote]()
     before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
-    for at, head in enumerate(heads):
-        if head.id in known:
-            did.update(dict(known[head.id].did))
-            ids.append(known[head.id].reference)
-            said += known[head.id].said
+    for at in range(last + 1, position + 1):
+        head = draft.view.groups[at].head
+        part = known.get(head.id)
+        if part is not None:  # this gap contains a gap of the plan before
+            did.update(dict(part.did))
+            ids.append(part.reference)
+            said += part.said
         ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
         before_head = head.ordinal
-        if at < len(heads) - 1 and not draft.kept[last + 1 + at]:
+        if at in between and not draft.kept[at]:
             did.update(_does(use) for use in head.gist.uses)
-            said += quotes.get(last + 1 + at, ())
+            said += quotes.get(at, ())
             ids.append(head.id)
-    return Gap(before, after, messages, "", _most_frequent(did), next(filter(None, ids), ""), tuple(said))
+    reference = next(filter(None, ids), "")
+    return Gap(before, after, messages, "", _most_frequent(did), reference, tuple(said))
 
 
 def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
@@ -226,34 +265,44 @@ def _marked_result(draft: Draft, last: int, position: int) -> str:
     is_open = turn is not None and position > turn
     if last >= 0 and view.takes_line(last) and (is_open or not view.groups[last].pinned):
         return view.members[last][-1].id
-    return view.members[position][-1].id if is_open and view.takes_line(position) else ""
+    if is_open and view.takes_line(position):
+        return view.members[position][-1].id
+    return ""
 
 
 def _does(use: ToolUse) -> str:
     """The tool of a call, with the file that it changes."""
-    return f"{use.name} {file_name(use.paths[0])}" if use.kind == CHANGE and use.paths else use.name
+    if use.kind == CHANGE and use.paths:
+        return f"{use.name} {file_name(use.paths[0])}"
+    return use.name
 
 
 def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
     """The files of calls of a kind, each once, the newest last."""
-    named = [path for use in uses if use.kind == kind for path in use.paths]
-    return tuple(reversed(dict.fromkeys(reversed([*known, *named]))))[-MOST_KNOWN:]
+    named = list(known)
+    for use in uses:
+        if use.kind == kind:
+            named += use.paths
+    return tuple(each_once(named)[-MOST_KNOWN:])
 
 
 def _brief(gap: Gap, *, recall: bool, behind: bool) -> str:
     """The shortest text of a marker: how many messages, the tools that were called most, the reference of the first."""
     times = _times_by_tool(gap)
-    named = BRIEF_NAMES + (len(times) == BRIEF_NAMES + 1)  # a third one is no longer than what counts the others
+    named = BRIEF_NAMES
+    if len(times) == BRIEF_NAMES + 1:
+        named += 1  # a third one is no longer than what counts the others
     said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
     return _marker(gap, said, times, recall=recall, behind=behind)
 
 
 def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
     """The text of a marker: more tools, most frequent first, and the files that they changed."""
-    times, files = _times_by_tool(gap), dict[str, list[str]]()
+    times, files = _times_by_tool(gap), defaultdict[str, list[str]](list)
     for what, _ in gap.did:
         tool, _, file = what.partition(" ")
-        files.setdefault(tool, []).extend([file] if file else [])
+        if file:
+            files[tool].append(file)
     said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
     return _marker(gap, said, times, recall=recall, behind=behind)
 
@@ -268,20 +317,27 @@ def _times_by_tool(gap: Gap) -> Counter[str]:
 
 def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, behind: bool) -> str:
     """A marker that says what some tools did, and what was said; calls of the other tools are counted together."""
-    where = " before this call" if behind else ""
+    marker = "1 message" if gap.messages == 1 else f"{gap.messages} messages"
+    marker += " left out before this call" if behind else " left out"
     others = sum([count for _, count in times.most_common()[len(said) :]])
-    named = ", ".join([*said, f"other calls x{others}"] if others else said)
-    reference = f"; recall {gap.reference}" if recall and gap.reference else ""
-    what = f"{gap.messages} message{'s' * (gap.messages != 1)} left out{where}"
-    marker = f"[{what}{': ' * bool(named)}{named}{reference}]"
-    return "\n".join([marker, *[quote.text for quote in gap.said]])
+    named = [*said, f"other calls x{others}"] if others else said
+    if named:
+        marker += f": {', '.join(named)}"
+    if recall and gap.reference:
+        marker += f"; recall {gap.reference}"
+    return "\n".join([f"[{marker}]", *[quote.text for quote in gap.said]])
 
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
     """One tool with the number of its calls and the files that they changed: `Edit a.py, b.py and 2 more x12`."""
-    named = ", ".join(files[:MOST_FILES_OF_A_TOOL])
-    more = f" and {len(files) - MOST_FILES_OF_A_TOOL} more" if len(files) > MOST_FILES_OF_A_TOOL else ""
-    return f"{tool}{' ' * bool(named)}{named}{more}{f' x{times}' if times > 1 else ''}"
+    said = tool
+    if files:
+        said += f" {', '.join(files[:MOST_FILES_OF_A_TOOL])}"
+    if len(files) > MOST_FILES_OF_A_TOOL:
+        said += f" and {len(files) - MOST_FILES_OF_A_TOOL} more"
+    if times > 1:
+        said += f" x{times}"
+    return said
 
 
 def cost_of(text: str) -> int:
@@ -299,15 +355,19 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
         room_tokens: what the longer texts may take beyond the shortest ones.
     """
     recall, behind = draft.config.offers_recall, _marked_behind(draft, gaps)
-    texts, left = list(briefs), room_tokens
-    new = sorted((at for at, gap in enumerate(gaps) if not gap.text), key=lambda at: (-gaps[at].messages, -at))
-    for at in [*(at for at, gap in enumerate(gaps) if gap.text), *new]:
-        if not texts[at] or (left < 0 and not gaps[at].text):
+    unchanged = [at for at, gap in enumerate(gaps) if gap.text]
+    new = [at for at, gap in enumerate(gaps) if not gap.text]
+    new.sort(key=lambda at: (-gaps[at].messages, -at))
+    texts = list(briefs)
+    for at in [*unchanged, *new]:
+        gap = gaps[at]
+        if not texts[at] or (room_tokens < 0 and not gap.text):
             continue
-        longer = gaps[at].text or _text(gaps[at], recall=recall, behind=gaps[at].before in behind)
-        more = cost_of(longer) - cost_of(texts[at])
-        if more <= left:
-            left, texts[at] = left - more, longer
+        longer = gap.text or _text(gap, recall=recall, behind=gap.before in behind)
+        more_tokens = cost_of(longer) - cost_of(texts[at])
+        if more_tokens <= room_tokens:
+            room_tokens -= more_tokens
+            texts[at] = longer
     pairs = zip(gaps, texts, strict=True)
     return tuple(gap if gap.text == text else replace(gap, text=text) for gap, text in pairs)
 
@@ -321,27 +381,33 @@ def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str
     It always says how much was left out, how to read it, and the newest failed commands. Only the names of files
     depend on the room.
     """
-    config, budget, gaps = draft.config, draft.request.budget_tokens, plan.left_out.gaps or ()
-    most = min(config.compaction_notice_token_reserve, int(budget * NOTICE_SHARE))
-    where = f", in {len(gaps)} places that are marked" if len(gaps) > 1 else ""
-    minimal = f"{_number(plan.left_out.messages, 'earlier message')} left out of this view{where}."
+    most_tokens = min(draft.config.compaction_notice_token_reserve, int(draft.request.budget_tokens * NOTICE_SHARE))
+    files = files_text(plan.left_out.changed, plan.left_out.read)
+    for wording in _notice_wordings(draft, plan, files, step=step, most_tokens=most_tokens):
+        text = f"<system-reminder>\n{wording}\n</system-reminder>"
+        names_files = files != "" and files in wording
+        most = min(most_tokens, room_tokens) if names_files else most_tokens
+        if draft.request.count(inserted_message("user", text)) <= most:
+            return text
+    return ""
+
+
+def _notice_wordings(draft: Draft, plan: Plan, files: str, *, step: int, most_tokens: int) -> list[str]:
+    """The wordings of the notice, the longest first, as `compaction_notice_verbosity` allows."""
+    config, gaps = draft.config, plan.left_out.gaps or ()
+    places = f", in {len(gaps)} places that are marked" if len(gaps) > 1 else ""
+    minimal = f"{_number(plan.left_out.messages, 'earlier message')} left out of this view{places}."
+    if config.compaction_notice_verbosity == "minimal":
+        return [minimal]
     shortened = sum(cut.shortens for cut in plan.cuts.values())
     cut = f" {_number(shortened, 'long text')} shortened." if shortened else ""
-    files, failed = (
-        files_text(plan.left_out.changed, plan.left_out.read),
-        _failed(draft, plan.left_out.in_vain, most // 2),
-    )
+    failed = _failed(draft, plan.left_out.in_vain, most_tokens // 2)
     way_back = WAY_BACK if config.offers_recall else NO_WAY_BACK
     normal = f"{minimal}{cut}{files}{failed} {way_back}"
-    texts = [normal, f"{minimal}{cut}{failed} {way_back}", f"{minimal}{cut} {way_back}", minimal]
+    wordings = [normal, f"{minimal}{cut}{failed} {way_back}", f"{minimal}{cut} {way_back}", minimal]
     if config.compaction_notice_verbosity == "verbose":
-        texts.insert(0, f"{normal} Compaction went to step {step} to fit {budget:,} tokens.")
-    for text in texts if config.compaction_notice_verbosity != "minimal" else [minimal]:
-        wrapped = f"<system-reminder>\n{text}\n</system-reminder>"
-        room = min(most, room_tokens) if files and files in text else most
-        if draft.request.count(inserted_message("user", wrapped)) <= room:
-            return wrapped
-    return ""
+        wordings.insert(0, f"{normal} Compaction went to step {step} to fit {draft.request.budget_tokens:,} tokens.")
+    return wordings
 
 
 WAY_BACK = (
@@ -356,9 +422,12 @@ NO_WAY_BACK = (
 
 def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
     """A sentence that names commands, as many of the newest as there is room for."""
-    costs = accumulate(draft.request.count(inserted_message("user", command)) for command in reversed(commands))
-    fitting = sum(1 for _ in takewhile(lambda cost: cost <= most_tokens, costs))
-    newest = commands[len(commands) - fitting :]
+    tokens, newest = 0, list[str]()
+    for command in reversed(commands):
+        tokens += draft.request.count(inserted_message("user", command))
+        if tokens > most_tokens:
+            break
+        newest.insert(0, command)
     return f" Commands that failed in them: {' | '.join(newest)}." if newest else ""
 
 
@@ -373,33 +442,44 @@ def _number(count: int, noun: str) -> str:
 def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
     """Sentences that name files, the newest of them.
 
+    A file may be named by its absolute path and by the end of it; it is named once, by its absolute path if it changed.
+
     Args:
         changed: paths of files that were changed, the newest last.
         read: paths of files that were read and not changed, the newest last.
     """
-    by_end = _ends(changed)
-    told = list(dict.fromkeys(by_end.get(path, path) for path in reversed(changed)))[::-1]
-    named = {*_ends([*read, *told]), *told}
-    also = [path for path in dict.fromkeys(read) if path not in named and _ends([path]).keys().isdisjoint(told)]
-    directory = _shared_directory([*told[-MOST_FILES:], *also[-MOST_FILES:]])
-    text = _sentence("changed", told, directory) + _sentence("read", also, directory)
+    absolute = _ends(changed)
+    told_changed = each_once([absolute.get(path, path) for path in changed])
+    named = {*told_changed, *_ends(told_changed), *_ends(read)}
+    told_read = list[str]()
+    for path in dict.fromkeys(read):
+        is_named = path in named or not _ends([path]).keys().isdisjoint(told_changed)
+        if not is_named:
+            told_read.append(path)
+    directory = _shared_directory([*told_changed[-MOST_FILES:], *told_read[-MOST_FILES:]])
+    text = _sentence("changed", told_changed, directory) + _sentence("read", told_read, directory)
     return text + _BELOW.format(directory) if directory else text
 
 
 def _ends(paths: Sequence[str]) -> dict[str, str]:
     """Absolute paths by their shorter names: an end of the path, but not a name alone, which may be another file's."""
-    ends = ((path[at + 1 :], path) for path in paths if _is_absolute(path) for at in _slashes(path, 0))
-    return {end: path for end, path in ends if "/" in end}
+    found = dict[str, str]()
+    for path in filter(_is_absolute, paths):
+        for at in _slashes(path, 0):
+            end = path[at + 1 :]
+            if "/" in end:
+                found[end] = path
+    return found
 
 
 def _shared_directory(paths: Sequence[str]) -> str:
     """The directory that saves most if it is named once; none if relative paths may be below another one."""
     if not all(_is_absolute(path) for path in paths):
         return ""
-    counts = Counter(path[:at] for path in paths for at in _slashes(path))
-    saved = {name: (times - 1) * len(name) - len(_BELOW.format(name)) for name, times in counts.items()}
+    times = Counter(path[:at] for path in paths for at in _slashes(path))
+    saved = {name: (count - 1) * len(name) - len(_BELOW.format(name)) for name, count in times.items()}
     best = max(saved, key=lambda name: (saved[name], name), default="")
-    return best if best and saved[best] > 0 else ""
+    return best if saved.get(best, 0) > 0 else ""
 
 
 def _sentence(what: str, paths: Sequence[str], directory: str) -> str:

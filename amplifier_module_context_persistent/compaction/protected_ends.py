@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from ..config import Config
 from ..view.calls_and_results import tool_groups
@@ -38,31 +38,62 @@ def protect(
         fixed_tokens: the part of it for head text, tool definitions and overhead.
         tokens_of: the tokens of a message with its current cut.
     """
-    first, last = set(live[: config.protect_first]), set(live[max(0, len(live) - config.protect_last) :])
+    first = set(live[: config.protect_first])
+    last = set(live[max(0, len(live) - config.protect_last) :])
     if not first and not last:
         return entries
     groups = tool_groups(entries)
     sizes = [sum(map(tokens_of, group.entries())) for group in groups]
     stays = stays_anyway(groups, preserve_system=config.preserve_system)
     target = int(budget_tokens * config.target_usage)
-    room = min(target // 2, target - fixed_tokens - sum(sizes[position] for position in stays))
-    most = sys.maxsize if config.max_messages is None else int(config.max_messages * config.target_usage) // 2
+    room_tokens = min(target // 2, target - fixed_tokens - sum(sizes[position] for position in stays))
+    room_messages = sys.maxsize
+    if config.max_messages is not None:
+        room_messages = int(config.max_messages * config.target_usage) // 2
 
-    def named(ordinals: AbstractSet[int]) -> list[int]:
-        held = (position for position in range(len(groups)) if position not in stays and sizes[position] <= room)
-        return [position for position in held if any(entry.ordinal in ordinals for entry in groups[position].entries())]
+    fitting = [
+        _Candidate(position, sizes[position], 1 + len(group.results), {entry.ordinal for entry in group.entries()})
+        for position, group in enumerate(groups)
+        if position not in stays and sizes[position] <= room_tokens
+    ]
+    of_first = [group for group in fitting if not first.isdisjoint(group.ordinals)]
+    of_last = [group for group in reversed(fitting) if not last.isdisjoint(group.ordinals)]
+    protected = _take_in_turn(of_first, of_last, room_tokens, room_messages)
+    if not protected:
+        return entries
+    return [with_changes(entry, protected=True) if entry.ordinal in protected else entry for entry in entries]
 
-    sides = {"first": iter(named(first)), "last": iter(named(last)[::-1])}
-    used, taken = dict.fromkeys(sides, 0), set[int]()
+
+class _Candidate(NamedTuple):
+    """A tool group that may be protected."""
+
+    position: int
+    tokens: int
+    messages: int
+    """The number of its messages, with stand-ins for missing results."""
+    ordinals: set[int]
+    """The ordinals of its stored messages."""
+
+
+def _take_in_turn(
+    of_first: Sequence[_Candidate], of_last: Sequence[_Candidate], room_tokens: int, room_messages: int
+) -> set[int]:
+    """Take groups for both sides until nothing more fits; the side with fewer tokens so far takes its next group.
+
+    Returns:
+        The ordinals of the messages of all taken groups.
+    """
+    sides = {"first": iter(of_first), "last": iter(of_last)}
+    tokens = dict.fromkeys(sides, 0)
+    taken, ordinals = set[int](), set[int]()
     while sides:
-        side = min(sides, key=used.__getitem__)
-        position = next((one for one in sides[side] if one not in taken), None)
-        messages = 0 if position is None else 1 + len(groups[position].results)
-        if position is None or sum(used.values()) + sizes[position] > room or messages > most:
+        side = min(sides, key=tokens.__getitem__)
+        group = next((one for one in sides[side] if one.position not in taken), None)
+        if group is None or sum(tokens.values()) + group.tokens > room_tokens or group.messages > room_messages:
             del sides[side]
             continue
-        used[side] += sizes[position]
-        most -= messages
-        taken.add(position)
-    held = {entry.ordinal for position in taken for entry in groups[position].entries()}
-    return [with_changes(e, protected=True) if e.ordinal in held else e for e in entries] if held else entries
+        tokens[side] += group.tokens
+        room_messages -= group.messages
+        taken.add(group.position)
+        ordinals |= group.ordinals
+    return ordinals

@@ -14,7 +14,7 @@ from amplifier_core.llm_errors import ContextLengthError
 
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.draft import floor, pinned
-from amplifier_module_context_persistent.compaction.failed_commands import tried_in_vain
+from amplifier_module_context_persistent.compaction.failed_commands import failed_commands
 from amplifier_module_context_persistent.compaction.plan_request import PlanRequest, RestOfHistory, Summary, ViewSoFar
 from amplifier_module_context_persistent.compaction.planner import NEWEST_SHARE, Compaction, compact
 from amplifier_module_context_persistent.compaction.request_budget import (
@@ -494,16 +494,16 @@ def test_what_failed_and_is_left_out_is_told() -> None:
     made = draft_of(MESSAGES, 100)
     for position in (0, 1, 2):
         made.drop(position)
-    assert tried_in_vain(made, ["older"]) == ("older", "make LIBS=-lwrong")
+    assert failed_commands(made, ["older"]) == ("older", "make LIBS=-lwrong")
     made.drop(3)
-    assert tried_in_vain(made, ["make LIBS=-lwrong"]) == ("make LIBS=-lwrong", "make check")
+    assert failed_commands(made, ["make LIBS=-lwrong"]) == ("make LIBS=-lwrong", "make check")
 
 
 def test_a_long_command_ends_with_a_word() -> None:
     """Its first line, and no more of it than is worth a line."""
     made = draft_of(ran(0, "pytest " + "tests/some_file.py " * 20 + "\nmore", "error: no such test"), 100)
     made.drop(0)
-    (line,) = tried_in_vain(made, [])
+    (line,) = failed_commands(made, [])
     assert line.endswith("tests/some_file.py …")
     assert len(line) < 90
 
@@ -525,7 +525,7 @@ def test_a_search_that_finds_nothing_was_not_in_vain() -> None:
     )
     for position in range(8):
         made.drop(position)
-    assert tried_in_vain(made, []) == ("grep name gone.py", "make all", "cmp a b")
+    assert failed_commands(made, []) == ("grep name gone.py", "make all", "cmp a b")
 
 
 def test_every_token_of_a_draft_has_one_name() -> None:
