@@ -99,7 +99,7 @@ def what_stays(draft: Draft) -> Iterator[Hold]:
 
 def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
     """The last system text of each hook."""
-    return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.of_hooks[0])
+    return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.newest_of_hooks)
 
 
 def first_message(draft: Draft) -> Iterator[Hold]:

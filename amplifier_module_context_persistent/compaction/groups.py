@@ -37,18 +37,11 @@ class Groups:
         self.groups = groups = tool_groups(entries)
         self.members = [group.entries() for group in groups]
         """The messages of each, head first."""
-        grouped = {entry.ordinal for some in self.members for entry in some}
+        grouped = {entry.ordinal for members in self.members for entry in members}
         self.beside = [entry for entry in entries if entry.id and entry.ordinal not in grouped]
         """Messages that no view can show: blank messages, answers of thinking alone, results without calls."""
-        self.tokens = [
-            some[0].tokens if len(some) == 1 else sum([entry.tokens for entry in some]) for some in self.members
-        ]
+        self.tokens = [_tokens_of(group, members, count) for group, members in zip(groups, self.members, strict=True)]
         """The tokens of each whole group, with stand-ins for missing results."""
-        for position, group in enumerate(groups):
-            if group.unanswered:
-                pairs = zip(group.head.calls, group.results, strict=True)
-                missing = [stand_in(call.id, call.name) for call, result in pairs if result is None]
-                self.tokens[position] += sum(map(count, missing))
         self.people = [position for position, group in enumerate(groups) if group.head.human]
         """The positions of people's messages."""
         self.first_person = self.people[0] if self.people else None
@@ -58,12 +51,19 @@ class Groups:
         """Groups with a message of the model."""
         self.calling = [position for position, group in enumerate(groups) if group.results]
         """Groups with calls."""
-        self.answers: dict[int, int] = {}
+        self.answers = self._find_answers()
         """The position of a turn's final words (text without calls), by the position of the person's message."""
-        for start, end in pairwise(self.people) if self.said else ():
+
+    def _find_answers(self) -> dict[int, int]:
+        """Find the final words of each turn that has ended."""
+        found = dict[int, int]()
+        if not self.said:
+            return found
+        for start, end in pairwise(self.people):
             last = self.said[bisect_left(self.said, end) - 1]
-            if start < last < end and self.speaks(last) and not groups[last].head.calls:
-                self.answers[start] = last
+            if start < last < end and self.speaks(last) and not self.groups[last].head.calls:
+                found[start] = last
+        return found
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -102,15 +102,19 @@ class Groups:
         return frozenset(found)
 
     @cached_property
-    def of_hooks(self) -> tuple[list[int], list[int]]:
-        """The late system messages of hooks: the newest of each hook, and the earlier ones."""
-        newest = {
-            group.head.origin.hook: position for position, group in enumerate(self.groups) if group.head.origin.hook
-        }
-        earlier = [
-            p for p, group in enumerate(self.groups) if group.head.origin.hook and newest[group.head.origin.hook] != p
-        ]
-        return list(newest.values()), earlier
+    def newest_of_hooks(self) -> list[int]:
+        """The newest late system message of each hook."""
+        newest = dict[str, int]()
+        for position, group in enumerate(self.groups):
+            if group.head.origin.hook:
+                newest[group.head.origin.hook] = position
+        return list(newest.values())
+
+    @cached_property
+    def earlier_of_hooks(self) -> list[int]:
+        """The late system messages of hooks before the newest of the same hook."""
+        of_hooks = [position for position, group in enumerate(self.groups) if group.head.origin.hook]
+        return [position for position in of_hooks if position not in self.newest_of_hooks]
 
     def untouchable(self, *, preserve_system: bool) -> set[int]:
         """System text that stays, pins, protected ends, the last person's message, open calls and the newest group.
@@ -132,7 +136,17 @@ def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
     found = set[int]() if turn is None else {turn}
     for position, group in enumerate(groups):
         head = group.head
-        is_held = group.pinned if group.results else head.pinned or head.changes.protected
-        if is_held or (head.instructs and head.stays and (preserve_system or position == 0)):
+        is_lasting_system_text = head.instructs and head.stays and (preserve_system or position == 0)
+        if group.pinned or is_lasting_system_text:
             found.add(position)
     return found
+
+
+def _tokens_of(group: Group, members: Sequence[Entry], count: Count) -> int:
+    """The tokens of a whole group, with stand-ins for missing results."""
+    tokens = members[0].tokens if len(members) == 1 else sum([entry.tokens for entry in members])
+    if group.unanswered:
+        for call, result in zip(group.head.calls, group.results, strict=True):
+            if result is None:
+                tokens += count(stand_in(call.id, call.name))
+    return tokens

@@ -142,14 +142,18 @@ class UniqueTermsLoss(Loss):
         """The cheapest form of a group, with its price; chosen again if the inputs of that choice have changed."""
         only, freed = self._only(position), self.draft.freed_by_leaving_out(position)
         state = len(only), self.draft.sizes[position]
-        before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
-        if state != before:
+        state_before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
+        if state != state_before:
             found = self._cheapest(position, only)
         elif freed != freed_before:  # a neighbour went, so that leaving it out costs less; no cut does
             gone = self._gone(position, only)
-            found = gone if gone is not None and (found is None or gone[0] <= found[0]) else found
+            if gone is not None and (found is None or gone[0] <= found[0]):
+                found = gone
         self._known[position] = state, freed, found
-        return (found[0] * SEALED, found[1]) if found is not None and position < self.sealed else found
+        if found is None or position >= self.sealed:
+            return found
+        price, form = found
+        return price * SEALED, form
 
     def _cheapest(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
         """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
@@ -212,29 +216,33 @@ class UniqueTermsLoss(Loss):
         entry, draft = form.entry, self.draft
         if entry is None:
             return shown
-        terms, has_lines = entry.gist.terms, form.cut.lines != ()
-        lost = shown.difference(
-            terms.shown(form.cut, shown if has_lines else None, is_exact=entry.result_of is not None)
-        )
-        for other in draft.view.members[position] if lost else ():
+        looked_for = shown if form.cut.lines else None
+        still_shown = entry.gist.terms.shown(form.cut, looked_for, is_exact=entry.result_of is not None)
+        lost = shown.difference(still_shown)
+        if not lost:
+            return lost
+        for other in draft.view.members[position]:
             if other is not entry:
                 lost = lost - draft.terms_of(other)
         return lost
 
     def took(self, position: int) -> Iterable[int]:
         """Content that it no longer shows has one occurrence less; after a change the provider's cache is lost."""
-        left = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
-        counts, gone = self.counts, self.shown[position] - left
+        still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
+        counts, gone = self.counts, self.shown[position] - still_shown
         self.unique -= gone
         for name in gone:
-            others = counts[name] = counts[name] - 1
-            if others == 1:
+            groups_left = counts[name] - 1
+            counts[name] = groups_left
+            if groups_left == 1:
                 self.unique.add(name)
-        self.shown[position] = left
+        self.shown[position] = still_shown
         self._known.pop(position, None)
-        fell = range(self.sealed if position < self.sealed else 0)
-        self.sealed = 0 if fell else self.sealed
-        return fell
+        if position >= self.sealed:
+            return ()
+        cheaper = range(self.sealed)
+        self.sealed = 0
+        return cheaper
 
 
 def _spoken_tokens(head: Entry) -> int:

@@ -79,25 +79,42 @@ def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_t
     It is before the person's last message if an item of that part saves enough; else in the turn in progress. None if
     there is no such place either.
     """
-    items, kept = arrangement.items, 0
-    in_turn: int | None = None
-    recent = int(config.protected_recent * config.target_usage * budget_tokens)
-    stand_ins = (at for at, item in enumerate(items) if item.inserted and item.inserted.get("content") == INTERRUPTED)
-    open_from = next(stand_ins, len(items))  # a result may still come there
-    last_person = max((at for at, item in enumerate(items) if item.entry is not None and item.entry.human), default=0)
-    least = max(1, int(config.compact_min_gain * budget_tokens))
-    for at in range(len(items) - 1, 0, -1):
-        kept += items[at].tokens
-        if at >= open_from or kept < recent or not _parts(items[at - 1], items[at]):
+    items = arrangement.items
+    recent_tokens = int(config.protected_recent * config.target_usage * budget_tokens)
+    least_freed = max(1, int(config.compact_min_gain * budget_tokens))
+    last_person = _last_person(items)
+    open_from = _first_stand_in(items)  # a result may still come there
+    kept_tokens, in_turn = 0, None
+    for position in range(len(items) - 1, 0, -1):
+        kept_tokens += items[position].tokens
+        is_recent = position >= open_from or kept_tokens < recent_tokens
+        if is_recent or not _parts(items[position - 1], items[position]):
             continue
-        is_in_turn = at > last_person
-        after = fixed_tokens + kept + config.native_max_tokens + (items[last_person].tokens if is_in_turn else 0)
-        freed = fixed_tokens + arrangement.tokens - after
-        is_enough = freed >= least and after + least < config.native_start * budget_tokens
+        is_in_turn = position > last_person
+        tokens_after = fixed_tokens + kept_tokens + config.native_max_tokens
+        if is_in_turn:
+            tokens_after += items[last_person].tokens
+        freed = fixed_tokens + arrangement.tokens - tokens_after
+        is_enough = freed >= least_freed and tokens_after + least_freed < config.native_start * budget_tokens
         if not is_in_turn:
-            return at if is_enough else in_turn
-        in_turn = at if is_enough and in_turn is None else in_turn
+            return position if is_enough else in_turn
+        if is_enough and in_turn is None:
+            in_turn = position
     return in_turn
+
+
+def _last_person(items: Sequence[Item]) -> int:
+    """The position of a person's last message; 0 if there is none."""
+    positions = (at for at, item in enumerate(items) if item.entry is not None and item.entry.human)
+    return max(positions, default=0)
+
+
+def _first_stand_in(items: Sequence[Item]) -> int:
+    """The position of the first stand-in for a missing result; behind the end if there is none."""
+    for position, item in enumerate(items):
+        if item.inserted and item.inserted.get("content") == INTERRUPTED:
+            return position
+    return len(items)
 
 
 def _parts(before: Item, after: Item) -> bool:
@@ -113,9 +130,12 @@ def _parts(before: Item, after: Item) -> bool:
 
 def _wire_role(item: Item) -> str:
     """The role that a provider sees; results are a user's. Late system text is shown as a user's reminder."""
-    role = item.entry.role if item.entry is not None else str((item.inserted or {}).get("role"))
-    if item.entry is not None and role in INSTRUCTING:
-        return "user" if item.entry.origin.late else role
+    if item.entry is None:
+        role = str((item.inserted or {}).get("role"))
+    elif item.entry.role in INSTRUCTING:
+        return "user" if item.entry.origin.late else item.entry.role
+    else:
+        role = item.entry.role
     return "user" if role in ("tool", "function") else role
 
 
@@ -141,13 +161,21 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:
         return []
-    older = tool_groups(entries[:at])
-    held = {e.ordinal for group in older for e in group.entries() if any(one.pinned for one in group.entries())}
-    if not any(entry.human for entry in entries[at:]) and (last := last_human(older)) is not None:
-        held |= {entry.ordinal for entry in older[last].entries()}
-    reminders = {entry.ordinal for entry in entries[:at] if entry.origin.late and entry.origin.source == "hook"}
-    stays = [e for e in entries[:at] if e.ordinal in held or (e.instructs and e.ordinal not in reminders)]
-    return [*stays, *entries[at:]]
+    before, after = entries[:at], entries[at:]
+    groups = tool_groups(before)
+    held = set[int]()
+    for group in groups:
+        if any(entry.pinned for entry in group.entries()):
+            held |= {entry.ordinal for entry in group.entries()}
+    question = last_human(groups)
+    if question is not None and not any(entry.human for entry in after):
+        held |= {entry.ordinal for entry in groups[question].entries()}
+    stays = list[Entry]()
+    for entry in before:
+        is_reminder = entry.origin.late and entry.origin.source == "hook"
+        if entry.ordinal in held or (entry.instructs and not is_reminder):
+            stays.append(entry)
+    return [*stays, *after]
 
 
 def plan_with(

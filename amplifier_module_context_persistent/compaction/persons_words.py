@@ -76,27 +76,38 @@ def bodies(text: str) -> list[Span]:
     return found
 
 
-def _runs(text: str) -> Iterator[tuple[int, int, int]]:
-    """Runs of lines that a machine wrote or that are in a fence, each with the number of such lines."""
-    first, last, lines, fence = -1, -1, 0, ""
+class _Run(NamedTuple):
+    """Lines that a machine wrote or that are in a fence, with short and blank lines between them."""
+
+    start: int = -1
+    end: int = -1
+    lines: int = 0
+    """The number of the lines that a machine wrote or that are in the fence."""
+
+    def with_line(self, span: Span) -> _Run:
+        """The run that goes on with one more line."""
+        start, end = span
+        return _Run(self.start if self.lines else start, end, self.lines + 1)
+
+
+def _runs(text: str) -> Iterator[_Run]:
+    """The runs of a text, in order."""
+    run, fence = _Run(), ""
     for match in _LINE.finditer(text):
         line = match[0]
         mark = line.strip()[:3]
-        if mark in ("```", "~~~") and (not fence or mark == fence):
-            if first >= 0 and not fence:
-                yield first, last, lines
-            if fence and lines:
-                yield first, last, lines
-            first, last, lines, fence = -1, -1, 0, "" if fence else mark
-            continue
+        is_fence = mark in ("```", "~~~") and fence in ("", mark)
         kind = Line.MACHINE if fence else kind_of(line)
-        if kind is Line.MACHINE:
-            first, last, lines = (match.start() if first < 0 else first), match.end(), lines + 1
-        elif kind is Line.PROSE and first >= 0:
-            yield first, last, lines
-            first, last, lines = -1, -1, 0
-    if first >= 0:
-        yield first, last, lines
+        if not is_fence and kind is Line.MACHINE:
+            run = run.with_line(match.span())
+        elif is_fence or kind is Line.PROSE:
+            if run.lines:
+                yield run
+            run = _Run()
+        if is_fence:
+            fence = "" if fence else mark
+    if run.lines:
+        yield run
 
 
 def prose_chars(message: Message) -> int:
@@ -123,10 +134,10 @@ def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) ->
         for start, end in spans:
             lines.append((number, at, start))
             shown = shown_spans(text[start:end], body_chars - body_chars // 2, body_chars // 2)
-            lines += [(number, start + first, start + last) for first, last in shown if first < last]
+            lines += [(number, start + first, start + last) for first, last in shown]
             at = end
         lines.append((number, at, len(text)))
-    return prose_cut(0, 0, tuple(line for line in lines if line[1] < line[2]))
+    return prose_cut(0, 0, tuple((number, start, end) for number, start, end in lines if start < end))
 
 
 class Told(NamedTuple):

@@ -85,18 +85,37 @@ def compact(request: PlanRequest) -> Compaction:
         FloorError: what may not be compacted is larger than the budget.
     """
     draft, strategy = Draft(request), STRATEGIES[request.strategy]
-    before = draft.total_tokens
+    tokens_before = draft.total_tokens
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", request.summary_so_far.join(SUMMARY_TAGS))))
     goals, forms = Goals.of(draft), Forms(draft, strategy.promises)
-    room = int(NOTICE_SHARE * draft.target_tokens) if request.config.compaction_notice_enabled else 0
-    draft.reserve(room)
+    notice_tokens = 0
+    if request.config.compaction_notice_enabled:
+        notice_tokens = int(NOTICE_SHARE * draft.target_tokens)
+    draft.reserve(notice_tokens)
     stage = _choose(draft, forms, strategy, goals)
     older = _follow(draft, forms, strategy)
-    draft.reserve(sum(map(cost_of, older.values())) - room)
+    draft.reserve(sum(map(cost_of, older.values())) - notice_tokens)
+    step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
+    making = Making(
+        strategy=request.strategy,
+        step=step,
+        budget_tokens=request.budget_tokens,
+        target_tokens=draft.target_tokens,
+        tokens_before=tokens_before,
+    )
     alive = _alive(draft)
+    plan = _plan_of(draft, alive, making)
+    made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
+    request.so_far.memory.keep_only(set(made.plan.keep))
+    return made
+
+
+def _plan_of(draft: Draft, alive: Sequence[Entry], making: Making) -> Plan:
+    """The plan that keeps the messages that stay, still without its cuts and without what it inserts."""
+    request = draft.request
     keep = tuple([entry.id for entry in alive if entry.id])
-    plan = Plan(
+    return Plan(
         id=request.plan_id,
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
         keep=keep,
@@ -104,18 +123,9 @@ def compact(request: PlanRequest) -> Compaction:
         closed=closed_calls(draft.view.groups, draft.kept),
         media=media_left_out(alive),
         left_out=LeftOut(request.history.left_out + len(request.entries) - len(alive)),
-        making=Making(
-            strategy=request.strategy,
-            step=STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1,
-            budget_tokens=request.budget_tokens,
-            target_tokens=draft.target_tokens,
-            tokens_before=before,
-        ),
+        making=making,
         rules=_rules_for(alive, offers_recall=request.config.offers_recall),
     )
-    made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
-    request.so_far.memory.keep_only(set(made.plan.keep))
-    return made
 
 
 def _rules_for(alive: Sequence[Entry], *, offers_recall: bool) -> PlanRules:
@@ -134,7 +144,7 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
         return reached
     for position in strategy.goes(draft):
         draft.drop(position)
-    for position in draft.view.of_hooks[1]:
+    for position in draft.view.earlier_of_hooks:
         if position not in draft.fixed and draft.kept[position] and not draft.fits(goals.tokens):
             draft.drop(position)
     _shorten_newest(draft, forms, goals)
@@ -147,8 +157,11 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
 
 def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
     """The losses that decide at a stage."""
-    loss = LargestTextLoss if stage in SHORTENING else Loss if stage in (Stage.PEOPLE, Stage.HELD) else strategy.loss
-    return loss(draft, forms, stage)
+    if stage in SHORTENING:
+        return LargestTextLoss(draft, forms, stage)
+    if stage in (Stage.PEOPLE, Stage.HELD):
+        return Loss(draft, forms, stage)
+    return strategy.loss(draft, forms, stage)
 
 
 def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:

@@ -58,23 +58,28 @@ class RequestLimits:
 
     def takes(self, medium: Medium) -> bool:
         """Whether an image or a document can be sent at all."""
-        if medium.kind != IMAGE and not medium.media_type.startswith("image/"):
+        is_image = medium.kind == IMAGE or medium.media_type.startswith("image/")
+        if not is_image:
             return medium.chars <= min(self.document_bytes, self.request_bytes) and medium.pages <= self.pages
-        known = medium.chars == 0 or medium.media_type in self.types
-        return known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
+        is_known = medium.chars == 0 or medium.media_type in self.types
+        return is_known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
 
-    def hold(self, media: Sequence[ShownMedium], rest: int) -> bool:
-        """Whether media fit together, beside so many bytes of everything else."""
+    def hold(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
+        """Whether a request may have all these media, if everything else in it has `rest_bytes`."""
         edges = [one.medium.edge for one in media if one.medium.kind == IMAGE]
         pages = sum([one.medium.pages for one in media])
-        few = len(edges) <= self.images and (not pages or len(edges) + pages <= self.pages)
-        small = len(edges) <= self.few_images or max(edges) <= self.edge_of_many
-        return few and small and rest + sum([one.medium.chars for one in media]) <= self.request_bytes
+        if len(edges) > self.images:
+            return False
+        if pages and len(edges) + pages > self.pages:
+            return False
+        if len(edges) > self.few_images and max(edges) > self.edge_of_many:
+            return False
+        return rest_bytes + sum([one.medium.chars for one in media]) <= self.request_bytes
 
-    def halved(self, rest: int) -> RequestLimits:
+    def halved(self, rest_bytes: int) -> RequestLimits:
         """Half of the limits: media beyond a limit are reduced to half of it, so that it is rarely exceeded again."""
         halves = {name: getattr(self, name) // 2 for name in ("images", "few_images", "pages")}
-        return replace(self, **halves, request_bytes=(self.request_bytes + rest) // 2)
+        return replace(self, **halves, request_bytes=(self.request_bytes + rest_bytes) // 2)
 
 
 PUBLISHED: Mapping[str, RequestLimits] = {
@@ -112,12 +117,14 @@ _TOLD = {
 
 def read_told(published: Any) -> dict[str, int]:
     """Read from what a provider publishes of its model (attributes, keys, or keys of `defaults`) the limits in it."""
-    return {
-        limit: value
-        for limit, names in _TOLD.items()
-        for name in names
-        if type(value := said_by(published, name)) is int and value >= (limit == "request_bytes")
-    }
+    told = dict[str, int]()
+    for limit, names in _TOLD.items():
+        least = 1 if limit == "request_bytes" else 0
+        for name in names:
+            value = said_by(published, name)
+            if type(value) is int and value >= least:
+                told[limit] = value
+    return told
 
 
 def said_by(published: Any, name: str) -> Any:
@@ -125,7 +132,9 @@ def said_by(published: Any, name: str) -> Any:
     if isinstance(published, Mapping):
         return published.get(name)
     defaults = getattr(published, "defaults", None)
-    return defaults.get(name) if isinstance(defaults, Mapping) and name in defaults else getattr(published, name, None)
+    if isinstance(defaults, Mapping) and name in defaults:
+        return defaults[name]
+    return getattr(published, name, None)
 
 
 def view_bytes(items: Iterable[Item]) -> int:
@@ -154,19 +163,27 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
         limits: what the request may have.
         fixed_bytes: system text, definitions of tools, and what is around them.
     """
-    if not (shown := _media_in(items)):
+    shown = _media_in(items)
+    if not shown:
         return {}
-    left = [one for one in shown if limits.takes(one.medium)]
-    gone = [one for one in shown if not limits.takes(one.medium)]
-    rest = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
-    rest = min(rest, limits.request_bytes // 2)  # more text than that is for a plan
-    turn, halved = turn_start(items), limits.halved(rest)
-    newer = [one for one in left[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
-    older = [one for one in left[:-1] if one not in newer]
-    going = [*older, *newer, *left[-1:]]
-    whole_classes = (0, len(older), len(older) + len(newer), len(going))
-    fits = (at for at in range(len(going) + 1) if (limits if at in whole_classes else halved).hold(going[at:], rest))
-    return _by_message([*gone, *going[: next(fits, len(going))]])
+    refused = [one for one in shown if not limits.takes(one.medium)]
+    taken = [one for one in shown if limits.takes(one.medium)]
+    rest_bytes = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
+    rest_bytes = min(rest_bytes, limits.request_bytes // 2)  # more text than that is for a plan
+    turn = turn_start(items)
+    newer = [one for one in taken[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
+    older = [one for one in taken[:-1] if one not in newer]
+    # Media go in this order. If some of a class stay, all that stays has to fit half of the limits.
+    in_order = [*older, *newer, *taken[-1:]]
+    ends_of_classes = (0, len(older), len(older) + len(newer), len(in_order))
+    halved = limits.halved(rest_bytes)
+    gone = 0
+    while gone < len(in_order):
+        allowed = limits if gone in ends_of_classes else halved
+        if allowed.hold(in_order[gone:], rest_bytes):
+            break
+        gone += 1
+    return _by_message([*refused, *in_order[:gone]])
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
@@ -174,9 +191,11 @@ def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]
 
     Media in people's messages and in pins stay: they are never compacted for their tokens.
     """
-    shown = [
-        one for one in _media_in(items) if not (one.entry.human or one.entry.pinned or one.entry.changes.protected)
-    ]
+    shown = list[ShownMedium]()
+    for one in _media_in(items):
+        entry = one.entry
+        if not (entry.human or entry.pinned or entry.changes.protected):
+            shown.append(one)
     return _by_message(shown[: len(shown) - spared])
 
 
@@ -189,8 +208,12 @@ def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
 
 def _media_in(items: Sequence[Item]) -> list[ShownMedium]:
     """The media that a view shows."""
-    holding = [(at, item.entry) for at, item in enumerate(items) if item.entry is not None and item.entry.form.media]
-    return [ShownMedium(at, entry, number, medium) for at, entry in holding for number, medium in entry.shown_media]
+    found = list[ShownMedium]()
+    for position, item in enumerate(items):
+        entry = item.entry
+        if entry is not None and entry.form.media:
+            found += [ShownMedium(position, entry, number, medium) for number, medium in entry.shown_media]
+    return found
 
 
 logger = logging.getLogger(__name__)

@@ -35,20 +35,32 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
         return [view[entry.ordinal] for entry in entries]
 
     draft = Draft(PlanRequest(shown, config, budget_tokens, 0, _count, fetch=fetch, plan_id=""))
-    ids = {entry.id for entry in wanted} - {""}
-    position = next((at for at, some in enumerate(draft.view.members) if any(e.id in ids for e in some)), None)
+    position = _position_of(wanted, draft)
     if position is None:
         return [_why_gone(names, shown)]
-    promises = STRATEGIES[config.compaction_strategy].promises
-    holding = [one for one in promises if any(hold.position == position for hold in one.holds(draft))]
-    said = [f"Shown: {promise.name}. {promise.says}" for promise in holding]
-    others = {name for at in draft.left() if at != position for name in draft.shown_terms(at)}
-    only = sorted(name for name in set(draft.shown_terms(position)) - others if not is_figure(name))
-    if only:
-        said.append(f"Nothing else in the view shows {_listed(only)}.")
+    said = list[str]()
+    for promise in STRATEGIES[config.compaction_strategy].promises:
+        if any(hold.position == position for hold in promise.holds(draft)):
+            said.append(f"Shown: {promise.name}. {promise.says}")
+    elsewhere = set[str]()
+    for at in draft.left():
+        if at != position:
+            elsewhere |= draft.shown_terms(at)
+    only_here = sorted(name for name in draft.shown_terms(position) - elsewhere if not is_figure(name))
+    if only_here:
+        said.append(f"Nothing else in the view shows {_listed(only_here)}.")
     elif not said:
         said.append("Shown, though no promise holds it and all that it names stands elsewhere: there was room.")
     return said
+
+
+def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
+    """The position of the group with one of these messages in a view; None if the view does not show it."""
+    ids = {entry.id for entry in wanted} - {""}
+    for position, members in enumerate(draft.view.members):
+        if any(entry.id in ids for entry in members):
+            return position
+    return None
 
 
 def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:

@@ -30,17 +30,17 @@ _OPENS, _CLOSES = ("{", "[", "("), ("}", "]", ")")
 
 def with_whole_rows(message: Message, cut: Cut) -> Cut:
     """A cut whose lines, head and tail are grown to whole rows, and that shows at least the least that a cut shows."""
-    texts = texts_of(message)
     if cut.instead or not cut.excerpt or cut.brief:
         return cut
-    if len(texts) != 1:
-        own = [_grown(text, [line[1:] for line in cut.lines if line[0] == at]) for at, text in enumerate(texts)]
-        return replace(cut, lines=tuple((at, *span) for at, spans in enumerate(own) for span in spans))
-    text = texts[0]
-    if not cut.lines:
-        spans = shown_spans(text, cut.head_chars, cut.tail_chars)
-        return _with_edges(text, cut, spans) if len(spans) == 2 else cut
-    return replace(cut, lines=tuple((0, *span) for span in _grown(text, [line[1:] for line in cut.lines])))
+    texts = texts_of(message)
+    if len(texts) == 1 and not cut.lines:
+        spans = shown_spans(texts[0], cut.head_chars, cut.tail_chars)
+        return _with_edges(texts[0], cut, spans) if len(spans) == 2 else cut
+    lines = list[tuple[int, int, int]]()
+    for number, text in enumerate(texts):
+        of_text = cut.lines if len(texts) == 1 else [line for line in cut.lines if line[0] == number]
+        lines += [(number, start, end) for start, end in _grown(text, [(start, end) for _, start, end in of_text])]
+    return replace(cut, lines=tuple(lines))
 
 
 def _with_edges(text: str, cut: Cut, spans: Sequence[Span]) -> Cut:

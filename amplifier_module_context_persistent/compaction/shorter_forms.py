@@ -218,19 +218,22 @@ class Forms:
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
         """A quarter less of each text that may be cut at one of the last stages."""
-        draft, is_of_words = self._draft, stage in (Stage.ANSWERS, Stage.TEXTS)
+        draft = self._draft
         for entry in self._texts_of(position, stage):
             chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
-            if not entry.id or chars == 0 or (chars <= LEAST_SHOWN_CHARS and stage != Stage.LAST):
+            is_long = chars > LEAST_SHOWN_CHARS
+            if not entry.id or chars == 0 or not (is_long or stage == Stage.LAST):
                 continue
-            least_saved = LEAST_SAVED - (entry.tokens - tokens) if is_of_words else 0
-            keep = min(int(SMALLER * chars), chars - max(0, least_saved) * chars // max(1, tokens))
+            least_saved = 0
+            if stage in (Stage.ANSWERS, Stage.TEXTS):  # words: all their cuts together have to save enough
+                least_saved = max(0, LEAST_SAVED - (entry.tokens - tokens))
+            keep = min(int(SMALLER * chars), chars - least_saved * chars // max(1, tokens))
             if keep < LEAST_SHOWN_CHARS and least_saved > 0:
                 continue
-            cut = self._shorter(entry, max(LEAST_SHOWN_CHARS, keep) if chars > LEAST_SHOWN_CHARS else 0)
+            cut = self._shorter(entry, max(LEAST_SHOWN_CHARS, keep) if is_long else 0)
             saved = int(tokens * (1 - min(1.0, cut.shown_chars / chars)))
             if cut not in self._tried[entry.id]:
-                yield Form(entry, cut, max(1, saved), 1 if chars > LEAST_SHOWN_CHARS else 2)
+                yield Form(entry, cut, max(1, saved), 1 if is_long else 2)
 
     def _texts_of(self, position: int, stage: Stage) -> Sequence[Entry]:
         """The messages of a group that a stage shortens."""
@@ -255,13 +258,15 @@ class Forms:
 def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
     """The cuts of one message to some lengths that are shorter than it is."""
     texts, tokens = entry.gist.terms.text_chars, entry.tokens
-    whole, longest = max(1, sum(texts)), max(texts, default=0)
-    if tokens < LEAST_TOKENS or whole <= LEAST_SHOWN_CHARS:
+    all_chars, longest = max(1, sum(texts)), max(texts, default=0)
+    if tokens < LEAST_TOKENS or all_chars <= LEAST_SHOWN_CHARS:
         return
     for number, cut in enumerate(lengths):
         chars = cut.shown_chars
-        words = min(1 + number, ENDS_WORDS) if chars else 1 + number
-        shown = min(whole, chars if cut.lines else chars * len(texts))
-        saved = tokens - tokens * shown // whole - MARKER_TOKENS * len(texts)
+        shown = min(all_chars, chars if cut.lines else chars * len(texts))
+        saved = tokens - tokens * shown // all_chars - MARKER_TOKENS * len(texts)
+        words: float = 1 + number
+        if chars:
+            words = min(words, ENDS_WORDS)
         if chars < longest and saved >= MARKER_TOKENS:
             yield Form(entry, cut, saved, words)

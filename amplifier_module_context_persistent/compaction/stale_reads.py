@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, partial
+from typing import NamedTuple
 
-from ..messages.elide import Cut
+from ..messages.elide import WHOLE, Cut
 from ..messages.message import call_arguments_of, given_calls, texts_of
 from ..messages.outcome import ANSWERED
 from ..messages.terms import LEAST_CHARS
@@ -32,41 +33,63 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         The lines to put after results, by their ids, if such a change only added lines around the shown ones.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
-    kept, before = draft.kept, draft.request.so_far.plan.cuts
+    kept = draft.kept
     answered = [call for call in draft.view.calls(READ, CHANGE) if call.result.gist.outcome == ANSWERED]
-    changes: defaultdict[str, list[tuple[str, AnsweredCall]]] = defaultdict(list)
-    for call in answered:
-        for path in call.use.paths if call.use.kind == CHANGE else ():
-            changes[file_name(path)].append((path, call))
+    changes = _changes_by_name(answered)
     replaced = cache(partial(_replaced, draft))
-    shown_calls = [call for call in answered if call.use.kind == READ and kept[call.position] and call.result.id]
-    for read, path in [(call, path) for call in shown_calls for path in call.use.paths]:
+    reads = [call for call in answered if call.use.kind == READ and kept[call.position] and call.result.id]
+    for read, path in [(call, path) for call in reads for path in call.use.paths]:
         result = read.result
         line = f"[{path} changed since; read it again]"
-        said_before = result.id in before and line in before[result.id].then
-        later = [
-            change
-            for changed, change in changes[file_name(path)]
-            if change.position > read.position and same_file(changed, path)
-        ]
+        cut_before = draft.request.so_far.plan.cuts.get(result.id, WHOLE)
+        said_before = line in cut_before.then
+        later = _later_changes(read, path, changes)
         hidden = [change for change in later if not kept[change.position]]
         shown = set(_shown_lines(draft, result)) if hidden or said_before else set[str]()
         if not shown:
             continue
-        what = [(change.position, replaced(change.position, change.number)) for change in hidden]
+        effects = [(change.position, replaced(change.position, change.number)) for change in hidden]
         text = "\n".join(shown)
-        stale = [position for position, lines in what if _takes_away(lines, shown, text)]
+        stale = [position for position, lines in effects if _takes_away(lines, shown, text)]
         if stale and (read.position in draft.fixed or draft.view.groups[read.position].pinned):
-            for position in stale:
-                if not kept[position]:
-                    draft.restore(position)
+            _restore(draft, stale)
         elif stale:
             edits = "1 edit" if len(later) == 1 else f"{len(later)} edits"
             note = f"[out of date: {path} changed since by {edits}; read it again]"
             draft.cut(read.position, result, Cut(0, 0, instead=note))
-        elif said_before or any(_puts_in(lines, shown) for _, lines in what):
+        elif said_before or any(_puts_in(lines, shown) for _, lines in effects):
             older[result.id].append(line)
-    return {key: "\n".join(dict.fromkeys(lines)) for key, lines in older.items()}
+    return {result_id: "\n".join(dict.fromkeys(lines)) for result_id, lines in older.items()}
+
+
+class _Change(NamedTuple):
+    """A call that changed a file."""
+
+    path: str
+    call: AnsweredCall
+
+
+def _changes_by_name(calls: Iterable[AnsweredCall]) -> Mapping[str, Sequence[_Change]]:
+    """The changes among some calls, by the name of the file without its directory."""
+    found: defaultdict[str, list[_Change]] = defaultdict(list)
+    for call in calls:
+        if call.use.kind == CHANGE:
+            for path in call.use.paths:
+                found[file_name(path)].append(_Change(path, call))
+    return found
+
+
+def _later_changes(read: AnsweredCall, path: str, changes: Mapping[str, Sequence[_Change]]) -> list[AnsweredCall]:
+    """The changes of a file after it was read."""
+    of_name = changes.get(file_name(path), ())
+    return [change.call for change in of_name if change.call.position > read.position and same_file(change.path, path)]
+
+
+def _restore(draft: Draft, positions: Iterable[int]) -> None:
+    """Take the groups in again that the view leaves out."""
+    for position in positions:
+        if not draft.kept[position]:
+            draft.restore(position)
 
 
 def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:
@@ -80,8 +103,12 @@ def _puts_in(replaced: ReplacedLines, shown: Set[str]) -> bool:
     """Whether a change that removes nothing adds lines beside the shown ones, or at an unknown place."""
     if replaced.new is not None:
         return any(len(line) >= LEAST_CHARS for line in replaced.new - shown)
+    if not replaced.put:
+        return False
     around = {line for line in replaced.around if len(line) >= LEAST_CHARS}
-    return bool(replaced.put) and (not shown.isdisjoint(around) if around else not replaced.gone)
+    if around:
+        return not shown.isdisjoint(around)
+    return not replaced.gone
 
 
 def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:

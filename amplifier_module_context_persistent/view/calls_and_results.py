@@ -38,6 +38,8 @@ class Group(NamedTuple):
     @property
     def pinned(self) -> bool:
         """Whether any of its messages is pinned or protected; then the whole group is kept."""
+        if not self.results:
+            return self.head.pinned or self.head.changes.protected
         return any(entry.pinned or entry.changes.protected for entry in self.entries())
 
 
