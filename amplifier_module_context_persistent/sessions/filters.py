@@ -19,7 +19,7 @@ from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
 from ..paths import project_slug
-from .find_session import SessionFile, project_sessions, session_files
+from .find_session import SessionFile, project_sessions, session_files, sessions_in
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, names_of
 
@@ -40,6 +40,7 @@ class SessionFilter:
     """The conditions that a session must fulfil, all of them. Case is ignored.
 
     Attributes:
+        places: directories; the sessions in these are meant, instead of those of the hosts (`sessions_in`).
         project: a project's name or the end of it, a directory, or `.` for this one; None for all projects.
         since_s, until_s: it has a message between these times, in seconds since 1970.
         model: a request was answered by a model with this text in its name.
@@ -50,6 +51,7 @@ class SessionFilter:
         most: the largest number of sessions; those with the newest messages stay.
     """
 
+    places: tuple[str, ...] = ()
     project: str | None = None
     since_s: float | None = None
     until_s: float | None = None
@@ -95,12 +97,16 @@ def moment_s(value: Moment, *, name: str = "time") -> float:
 
 
 def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None = None) -> list[SessionFile]:
-    """The sessions of the filter's project; without one, of this project, or of all.
+    """The sessions in the filter's places, or of its project; without either, of this project, or of all.
 
     Raises:
+        OSError: a place cannot be read.
         LogUnreadableError: the database of `storage` cannot be asked.
     """
     project = wanted.project
+    if wanted.places:
+        inside = {one.path: one for place in wanted.places for one in sessions_in(place)}
+        return [one for one in inside.values() if project is None or is_of_project(one.project, project)]
     if project is None:
         if everywhere:
             return session_files(storage=storage, since_s=wanted.since_s) or session_files(storage=storage)
@@ -156,7 +162,8 @@ def _is_called(session: SessionFile, named: SessionName, wanted: SessionFilter) 
     """Whether a session has the name, or the beginning of the id, and the tags that are wanted."""
     if not {key_of(tag) for tag in wanted.tags} <= {key_of(tag) for tag in named.tags}:
         return False
-    return wanted.name is None or session.id.startswith(wanted.name) or key_of(wanted.name) in named.key
+    own_id = session.id.rpartition("/")[2]  # of a session in a place, the id is a path
+    return wanted.name is None or own_id.startswith(wanted.name) or key_of(wanted.name) in named.key
 
 
 def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:

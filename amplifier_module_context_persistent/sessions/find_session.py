@@ -37,7 +37,7 @@ _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|func
 _HEAD_BYTES = 1 << 16  # so much of a first line is looked at
 _MOST_NAMED = 5  # candidates for an ambiguous name
 _NAME_CHARS = 40  # of a candidate's name are shown
-_NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list` shows the logs in one"
+_NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list DIRECTORY` shows the logs in one"
 
 
 class SessionNameError(ContextPersistentError, ValueError):
@@ -213,20 +213,24 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     return _newest_first(found)
 
 
-def files_of_projects_in(directory: str | Path) -> list[SessionFile]:
+_PLACES_OF_PROJECTS = ("", "projects/", ".amplifier/projects/")
+"""The places of projects in a directory of a kit, of Amplifier, and in a person's home."""
+
+
+def sessions_in(directory: str | Path) -> list[SessionFile]:
     """The logs in a directory (`files_in`), and the logs of its projects: `sessions/ID` and `PROJECT/sessions/ID`.
 
-    The id of a project's session is its path below the directory.
+    The id of a project's session is its path below the directory. The directory may be a home, too.
 
     Raises:
         OSError: the directory cannot be read.
     """
     root = Path(directory)
-    found = files_in(root)
-    places = ("sessions/*", "*/sessions/*")
-    below = sorted(path for place in places for path in root.glob(f"{place}/{LOG_NAME}"))
-    of_projects = ((path, path.parent.relative_to(root).as_posix(), "") for path in below)
-    return sorted([*found, *_newest_first(of_projects)], key=_age)
+    found = [(path, path.parent.relative_to(root).as_posix(), "") for path in root.glob(f"sessions/*/{LOG_NAME}")]
+    for place in _PLACES_OF_PROJECTS:
+        below = root.glob(f"{place}*/sessions/*/{LOG_NAME}")
+        found += [(path, path.parent.relative_to(root).as_posix(), path.parents[2].name) for path in below]
+    return sorted([*files_in(root), *_newest_first(found)], key=_age)
 
 
 def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:

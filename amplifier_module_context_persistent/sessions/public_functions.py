@@ -2,6 +2,7 @@
 
 They take the filters of the commands, with the same names and meanings (`filters.py`):
 
+- `places`: directories of sessions, instead of those of the hosts.
 - `project`: a project's name or the end of it, a directory, or `"."` for the working directory's; None means all.
 - `since`, `until`: a `datetime`, a `timedelta` before now, or a text such as `"3d"` or `"2026-01-31"`.
 - `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
@@ -32,6 +33,7 @@ from .totals import BY, Period, Total, gathered, total_of, totals
 class Filters(TypedDict, total=False):
     """The filters, as keywords."""
 
+    places: str | Sequence[str]
     project: str | None
     since: Moment | None
     until: Moment | None
@@ -149,6 +151,7 @@ def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:
 def _filter(filters: Filters) -> SessionFilter:
     since, until = filters.get("since"), filters.get("until")
     return SessionFilter(
+        places=_names(filters.get("places", ())),
         project=filters.get("project"),
         since_s=moment_s(since, name="since") if since is not None else None,
         until_s=moment_s(until, name="until") if until is not None else None,

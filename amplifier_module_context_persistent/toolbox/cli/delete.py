@@ -22,7 +22,7 @@ from ...log.database_location import stored_name
 from ...log.file_handle import beginning
 from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, is_of_project, matching
-from ...sessions.find_session import SessionFile, session_files
+from ...sessions.find_session import SessionFile, files_in, session_files
 from ...sessions.overview import Overview, held_logs, look_at
 from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
@@ -105,7 +105,7 @@ def delete(
     "directories", metavar="[DIRECTORY]...", nargs=-1, callback=check_place, type=click.Path(file_okay=False)
 )
 @no_catalogue_option
-@filter_options()
+@filter_options(has_places=False)
 @click.option("--older", type=TimeType(), help="Only sessions without a message since then: 90d, 26w, 2026-01-31.")
 @click.option("--everything", is_flag=True, help="All sessions are meant, without a filter.")
 @click.option("--host-files", is_flag=True, help="Also delete the host's files beside the logs.")
@@ -128,7 +128,7 @@ def prune(
 
     Without a filter nothing is deleted, unless --everything says that all sessions are meant: of this project, or with
     --all of all projects. Those of other checkouts of this repository stay. With DIRECTORY, the logs in it (a
-    storage_path).
+    storage_path), but not those of projects in it.
 
     All that goes and what stays is listed first, as by `delete`. A session goes together with its sub-agents, if the
     filters choose it; with --older, once the last message of all of them is old enough. One that is open stays, and so
@@ -187,14 +187,32 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
     """The sessions of a project, of all projects, or in directories; not those of other checkouts of a repository.
 
     Raises:
+        UsageError: directories are given beside another place.
         UnusableError: a directory or the database cannot be read.
     """
-    found = sessions_of(directories, everywhere=everywhere, wanted=SessionFilter(project=project))
+    if directories and (everywhere or storage() or project is not None):
+        raise click.UsageError("give only one of --all, --project, --storage and DIRECTORY")
+    if directories:
+        return _logs_in(directories)
+    found = sessions_of(SessionFilter(project=project), everywhere=everywhere)
     is_place = project is None or os.path.isdir(project)
-    if directories or everywhere or storage() or not is_place:
+    if everywhere or storage() or not is_place:
         return found
     here = {session.path for session in session_files(project_slug(project or "."))}
     return [session for session in found if session.path in here]
+
+
+def _logs_in(directories: Sequence[str]) -> list[SessionFile]:
+    """The logs that are in directories, without those of projects in them.
+
+    Raises:
+        UnusableError: a directory cannot be read.
+    """
+    found = []
+    for directory in directories:
+        with unusable(directory):
+            found += files_in(directory)
+    return found
 
 
 def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[SessionFile] | None:

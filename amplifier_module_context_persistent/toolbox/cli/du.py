@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
 from .exit_codes import DONE, FINDINGS
-from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .progress import progress
 from .session_argument import (
     complete,
@@ -82,11 +82,13 @@ def du(
     messages with their resets, and the receipts that stand after them. What `archive` would free is one too: some
     parts of each log are compressed to know.
     """
-    if sessions or last:
+    names, places = split_places(sessions, wanted.places)
+    wanted = replace(wanted, places=places)
+    if names or last:
         check_no_filter(wanted, everywhere=everywhere)
-        if sessions and last:
+        if names and last:
             raise click.UsageError("give either SESSION or --last")
-        chosen = with_their_sub_agents([last_path()] if last else [path_of(name) for name in sessions])
+        chosen = with_their_sub_agents([last_path()] if last else [path_of(name) for name in names])
     else:
         chosen = chosen_sessions(wanted, everywhere=everywhere)
     counted_ = _count(chosen)

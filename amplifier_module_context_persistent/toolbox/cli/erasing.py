@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from .session_rows import scaled
-from .terminal import counted
+from .terminal import counted, one_line
 
 R = TypeVar("R")
 
@@ -29,12 +30,18 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
     Raises:
         UsageError: nothing says which.
     """
-    if everything or wanted != ALL_SESSIONS:
+    if everything or replace(wanted, places=()) != ALL_SESSIONS:
         return
-    scope = "the sessions of all projects" if everywhere else "all sessions of this project"
+    scope = (
+        f"all sessions in {one_line(', '.join(wanted.places))}"
+        if wanted.places
+        else "the sessions of all projects"
+        if everywhere
+        else "all sessions of this project"
+    )
     raise click.UsageError(
         f"this would mean {scope}: give {besides}a filter (--project, --since, --until, --model, --tool, --name, "
-        "--failed, -n), or --everything if all are meant"
+        "--tag, --failed, -n), or --everything if all are meant"
     )
 
 

@@ -2,6 +2,7 @@
 
 Rules:
 - `--all` means the sessions of all projects. Without it and without `--project`, a command is about this project.
+- `--in` names a directory with sessions instead. Commands that only read take it in the place of SESSION, too.
 - A filter is given instead of SESSION. One that would be ignored is an error.
 - A command that erases needs a session, or a filter; `--everything` says that all are meant.
 """
@@ -9,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,9 +20,9 @@ import click
 from ...log.filesystem import FileSystem
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, matching
 from ...sessions.find_session import SessionFile
-from .parameters import TimeType
+from .parameters import TimeType, check_place
 from .progress import progress
-from .session_argument import complete_tool, storage
+from .session_argument import complete_tool, is_place, storage
 from .terminal import UnusableError, counted, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
@@ -30,13 +32,18 @@ R = TypeVar("R")
 
 
 def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """The sessions of this project, of another one or of all that the filters mean.
+    """The sessions of this project, of another one, of all or in some directories that the filters mean.
 
     Raises:
-        UnusableError: there is none, or the database cannot be asked.
+        UsageError: directories and something else say where the sessions are.
+        UnusableError: there is none, or the database or a directory cannot be read.
     """
+    check_places(wanted, everywhere=everywhere)
     with unusable():
         found = candidates(wanted, everywhere=everywhere, storage=storage())
+    if not found and wanted.places and wanted.project is None:
+        named = one_line(", ".join(wanted.places))
+        raise UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
     if not found:
         if wanted.project is not None:
             raise UnusableError(f"no project {one_line(wanted.project)} has sessions; `context-persistent list --all`")
@@ -44,6 +51,22 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         raise UnusableError(where)
     with unreadable():
         return matching(found, wanted, watch=watched, without_time=say_without_time)
+
+
+def check_places(wanted: SessionFilter, *, everywhere: bool) -> None:
+    """Refuse directories of sessions that cannot be read, or that are given beside another place.
+
+    Raises:
+        UsageError: two places are given.
+        UnusableError: a directory cannot be read.
+    """
+    if wanted.places and everywhere:
+        raise click.UsageError("give either --all or a directory")
+    if wanted.places and storage():
+        raise click.UsageError("give either --storage or a directory")
+    for place in wanted.places:
+        with unusable(place):
+            os.scandir(place).close()
 
 
 def say_without_time(count: int) -> None:
@@ -79,18 +102,47 @@ def check_no_filter(wanted: SessionFilter, *, everywhere: bool, named: str = "SE
 _TOOL_HELP = "Only sessions that call this tool; again for another one that they call, too."
 
 
-def filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command `--all` and the filters of sessions; it gets them as `everywhere` and `wanted`.
+def filter_options(
+    *, tool_help: str = _TOOL_HELP, has_places: bool = True
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Give a command `--all`, `--in` and the filters of sessions; it gets them as `everywhere` and `wanted`.
 
     Args:
         tool_help: what `--tool` means, if the command shows single messages.
+        has_places: whether the command has `--in`.
     """
 
     def with_all(command: Callable[..., R]) -> Callable[..., R]:
         filtered = source_filter_options(tool_help=tool_help)(command)
+        if has_places:
+            filtered = _place_option(filtered)
         return click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")(filtered)
 
     return with_all
+
+
+_place_option = click.option(
+    "--in",
+    "places",
+    metavar="DIRECTORY",
+    multiple=True,
+    callback=check_place,
+    type=click.Path(file_okay=False),
+    help="The sessions in this directory, or of the projects in it; again for another one.",
+)
+
+
+def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The names of sessions, and the places with those names that are directories of sessions instead.
+
+    Raises:
+        UsageError: there are both.
+    """
+    named = [name for name in names if is_place(name)]
+    left = [name for name in names if name not in named]
+    if left and named:
+        raise click.UsageError(f"{one_line(named[0])} is a directory of sessions; give sessions or directories")
+    return left, (*places, *named)
 
 
 def source_filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
@@ -115,6 +167,7 @@ def source_filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[
         @functools.wraps(command)
         def filtered(
             *arguments: Any,
+            places: tuple[str, ...] = (),
             project: str | None,
             since: float | None,
             until: float | None,
@@ -127,6 +180,7 @@ def source_filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[
             **options: Any,
         ) -> R:
             wanted = SessionFilter(
+                places=places,
                 project=project,
                 since_s=since,
                 until_s=until,

@@ -24,8 +24,6 @@ from ...paths import project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
 from ...sessions.find_session import (
     SessionFile,
-    files_in,
-    files_of_projects_in,
     sessions_above,
     stored_session_pages,
     where_else,
@@ -34,7 +32,7 @@ from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
-from .filter_options import filter_options, say_without_time, watched
+from .filter_options import check_places, filter_options, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
@@ -85,13 +83,15 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
+    wanted = replace(wanted, places=(*directories, *wanted.places))
+    check_places(wanted, everywhere=everywhere)
     read_replica()
     pages: Iterable[list[SessionFile]]
     sessions, matches = list[SessionFile](), None
-    if is_paged := _asks_only_time(directories, wanted, words):
+    if is_paged := _asks_only_time(wanted, words):
         pages = _pages(everywhere=everywhere)
     else:
-        sessions = sessions_of(directories, everywhere=everywhere, wanted=wanted, with_projects=True)
+        sessions = sessions_of(wanted, everywhere=everywhere)
         matches = MessageFilter(words, sessions) if words is not None else None
         pages = [sorted(sessions, key=lambda session: -session.modified_s)]
     look = _SessionPicker(pages, wanted, matches)
@@ -105,7 +105,8 @@ def list_sessions(
         look.finish()
         return
     output = console()
-    shortest = shortest_ids(one.id for one in sessions if one.project) if output.is_terminal and not is_paged else {}
+    can_shorten = output.is_terminal and not is_paged and not wanted.places
+    shortest = shortest_ids(one.id for one in sessions if one.project) if can_shorten else {}
     projects = "" if not everywhere else "heading" if by_project else "line"
     rows = SessionRows(
         output,
@@ -120,8 +121,9 @@ def list_sessions(
         sys.stdout.flush()  # in a pipe too: whoever reads has something to read
     look.finish()
     if not rows.count:
-        was_found = look.found > 0 or wanted != ALL_SESSIONS
-        output.print(_nothing(found=was_found, everywhere=everywhere, directories=directories), soft_wrap=True)
+        was_found = look.found > 0 or replace(wanted, places=()) != ALL_SESSIONS
+        has_scope = everywhere or bool(wanted.places)
+        output.print(_nothing(found=was_found, has_scope=has_scope), soft_wrap=True)
 
 
 _ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
@@ -162,9 +164,9 @@ def _in_order(
     return iter(known[:most])
 
 
-def _asks_only_time(directories: Sequence[str], wanted: SessionFilter, words: str | None) -> bool:
+def _asks_only_time(wanted: SessionFilter, words: str | None) -> bool:
     """Whether a list of sessions in a database can be read page by page, since every session is known to be meant."""
-    others = directories or words is not None or wanted.project is not None or wanted.name is not None
+    others = words is not None or wanted.project is not None or wanted.name is not None
     return storage() is not None and not others and not wanted.asks_figures
 
 
@@ -324,44 +326,26 @@ def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
     return sorted(listed, key=lambda one: newest[one.seen.session.project])
 
 
-def _nothing(*, found: bool, everywhere: bool, directories: tuple[str, ...]) -> str:
+def _nothing(*, found: bool, has_scope: bool) -> str:
+    """Say that the list is empty; `has_scope` tells that it is not about this project."""
     if found:
         return "no session matches"
-    if directories or everywhere:
+    if has_scope:
         return "no sessions"
     if storage() or sessions_above() is None:
         return "no sessions in this project; --all shows others"
     return f"no sessions in this project; {one_line(where_else())}"
 
 
-def sessions_of(
-    directories: Sequence[str],
-    *,
-    everywhere: bool,
-    wanted: SessionFilter = ALL_SESSIONS,
-    with_projects: bool = False,
-) -> list[SessionFile]:
-    """The sessions of this project, of all, or in directories; or in the database; those that the filters mean.
+def sessions_of(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
+    """The sessions of this project, of all, in directories or in the database that the filters mean.
 
-    The time and the number are left to whoever looks at the sessions. `with_projects` says that those of a directory's
-    projects are in it, too: other kits keep theirs so.
+    The time and the number are left to whoever looks at the sessions.
 
     Raises:
-        UsageError: more than one of these was asked for.
         UnusableError: a directory cannot be read, or the database cannot be asked.
     """
-    if directories and (everywhere or storage()):
-        raise click.UsageError(
-            "give only one of --all, --storage and DIRECTORY" if storage() else "give either --all or DIRECTORY"
-        )
-    if directories and wanted.project is not None:
-        raise click.UsageError("give either --project or DIRECTORY")
-    found = []
-    if not directories:
-        with unusable():
-            found = candidates(wanted, everywhere=everywhere, storage=storage())
-    for directory in directories:
-        with unusable(directory):
-            found += files_of_projects_in(directory) if with_projects else files_in(directory)
+    with unusable():
+        found = candidates(wanted, everywhere=everywhere, storage=storage())
     with unreadable():
         return matching(found, replace(wanted, since_s=None, until_s=None, most=None), watch=watched)

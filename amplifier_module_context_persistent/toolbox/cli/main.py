@@ -151,8 +151,8 @@ class CommandEntry:
         return command
 
 
-_FIRST = ("url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name", "tags")
-_THEN = ("failed", "most")
+_FIRST = ("url", "no_catalogue", "last", "everywhere", "places", "project", "since", "until", "model", "tools", "name")
+_THEN = ("tags", "failed", "most")
 _LAST = ("output", "force", "dry_run", "yes", "as_json")
 
 

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from textwrap import wrap
 
 import click
@@ -22,7 +22,7 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..maintenance.verify import Finding, Report, verify_log
 from .erasing import check_can_ask, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
-from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .progress import progress
 from .sealed_files import plain_path, reads_sealed
 from .session_argument import (
@@ -106,6 +106,8 @@ def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: Ses
         UsageError: it names none, or in two ways.
         UnusableError: there is none.
     """
+    sessions, places = split_places(sessions, wanted.places)
+    wanted = replace(wanted, places=places)
     if sessions and last:
         raise click.UsageError("give either SESSION or --last")
     if sessions or last:

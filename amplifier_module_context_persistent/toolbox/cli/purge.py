@@ -124,7 +124,7 @@ def purge(
     elif before is not None:
         raise click.UsageError(f"--before is about one session: {NAME_ONE}")
     else:
-        takes_all = everywhere and (secrets or redact is not None)
+        takes_all = (everywhere or bool(wanted.places)) and (secrets or redact is not None)
         check_says_which(wanted, everywhere=everywhere, everything=takes_all, besides="SESSION, --last, ")
     taken = set[str]()
     replace = _replacement(redact, own, taken) if secrets or redact is not None else None

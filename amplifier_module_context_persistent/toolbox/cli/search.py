@@ -24,7 +24,7 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.search_session import search
 from .exit_codes import DONE, FINDINGS, UNUSABLE
-from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .match_printer import MatchPrinter, SearchedSessions
 from .progress import progress
 from .sealed_files import reads_sealed
@@ -227,7 +227,7 @@ def _is_question(pattern: str) -> bool:
 
 
 def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> SearchedSessions:
-    """The named sessions, or the filtered sessions of this project, of another one or of all.
+    """The named sessions, or the filtered sessions of this project, of another one, of all or in directories.
 
     Raises:
         UsageError: the arguments contradict each other.
@@ -235,7 +235,8 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
     """
     if sessions and last:
         raise click.UsageError("give either SESSION or --last")
-    of_sessions = replace(wanted, tools=())  # `--tool` is about messages here
+    sessions, places = split_places(sessions, wanted.places)
+    of_sessions = replace(wanted, tools=(), places=places)  # `--tool` is about messages here
     if not sessions and not last:
         return SearchedSessions(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
     check_no_filter(of_sessions, everywhere=everywhere)

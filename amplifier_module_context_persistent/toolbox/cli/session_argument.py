@@ -137,6 +137,17 @@ def find_path(name: str) -> str:
     return shown_location(found)
 
 
+def is_place(name: str) -> bool:
+    """Whether a name is a directory of sessions, not a session or its directory."""
+    if not os.path.isdir(name):
+        return False
+    try:
+        find_session(name, storage=storage())
+    except (SessionNameError, LogError):
+        return True
+    return False
+
+
 def name_for_errors(name: str) -> str:
     """A session's name as an error shows it: of a location or a URL nothing, as it may hold a password."""
     return name if stored_name(name) is None and not why_no_place(name) else "the location"
@@ -305,7 +316,7 @@ class SessionFirst(click.Command):
 def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`, None without.
 
-    With `--storage` it gets the log's location instead.
+    With `--storage` it gets the log's location instead. If the command has `--in`, SESSION may be such a directory.
     """
 
     @storage_option
@@ -316,6 +327,8 @@ def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
     def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
         if session is not None and last:
             raise click.UsageError(NAME_ONE)
+        if session is not None and "places" in options and is_place(session):
+            return command(*arguments, path=None, **{**options, "places": (*options["places"], session)})
         path = last_path() if last else path_of(session) if session is not None else None
         return command(*arguments, path=path, **options)
 

@@ -34,7 +34,7 @@ _NAME_CELLS = 40
 @click.command("sync")
 @no_catalogue_option
 @click.argument("place", metavar="DIR|URL")
-@filter_options()
+@filter_options(has_places=False)
 @click.option(
     "--keep", type=click.Choice(["both"]), help="Keep both histories of a session that went on on both sides."
 )

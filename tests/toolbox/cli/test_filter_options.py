@@ -42,14 +42,20 @@ def option(command: str, name: str) -> click.Option:
     return found[0]
 
 
+WITHOUT_PLACES = {"sync": "its argument is a place", "prune": "it deletes only what is in DIRECTORY itself"}
+
+
 @proof(quick=1)
 @pytest.mark.parametrize("command", FILTERED)
-@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("name", [*FILTERS, "--in"])
 def test_every_command_has_every_filter(command: str, name: str) -> None:
-    """With the same help, but for `--tool` where single messages are shown."""
+    """With the same help, but for `--tool` where single messages are shown; `--in` but for two."""
+    if name == "--in" and command in WITHOUT_PLACES:
+        assert not any(name in one.opts for one in TABLE[command].load().params)
+        return
     one, other = option(command, name), option("list", name)
     assert one.opts == other.opts
-    assert one.multiple == (name in ("--tool", "--tag"))
+    assert one.multiple == (name in ("--tool", "--tag", "--in"))
     assert one.help == other.help or (name == "--tool" and command in ("show", "search"))
 
 
@@ -68,7 +74,7 @@ def test_the_filters_are_in_one_place() -> None:
     def command(**_: object) -> None:
         """Do nothing."""
 
-    assert {name for one in command.params for name in one.opts} == {*FILTERS, "-n"}
+    assert {name for one in command.params for name in one.opts} == {*FILTERS, "--in", "-n"}
 
 
 COMMANDS = [name for name in TABLE if name not in ("storage", "mcp")]
@@ -97,7 +103,8 @@ def test_options_stand_in_one_order_in_every_help() -> None:
     """Which sessions first, `--json` last."""
     options = ([one for one in entry.load().params if isinstance(one, click.Option)] for entry in TABLE.values())
     orders = [[one.name for one in of_command] for of_command in options]
-    first = ["url", "no_catalogue", "last", "everywhere", "project", "since", "until", "model", "tools", "name", "tags"]
+    first = ["url", "no_catalogue", "last", "everywhere", "places", "project", "since", "until", "model", "tools"]
+    first += ["name", "tags"]
     for order in orders:
         shared = [name for name in order if name in first]
         assert order[: len(shared)] == shared == [name for name in first if name in shared]
