@@ -13,8 +13,9 @@ from zlib import crc32
 import orjson
 
 from ..log.record_line import decode
-from ..messages.message import Message
+from ..messages.message import Message, text_of
 from ..messages.metadata import first_line, is_human
+from ..messages.own_words import command_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class LastRequest:
 
 
 NO_REQUEST = LastRequest()
+_VERSION = 2
+"""The version of the rule for the first line; a glance of another version is taken again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
     Raises:
         TypeError: a text has half of a surrogate pair.
     """
-    said = {"glance": glance, "line": line}
+    said = {"glance": glance, "line": line, "version": _VERSION}
     return orjson.dumps({**said, "crc32": crc32(orjson.dumps(said))}).decode()
 
 
@@ -101,8 +104,9 @@ def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
         ValueError, KeyError, TypeError: it was altered, or another program or an earlier version wrote it.
     """
     given = orjson.loads(told)
-    if given["crc32"] != crc32(orjson.dumps({"glance": given["glance"], "line": given["line"]})):
-        raise ValueError("its checksum is another one")
+    said = {"glance": given["glance"], "line": given["line"], "version": _VERSION}
+    if given["version"] != _VERSION or given["crc32"] != crc32(orjson.dumps(said)):
+        raise ValueError("it is of another version, or its checksum is another one")
     asked = LastRequest(**given["glance"]["last_request"])  # an earlier version did not keep it
     known, (offset, length, check) = Glance(**{**given["glance"], "last_request": asked}), given["line"]
     _check_fields(asked)
@@ -123,5 +127,5 @@ def _check_fields(known: Glance | LastRequest) -> None:
 
 
 def said_first(message: Message) -> str:
-    """The first line of text in a human message; "" if there is none."""
-    return first_line(message) if is_human(message) else ""
+    """The first line that a person wrote in a message, or the person's slash command; "" if there is neither."""
+    return first_line(message) if is_human(message) or command_named(text_of(message)) else ""

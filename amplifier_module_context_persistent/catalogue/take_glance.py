@@ -14,9 +14,10 @@ from itertools import accumulate, islice
 
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT, USER, Index
-from ..messages.message import calls_of, result_id_of
+from ..messages.message import calls_of, result_id_of, text_of
 from ..messages.metadata import instant_of, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
+from ..messages.own_words import own_words
 from ..tokens.counter import TokenCounter
 from .glance import Glance, said_first
 from .last_request import last_request_of
@@ -120,12 +121,19 @@ def _model(log: ReadableLog) -> str:
 
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:
-    """The first line that a person wrote, and its message's ordinal; "" and -1 if there is none."""
+    """The first line that a person wrote, and its message's ordinal; "" and -1 if there is none.
+
+    If there are only commands without arguments, and texts of programs, it is the first of these.
+    """
+    found = ("", -1)
     for ordinal in islice(_users(log.index), _FIRST_USERS):
         for message in log.read([ordinal]):
-            if line := said_first(message):
+            line = said_first(message)
+            if line and own_words(text_of(message)):
                 return line, ordinal
-    return "", -1
+            if line and found[1] < 0:
+                found = line, ordinal
+    return found
 
 
 def _users(index: Index) -> Iterator[int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .elide import Cut
 from .message import Message, text_of
+from .own_words import command_named, own_words
 
 COMPACTION_SOURCE = "context-compaction"
 LATE_RESULT_SOURCE = "late-result"
@@ -76,8 +77,18 @@ def is_human(message: Mapping[str, Any]) -> bool:
 
 
 def first_line(message: Mapping[str, Any]) -> str:
-    """The first line of what a message says; of a long line the beginning, marked with three dots."""
-    line = text_of(message).lstrip()[: _FIRST_LINE_CHARS + 1].partition("\n")[0].rstrip()
+    """The first line of what a message's author wrote; of a long line the beginning, marked with three dots.
+
+    If nothing is left without what programs added, it is the name of a slash command, or the first line of all. A line
+    that ends with a colon goes on with the next one ("Implement the following plan: # Refunds").
+    """
+    text = text_of(message)
+    said = own_words(text) or command_named(text) or text
+    line, _, more = said.lstrip()[: 2 * _FIRST_LINE_CHARS].partition("\n")
+    line = line.rstrip()
+    if line.endswith(":"):
+        next_line, _, _ = more.lstrip().partition("\n")
+        line = f"{line} {next_line}".rstrip()
     return line if len(line) <= _FIRST_LINE_CHARS else f"{line[: _FIRST_LINE_CHARS - 3].rstrip()}..."
 
 

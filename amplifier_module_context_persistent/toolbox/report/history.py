@@ -21,6 +21,7 @@ from ...messages.message import Message, calls_of, result_id_of
 from ...messages.metadata import given_id, instant_of, is_human, is_repair, metadata_of, timestamp_of
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
+from ...messages.own_words import command_named, own_words
 from ...sessions.costs import NOTHING, Bills, RequestBill
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import TokenCounter
@@ -215,9 +216,9 @@ def _role_letter(message: Message, *, human: bool) -> str:
 
 
 def _first_line(texts: Iterable[str]) -> str:
-    """The first line with text; "" if there is none."""
+    """The first line with text that programs did not add; "" if there is none."""
     for text in texts:
-        for line in text.split("\n"):
+        for line in (own_words(text) or command_named(text) or text).split("\n"):
             if line.strip():
                 return line.strip()
     return ""
