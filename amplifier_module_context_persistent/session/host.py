@@ -19,7 +19,7 @@ from amplifier_core.models import HookResult
 from ..compaction.provider_limits import read_told
 from ..compaction.request_budget import ModelLimits, read_window
 from ..tokens.tariff_steps import tariff_step
-from ..view.recipients import NOBODY, Recipient
+from ..view.recipients import Recipient
 
 logger = logging.getLogger(__name__)
 
@@ -196,11 +196,15 @@ async def provider_facts(provider: Any | None, recipient: str | None = None) -> 
         provider: the provider's module, or its name (`anthropic`, `anthropic/claude-opus-5-5`), or None.
         recipient: the configured name, used if the provider does not give its name.
     """
-    facts = ProviderFacts() if isinstance(provider, str) else await _told_by(provider)
-    if facts.name or facts.model:
+    name = recipient
+    facts = ProviderFacts()
+    if not isinstance(provider, str):
+        facts = await _told_by(provider)
+    elif provider.strip():
+        name = provider
+    if facts.name or facts.model or not name:
         return facts
-    name = provider if isinstance(provider, str) and provider.strip() else recipient
-    reader = Recipient.parse(name) if name else NOBODY
+    reader = Recipient.parse(name)
     return replace(facts, name=reader.provider, model=reader.model)
 
 

@@ -166,17 +166,32 @@ async def compacted(
         config.native_timeout_s,
         NativeError,
     )
-    message = result.get("message") if isinstance(result, Mapping) and result.get("kind") == "native" else None
-    try:
-        plain = to_plain(message)  # type: ignore[arg-type]  # it is checked
-    except (TypeError, ValueError) as error:
-        raise NativeError("the provider gave no item that can be stored") from error
-    if plain != message or plain.get("role") not in ("user", "assistant") or plain.get("content") is None:
-        raise NativeError("the provider gave no item that can be stored")
-    if refused := why_refused(provider, plain):
-        raise NativeError(refused)
+    if not isinstance(result, Mapping) or result.get("kind") != "native":
+        raise NativeError(_NOT_STORABLE)
+    message = _storable(result.get("message"))
+    refusal = why_refused(provider, message)
+    if refusal:
+        raise NativeError(refusal)
     usage = result.get("usage")
-    return plain, usage if isinstance(usage, Mapping) else {}
+    return message, usage if isinstance(usage, Mapping) else {}
+
+
+_NOT_STORABLE = "the provider gave no item that can be stored"
+
+
+def _storable(given: Any) -> Message:
+    """The message of a provider's item, as plain JSON.
+
+    Raises:
+        NativeError: it is not a message of a user or an assistant, or not plain JSON.
+    """
+    try:
+        message = to_plain(given)
+    except (TypeError, ValueError) as error:
+        raise NativeError(_NOT_STORABLE) from error
+    if message != given or message.get("role") not in ("user", "assistant") or message.get("content") is None:
+        raise NativeError(_NOT_STORABLE)
+    return message
 
 
 def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:

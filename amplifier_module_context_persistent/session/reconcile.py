@@ -424,8 +424,10 @@ def _with_closings(
     If a message's calls got a result here and the list has no closing message, one is made, so that the host finds
     nothing more to repair.
     """
-    touched = {call_id for position, _ in found.results for call_id in given_calls(live[position])}
-    if not (touched or found.closings):
+    answered = set[str]()
+    for position, _ in found.results:
+        answered.update(given_calls(live[position]))
+    if not (answered or found.closings):
         return list(items)
     closings = _closings_by_call(live, found)
     messages = [live[item] if isinstance(item, int) else item for item in items] + list(tail[:1])
@@ -433,12 +435,13 @@ def _with_closings(
     for number, item in enumerate(items):
         order.append(item)
         call_id = result_id_of(messages[number])
-        if call_id is None or not all(map(is_person, messages[number + 1 : number + 2])):
+        is_last_of_turn = all(map(is_person, messages[number + 1 : number + 2]))
+        if call_id is None or not is_last_of_turn:
             continue
         closing = closings.get(call_id)
         if closing is not None:
             order.append(closing)
-        elif call_id in touched:
+        elif call_id in answered:
             order.append(_from_repair({"role": "assistant", "content": CLOSING_TEXT}))
     return order
 

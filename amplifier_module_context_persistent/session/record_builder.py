@@ -155,10 +155,13 @@ class RecordBuilder:
                 if message_id is None:
                     continue
                 taken.add(message_id)
-                added = _with_line(message, line) if line and not bodies else message
+                is_first = not bodies
+                added = _with_line(message, line) if line and is_first else message
                 bodies.append(encode_message(added, message_id=message_id, timestamp=timestamp))
+            if not bodies:
+                return []
             is_begun = self._headed and len(index.columns.offsets)
-            return bodies if is_begun or not bodies else [*self._preamble(index), *bodies]
+            return bodies if is_begun else [*self._preamble(index), *bodies]
 
         return prepare
 

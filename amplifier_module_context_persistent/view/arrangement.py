@@ -18,7 +18,7 @@ from ..messages.text import well_formed
 from .calls_and_results import Group, needs_user_before, tool_groups, unique_call_ids
 from .entry import INSTRUCTING, Entry
 from .inserted_messages import CONTINUED, inserted_message, stand_in
-from .plan import NO_PLAN, Plan
+from .plan import NO_PLAN, NativeItem, Plan
 from .recipients import FAMILIES, NOBODY, Recipient
 from .wire_rules import TAKES_ALL, Oddities, WireRules
 
@@ -171,9 +171,8 @@ class Arranger:
         renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
         for position, group in enumerate(groups):
             head = group.head
-            if position == native and (item := self.how.plan.native) is not None:
-                self.items.append(Item(inserted=item.message, tokens=item.tokens))
-                self.previous, self.answered = head, True  # no word is put between an item and what follows it
+            if position == native and self.how.plan.native is not None:
+                self._insert_native(self.how.plan.native, head)
             elif position in inserted:
                 self._insert_text(inserted[position])
             elif line := self._line_before(head):
@@ -193,6 +192,11 @@ class Arranger:
             last = self._line(CONTINUED)
             return Arrangement([*self.items, last], self.tokens + last.tokens, self)
         return Arrangement(self.items, self.tokens, self)
+
+    def _insert_native(self, item: NativeItem, next_head: Entry) -> None:
+        """Insert the item of a provider's compaction; no word is put between it and what follows it."""
+        self.items.append(Item(inserted=item.message, tokens=item.tokens))
+        self.previous, self.answered = next_head, True
 
     def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
         """Positions of the groups before which the plan inserts: the provider's item (-1: none), and texts."""
@@ -239,28 +243,32 @@ class Arranger:
         wire = self.how.wire
         if not self._ends_with_answer or not wire.stored_lines:
             return ""
-        had_to = wire.line_between and head.role == "assistant"
-        return head.origin.line_before or (CONTINUED if had_to else "")
+        if wire.line_between and head.role == "assistant":
+            return head.origin.line_before or CONTINUED
+        return head.origin.line_before
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
-        head, own = group.head, tuple(call.id for call in group.head.calls)
-        ids = tuple(renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(own))
+        head = group.head
+        own_ids = tuple(call.id for call in head.calls)
+        ids = tuple(renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(own_ids))
         more = sum(self._longer(call, call_id) for call, call_id in zip(head.calls, ids, strict=True))
-        self._store(head, more, ids if ids != own else (), None)
+        self._store(head, more, ids if ids != own_ids else (), None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             name = self.how.wire.name(call.name)
             if result is None:
                 self.items.append(self._inserted(stand_in(call_id, name)))
                 self.open_calls.add(call.id)
-            else:
-                self.open_calls.discard(call.id)  # a result answers the last call of its id
-                self._store(result, self._longer(call, call_id, "" if result.form.named else name), (), (call_id, name))
+                continue
+            self.open_calls.discard(call.id)  # a result answers the last call of its id
+            new_name = "" if result.form.named else name
+            self._store(result, self._longer(call, call_id, new_name), (), (call_id, name))
         self.previous, self.answered = head, True
 
     def _insert_text(self, text: str) -> None:
         """Insert a user message. Many gap markers have the same text, so each text is made and counted once."""
-        if (item := self.texts.get(text) or self.known_texts.get(text)) is None:
+        item = self.texts.get(text) or self.known_texts.get(text)
+        if item is None:
             shown = well_formed(text)  # a plan may quote what cannot be sent
             item = self._inserted(inserted_message("user", shown), for_wire=shown is not text)
         self.texts[text] = item

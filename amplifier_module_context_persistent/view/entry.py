@@ -348,10 +348,12 @@ def lighter(
         return entry
     going = [medium for number, medium in entry.shown_media if number in numbers]
     without = replace(entry, changes=replace(changes, omits=changes.omits | numbers, no_recall=no_recall))
-    (tokens, size_bytes), (new_tokens, new_bytes) = _lines_size(entry, count), _lines_size(without, count)
-    left_tokens = max(0, entry.tokens - sum(medium.tokens for medium in going) - tokens)
-    left_bytes = max(0, form.size_bytes - sum(medium.chars for medium in going) - size_bytes)
-    return replace(without, tokens=left_tokens + new_tokens, form=replace(form, size_bytes=left_bytes + new_bytes))
+    lines_tokens, lines_bytes = _lines_size(entry, count)
+    new_lines_tokens, new_lines_bytes = _lines_size(without, count)
+    left_tokens = max(0, entry.tokens - sum(medium.tokens for medium in going) - lines_tokens)
+    left_bytes = max(0, form.size_bytes - sum(medium.chars for medium in going) - lines_bytes)
+    new_form = replace(form, size_bytes=left_bytes + new_lines_bytes)
+    return replace(without, tokens=left_tokens + new_lines_tokens, form=new_form)
 
 
 def _lines_size(entry: Entry, count: Callable[[Message], int]) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..log.index import Index
@@ -66,7 +67,10 @@ class Gap:
 
     def to_record(self) -> list[Any]:
         """Encode the gap for a plan's record."""
-        return [*astuple(replace(self, said=()))[:-1], *([list(map(list, self.said))] if self.said else [])]
+        record = [self.before, self.after, self.messages, self.text, self.did, self.reference]
+        if self.said:
+            record.append([list(quote) for quote in self.said])
+        return record
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> Gap:
@@ -76,6 +80,9 @@ class Gap:
             ValueError, TypeError: the record is not of this shape.
         """
         before, after, messages, text, did, reference, *said = record
+        quotes = list[Quote]()
+        for some in said:  # older versions wrote none
+            quotes += [Quote(str(message_id), str(words)) for message_id, words in some]
         return cls(
             before=str(before),
             after=str(after),
@@ -83,7 +90,7 @@ class Gap:
             text=str(text),
             did=tuple((str(action), int(times)) for action, times in did),
             reference=str(reference),
-            said=tuple(Quote(str(message_id), str(words)) for quotes in said for message_id, words in quotes),
+            said=tuple(quotes),
         )
 
 
@@ -117,7 +124,7 @@ class NativeItem:
 
     def to_record(self) -> dict[str, Any]:
         """Encode the item for a plan's record."""
-        return {
+        record = {
             "provider": kept_name(self.provider),
             "model": kept_name(self.model),
             "message": self.message,
@@ -125,8 +132,10 @@ class NativeItem:
             "covers": self.covers,
             "seed": self.seed,
             "stands_for": list(self.stands_for),
-            **({"usage": dict(self.usage)} if self.usage else {}),
         }
+        if self.usage:
+            record["usage"] = dict(self.usage)
+        return record
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> NativeItem:
@@ -256,23 +265,22 @@ class Plan:
         Args:
             runs: the kept messages as runs: the ids of the first and the last message of each run.
         """
-        silent = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
         kept: dict[str, Any] = {"keep": [list(run) for run in runs]}
         if self.native is not None:
             # An older version that does not know the item finds no `keep` at the top level, and makes its own plan.
             kept = {"native": {**self.native.to_record(), **kept}}
+        silent = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
         left_out, making = self.left_out, self.making
-        gaps = {} if left_out.gaps is None else {"gaps": [gap.to_record() for gap in left_out.gaps]}
         fields = {
             "id": self.id,
             "upto": self.upto,
             **kept,
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
-            "silent": list(map(list, silent)),
-            "closed": {key: sorted(ids) for key, ids in self.closed.items()},
-            "media": {key: sorted(numbers) for key, numbers in self.media.items()},
+            "silent": [list(run) for run in silent],
+            "closed": {message_id: sorted(call_ids) for message_id, call_ids in self.closed.items()},
+            "media": {message_id: sorted(numbers) for message_id, numbers in self.media.items()},
             "hidden": list(left_out.hidden),
-            **gaps,
+            "gaps": None if left_out.gaps is None else [gap.to_record() for gap in left_out.gaps],
             "changed": list(left_out.changed),
             "read": list(left_out.read),
             "in_vain": list(left_out.in_vain),
@@ -289,6 +297,8 @@ class Plan:
             "no_recall": int(self.rules.no_recall),
             WIRE: int(self.rules.wire),
         }
+        if left_out.gaps is None:
+            del fields["gaps"]
         return {key: value for key, value in fields.items() if value or key not in _LEFT_OUT_IF_EMPTY}
 
     @classmethod
@@ -321,10 +331,13 @@ class Plan:
 
 def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
     """The fields of a plan's record about the messages that are left out."""
+    gaps = None
+    if "gaps" in record:
+        gaps = tuple(map(Gap.from_record, record["gaps"]))
     return LeftOut(
         messages=int(record["dropped"]),
         hidden=tuple(map(str, record.get("hidden", ()))),
-        gaps=tuple(map(Gap.from_record, record["gaps"])) if "gaps" in record else None,
+        gaps=gaps,
         changed=tuple(map(str, record.get("changed", ()))),
         read=tuple(map(str, record.get("read", ()))),
         in_vain=tuple(map(str, record.get("in_vain", ()))),
@@ -384,19 +397,22 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
         ValueError: the record names messages that the live history lacks, or is not of this shape.
     """
     native = record.get("native")
-    runs = (native if isinstance(native, dict) else record).get("keep")
+    runs = native.get("keep") if isinstance(native, dict) else record.get("keep")
     if not isinstance(runs, list) or not all(isinstance(run, list) and len(run) == 2 for run in runs):
         raise ValueError("its record has no list of runs")
-    ids = [name_of(message_id) for run in runs for message_id in run] + [name_of(record.get("upto"))]
-    found = index.find_all(ids)
+    ends = [(name_of(first), name_of(last)) for first, last in runs]
+    upto = name_of(record.get("upto"))
+    ids = [*chain.from_iterable(ends), upto]
+    ordinals = index.find_all(ids)
     try:
-        positions = dict(zip(ids, live_positions(index.live, [found[message_id] for message_id in ids]), strict=True))
+        places = live_positions(index.live, [ordinals[message_id] for message_id in ids])
+        positions = dict(zip(ids, places, strict=True))
     except KeyError as error:
         raise ValueError(f"it names a message that is not in the live history: {error}") from error
     kept: list[int] = []
-    for first, last in runs:
-        kept += index.live[positions[name_of(first)] : positions[name_of(last)] + 1]
-    return kept, positions[ids[-1]]
+    for first, last in ends:
+        kept += index.live[positions[first] : positions[last] + 1]
+    return kept, positions[upto]
 
 
 def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:

@@ -94,9 +94,10 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
     message = shorten(entry, message, item.cut, boundary)
     if item.cut is not None or item.call_ids:
         message = without_names(message, REPEATS)
-    narration = item.narration(message) if item.silent or item.bare == "all" else ""
-    if narration:
-        message = with_narration(message, narration)
+    if item.silent or item.bare == "all":
+        narration = item.narration(message)
+        if narration:
+            message = with_narration(message, narration)
     if item.silent:
         message = without_thinking(message)
     if item.bare:
@@ -107,13 +108,20 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
         new_ids = {call.id: new for call, new in zip(entry.calls, item.call_ids, strict=True)}
         message = _rename_calls(message, new_ids)
     if item.result is not None:
-        call_id, name = item.result
-        if message.get("tool_call_id") != call_id or not message.get("name"):
-            message = {**message, "tool_call_id": call_id, "name": message.get("name") or name}
-            message = _rename_results(message, call_id)
+        message = _with_answered_call(message, *item.result)
     if item.wire is None:
         return message
-    return sendable(without_names(message, REPEATS) if message.get("metadata") else message, *item.wire)
+    if message.get("metadata"):
+        message = without_names(message, REPEATS)
+    return sendable(message, *item.wire)
+
+
+def _with_answered_call(message: Message, call_id: str, name: str) -> Message:
+    """A result with the id and the name of the call that it answers; the name that it has stays."""
+    own_name = message.get("name")
+    if message.get("tool_call_id") == call_id and own_name:
+        return message
+    return _rename_results({**message, "tool_call_id": call_id, "name": own_name or name}, call_id)
 
 
 def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:

@@ -23,18 +23,22 @@ def without_bonds(message: Message, *, keep_text: bool) -> Message:
     """
     changed = {key: value for key, value in message.items() if key != "thinking_block"}
     thinking = message.get("thinking_block")
-    text = _plain_thinking(thinking) if keep_text and isinstance(thinking, dict) else None
-    if text is not None:
-        changed["thinking_block"] = text
+    if keep_text and isinstance(thinking, dict):
+        plain = _plain_thinking(thinking)
+        if plain is not None:
+            changed["thinking_block"] = plain
     for key in ("content", "content_blocks"):
-        if isinstance(blocks := message.get(key), list):
+        blocks = message.get(key)
+        if isinstance(blocks, list):
             unbound = [_unbound(block, keep_text=keep_text) for block in blocks]
             changed[key] = [block for block in unbound if block is not None]
     if changed.get("content") == []:
         changed["content"] = ""
-    if isinstance(calls := message.get("tool_calls"), list):
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
         changed["tool_calls"] = [_unsigned(call) for call in calls]
-    if metadata := metadata_of(message):
+    metadata = metadata_of(message)
+    if metadata:
         changed["metadata"] = metadata_without(metadata, CHAIN_NAMES | REASONING_NAMES)
     return changed
 

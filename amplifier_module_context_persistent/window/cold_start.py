@@ -10,6 +10,7 @@ import re
 from array import array
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from operator import itemgetter
 
 from ..config import Config
@@ -107,11 +108,13 @@ def _newest(
         end = start
         start = max(0, end - BATCH)
         batch = classify_all(ordinals[start:end])
+        counted = batch
         if words_alone:
             batch = [entry for entry in batch if entry.human or _may_be_final(entry)]
-        tokens += sum(entry.tokens for entry in batch if entry.human or not words_alone)
+            counted = [entry for entry in batch if entry.human]
+        tokens += sum(entry.tokens for entry in counted)
         batches.append(batch)
-    return [entry for batch in reversed(batches) for entry in batch], start
+    return list(chain.from_iterable(reversed(batches))), start
 
 
 def _may_be_final(entry: Entry) -> bool:

@@ -78,10 +78,13 @@ class NativeItems:
         Raises:
             FloorError: the view cannot be made to fit without the item.
         """
-        shown, basis = self._kept.shows_item, self._kept.basis
+        showed_before, basis_before = self._kept.shows_item, self._kept.basis
         self._plans.take_in(log, request)
-        step = self._settle(log, request) if self._compacts(request) or self._kept.shows_item else ItemStep()
-        if shown and basis[0] != self._kept.basis[0] and not self._kept.shows_item:
+        step = ItemStep()
+        if self._compacts(request) or self._kept.shows_item:
+            step = self._settle(log, request)
+        was_replaced = basis_before[0] != self._kept.basis[0]
+        if showed_before and was_replaced and not self._kept.shows_item:
             step = replace(step, fallback="the history that it stands for was replaced")
         if self._kept.lost_item:
             self._kept.lost_item = False
@@ -102,12 +105,20 @@ class NativeItems:
     ) -> NativeOffer | None:
         """The beginning of a view that its provider may compact; None if it is not to be asked."""
         cut, bound = asking.cut, self._arranger.bound
-        first = arrangement.items[cut].entry if cut is not None else None
-        if cut is None or first is None:
+        if cut is None:
             return None
-        tokens = request.room.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut])
-        messages, chain = offered(view, len(request.head), cut), tuple(part.hex() for part in bound.chain[cut])
-        return NativeOffer(messages, first.ordinal, self._kept.basis, cut, tokens, bound.seed, chain)
+        first_kept = arrangement.items[cut].entry
+        if first_kept is None:
+            return None
+        return NativeOffer(
+            offered(view, len(request.head), cut),
+            first_kept.ordinal,
+            self._kept.basis,
+            cut,
+            request.room.fixed_tokens + sum(item.tokens for item in arrangement.items[:cut]),
+            bound.seed,
+            tuple(part.hex() for part in bound.chain[cut]),
+        )
 
     def _compacts(self, request: ViewRequest) -> bool:
         return request.native is not None and self._config.compaction_strategy == NATIVE

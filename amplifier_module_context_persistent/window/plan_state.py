@@ -46,8 +46,11 @@ class PlanState:
         """Whether these messages are shown in full; messages in no log (negative ordinals) are ignored."""
         if not ordinals:
             return True
-        groups = (group.entries() for group in tool_groups(self.entries))
-        whole = {entry.ordinal for group in groups if not any(map(self._is_cut, group)) for entry in group}
+        whole = set[int]()
+        for group in tool_groups(self.entries):
+            members = group.entries()
+            if not any(map(self._is_cut, members)):
+                whole.update(entry.ordinal for entry in members)
         return all(ordinal in whole for ordinal in ordinals if ordinal >= 0)
 
     def _is_cut(self, entry: Entry) -> bool:
@@ -115,16 +118,18 @@ class PlanState:
         plan = self.plan
         if plan is None:
             return None
-        last_id = next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto)
+        notice, gaps = plan.notice, plan.left_out.gaps
+        if not self.left_out:  # nothing is left out any more
+            notice, gaps = replace(notice, text=""), ()
         return replace(
             plan,
             id=plan_id,
-            upto=last_id,
+            upto=next((entry.id for entry in reversed(self.entries) if entry.ordinal == last), plan.upto),
             keep=tuple(entry.id for entry in self.entries),
             closed={entry.id: entry.changes.closed for entry in self.entries if entry.changes.closed},
             media=media_left_out(self.entries),
-            notice=plan.notice if self.left_out else replace(plan.notice, text=""),
-            left_out=replace(plan.left_out, messages=self.left_out, gaps=plan.left_out.gaps if self.left_out else ()),
+            notice=notice,
+            left_out=replace(plan.left_out, messages=self.left_out, gaps=gaps),
         )
 
 
@@ -173,9 +178,13 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
 
 def hidden_quotes(plan: Plan, index: Index) -> frozenset[str]:
     """The ids of messages in hidden turns that a plan quotes."""
-    turns = index.session.hidden
-    quoted = [quote.id for gap in plan.left_out.gaps or () for quote in gap.said] if turns else []
-    return frozenset(name for name, ordinal in index.find_all(quoted).items() if ordinal in turns)
+    hidden = index.session.hidden
+    if not hidden:
+        return frozenset()
+    quoted = list[str]()
+    for gap in plan.left_out.gaps or ():
+        quoted += [quote.id for quote in gap.said]
+    return frozenset(message_id for message_id, ordinal in index.find_all(quoted).items() if ordinal in hidden)
 
 
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
