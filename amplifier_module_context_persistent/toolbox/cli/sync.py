@@ -17,7 +17,7 @@ from ...log.database_location import parse_location
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.session_name import name_of
 from ..transfer.erasures import SESSION, Erasure
-from ..transfer.sync_erasures import ErasingStep, erase, plan_erasing, travelling_erasures
+from ..transfer.sync_erasures import ErasingStep, erase, erasing_steps, plan_erasing, travelling_erasures
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
 from ..transfer.sync_sides import Side, home_side, of_project, other_side, with_sub_agents
 from .erasing import check_can_ask, erasing_options
@@ -73,10 +73,10 @@ def sync(
 
             context.with_resource(using(parse_location(there.storage)))
         force, travelling = travelling_erasures(here, there)
-        for one in travelling if any(one.new for one in travelling) else ():
-            plan_erasing(one, one.side.sessions())
-        erasing = [step for one in travelling for step in one.steps]
-        plan = _plan(here, there, force, scope, without={step.session.id for step in erasing if not step.error})
+        new = list({erasure.salt: erasure for one in travelling for erasure in one.new}.values())
+        erasing = [step for side in (here, there) if new for step in plan_erasing(side, side.sessions(), new)]
+        plan = _plan(here, there, force, scope, without={step.session.id for step in erasing})
+        erasing += plan.take_erasing()
     is_none = not (plan.steps or plan.in_step or any(one.new or one.lifted for one in travelling))
     if is_none and not everywhere:
         raise UnusableError("no such session is on either side; --all takes the sessions of all projects")
@@ -86,10 +86,9 @@ def sync(
         if count := sum(not step.error for step in erasing) + sum(step.what is What.REPLACE for step in plan.steps):
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
         with unusable():
-            for one in travelling:
-                erase(one, now=utc_now)
+            erase(erasing, travelling, now=utc_now)
             if erasing:
-                plan = _plan(here, there, force, scope)
+                plan = _plan(here, there, force, scope, without={step.session.id for step in erasing if step.error})
             plan.carry_out()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
 
@@ -124,6 +123,16 @@ class _Plan:
     """Of the sessions that are not in step."""
     in_step: int
 
+    def take_erasing(self) -> list[ErasingStep]:
+        """Take out the sessions in which something has to be erased first; return the actions for that."""
+        erasing = []
+        for step in list(self.steps):
+            found = [action for one in step.held for action in erasing_steps(one.session, one.side, one.erasures)]
+            if found:
+                self.steps.remove(step)
+                erasing += found
+        return erasing
+
     def carry_out(self) -> None:
         """Do it."""
         todo = [step for step in self.steps if not step.is_left]
@@ -153,7 +162,7 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
     for side in (plan.sync.here, there):
         on_side = [step for step in erasing if step.side is side and not step.error]
         if on_side:
-            say(f"Erased first {_on(side)}, since it was erased on the other side; then compared again:")
+            say(f"Erased first {side.where}, since it was erased elsewhere; then compared again:")
         for one in on_side:
             say(f"  {_called(one.session.id, str(one.session.path))}: {_what_goes(one)}")
             for file in one.files_that_stay:
@@ -168,10 +177,6 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
 
 def _name(side: Side) -> str:
     return "this home" if side.is_this_home else side.name
-
-
-def _on(side: Side) -> str:
-    return "here" if side.is_this_home else f"in {side.name}"
 
 
 def _called(session_id: str, log: str) -> str:
@@ -228,7 +233,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
         click.echo(json.dumps(told))
     else:
         for one in failed:
-            click.echo(f"NOT ERASED: {one_line(str(one.session.path))}: {one.error}", err=True)
+            click.echo(f"NOT ERASED: {one.session.id} {one.side.where}: {one.error}", err=True)
         for step in left:
             click.echo(_left(step), err=True)
         say("Nothing was done (--dry-run)." if dry_run else _summary(erasing, plan))
@@ -240,10 +245,12 @@ def _summary(erasing: Sequence[ErasingStep], plan: _Plan) -> str:
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
     erased = sum(not step.error for step in erasing)
+    kept = len(erasing) - erased
     if not (plan.steps or erasing):
         return f"Nothing is new: {counted(plan.in_step, 'session')} in step." if plan.in_step else "No session matches."
     said = [f"{counted(done, 'session')} brought in step", f"{plan.in_step:,} were so already"]
-    said += [f"erased in {counted(erased, 'session')}"] * bool(erased) + [f"{left:,} left"] * bool(left)
+    said += [f"erased in {counted(erased, 'session')}"] * bool(erased) + [f"{kept:,} not erased"] * bool(kept)
+    said += [f"{left:,} left"] * bool(left)
     return f"{', '.join(said)}."
 
 

@@ -104,7 +104,7 @@ def purge_log(
     *,
     now: Callable[[], str],
     known: KnownScan | None = None,
-    note: Callable[[ReadableLog], None] = lambda _: None,
+    note: Callable[[ReadableLog], str] = lambda _: "",
     files: FileSystem | None = None,
     lock_timeout_s: float = 10.0,
 ) -> PurgeCounts:
@@ -115,7 +115,8 @@ def purge_log(
         purge: what to remove.
         now: gives ISO 8601 timestamps.
         known: the scan of the log's file that the plan made.
-        note: is called with the log after it was read, before anything changes; if it raises, the purge ends.
+        note: is called with the log after it was read, before anything changes; returns the salt of the erasure's
+            line in the lists of erasures, or an empty text. If it raises, the purge ends.
         files: the system calls; tests replace them, and they report the progress of reading.
         lock_timeout_s: the longest wait for another process that holds the lock.
 
@@ -134,8 +135,8 @@ def purge_log(
             _follow(stored)
             _count_beside(stored, purge, counts := PurgeCounts())
             if not purge.is_torn_only:
-                note(stored)
-                _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now())
+                salt = note(stored)
+                _rewrite(stored, purge, counts, PurgeRows(stored, path, lock_timeout_s), now(), salt)
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
@@ -144,8 +145,8 @@ def purge_log(
             if purge.is_torn_only:
                 remove_tails(reader)
                 return counts
-        note(reader)
-        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now(), known)
+        salt = note(reader)
+        _rewrite(reader, purge, counts, PurgeFile(reader, purge, lock_timeout_s), now(), salt, known)
         return counts
 
 
@@ -155,6 +156,7 @@ def _rewrite(
     counts: PurgeCounts,
     new: PurgeFile | PurgeRows,
     time: str,
+    salt: str,
     known: KnownScan | None = None,
 ) -> None:
     """Write the remaining records to a new log, and replace the old one; do nothing if there is nothing to remove."""
@@ -172,7 +174,8 @@ def _rewrite(
             if log.index is not index:
                 raise PurgeError("the log was purged, replaced or damaged meanwhile; nothing was changed; try again")
             rewrite.take_appended(log.whole_lines(end))
-            lines.put(encode_control("purge", time=time, mode=purge.mode, **counts.to_record()))
+            erasure = {"erasure": salt} if salt else {}
+            lines.put(encode_control("purge", time=time, mode=purge.mode, **erasure, **counts.to_record()))
             check_written(new.read_back(), rewrite.expected())
             new.take_place()
 

@@ -33,7 +33,7 @@ from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .host_files import is_unfinished, making_session, write_host_files
-from .sync_erasures import ErasingStep, TravellingErasures, carry_out_erasing, finish_deletions, plan_erasing
+from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_sessions import pairs_of
 from .sync_sides import BACKUP_NAME, Side
 
@@ -190,11 +190,10 @@ class Backup:
         known = {session.id for session in self.home.sessions()}
         gone = [session for session in self.there.sessions() if session.id not in known]
         force = list(read_erasures(self.home.erasures)[0].values())
-        found = TravellingErasures(self.there, force, [])
-        plan_erasing(found, gone)
+        steps = plan_erasing(self.there, gone, force)
         assert self.there.root is not None  # noqa: S101 - a backup is a directory
         asides = sorted(self.there.root.glob(f"*/sessions/*/{LOG_NAME}{BEFORE_PURGE}*"))
-        return HeldErased(asides, found.steps)
+        return HeldErased(asides, steps)
 
 
 def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None:

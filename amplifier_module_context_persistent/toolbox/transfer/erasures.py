@@ -20,7 +20,7 @@ import hashlib
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
@@ -28,6 +28,7 @@ from zlib import crc32
 
 from ...errors import ContextPersistentError
 from ...log.base import ReadableLog
+from ...log.file_handle import first_line
 from ...log.open_reader import open_reader
 from ...log.record_line import CRC_TAIL_BYTES
 from ...messages.replace_in_message import REPLACEMENT
@@ -45,6 +46,7 @@ _MOST_TAKEN = 1000
 _MOST_TAKEN_BYTES = 4096
 _MOST_IDS = 4_000_000  # a line of 32 MB
 _ID_BYTES = 6
+_MOST_HEADER_BYTES = 1 << 20
 _LEAST_UNKNOWN = 12
 """So many characters of each match must not be told by an expression that is kept."""
 _MOST_COMPARED = 30
@@ -122,6 +124,8 @@ class TextRule:
     secrets: bool = False
     expression: str = ""
     taken: TakenHashes | None = None
+    is_complete: bool = False
+    """Whether the rule finds all texts that the purge took; rules of earlier versions do not say."""
 
     def replace(self, text: str) -> str:
         """A text with everything replaced that the rule takes."""
@@ -134,7 +138,7 @@ class TextRule:
     def to_json(self) -> dict[str, Any]:
         """The rule in plain JSON types."""
         hashes = sorted(self.taken.hashes) if self.taken is not None else []
-        found = {"secrets": self.secrets, "expression": self.expression, "hashes": hashes}
+        found = {"secrets": self.secrets, "expression": self.expression, "hashes": hashes, "complete": self.is_complete}
         return {key: value for key, value in found.items() if value}
 
     @classmethod
@@ -142,7 +146,8 @@ class TextRule:
         """Read a rule; errors of its types are possible."""
         hashes = frozenset((int(one[0]), int(one[1]), str(one[2])) for one in value.get("hashes", ()))
         taken = TakenHashes(salt, hashes) if hashes else None
-        return cls(value.get("secrets") is True, str(value.get("expression", "")), taken)
+        is_complete = value.get("complete") is True
+        return cls(value.get("secrets") is True, str(value.get("expression", "")), taken, is_complete)
 
 
 def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) -> TextRule:
@@ -156,8 +161,9 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
     """
     texts = sorted(set(taken), key=len)
     if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
-        return TextRule(secrets=secrets, expression=expression)
-    return TextRule(secrets=secrets, taken=TakenHashes.of(salt, texts) if texts else None)
+        return TextRule(secrets=secrets, expression=expression, is_complete=True)
+    hashed = TakenHashes.of(salt, texts) if texts else None
+    return TextRule(secrets=secrets, taken=hashed, is_complete=hashed is None or len(hashed.hashes) == len(texts))
 
 
 def _unknown(expression: str, text: str) -> int:
@@ -302,7 +308,7 @@ def names_in_log(location: str) -> SourceNames:
 
 def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:
     """The same of an open log; `gone` are the ordinals of the messages that go, if not all of them do."""
-    names, count, has_id = _named_by_headers(reader)
+    names, count, has_id = _named_by_headers(reader.index.headers)
     wanted = 0 if has_id else min(count, len(reader.index))
     bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
     content = content_name(bodies) if wanted else ""
@@ -317,13 +323,30 @@ def names_of(reader: ReadableLog) -> list[str]:
 
     A fork has messages of its origin, so messages count only if no header names the log.
     """
-    return _named_by_headers(reader)[0] or names_in_stored(reader)
+    return _named_by_headers(reader.index.headers)[0] or names_in_stored(reader)
 
 
-def _named_by_headers(reader: ReadableLog) -> tuple[list[str], int, bool]:
+def names_at_start(log: str) -> list[str] | None:
+    """The names that find the erasures of a log's file, if its first line is a header that has them all; else None.
+
+    Later headers of a log have the same `log_id`, so no other line is read.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        header = json.loads(first_line(log, _MOST_HEADER_BYTES))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(header, dict) or header.get("_record") != "header" or not header.get("log_id"):
+        return None
+    return _named_by_headers([header])[0]
+
+
+def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], int, bool]:
     """The names that a log's headers give, how many messages its source had, and whether that gave the session's id."""
     names, count, has_id = dict[str, None](), 0, True
-    for header in reader.index.headers:
+    for header in headers:
         if log_id := header.get("log_id"):
             names[f"log:{log_id}"] = None
         source = header.get("source")

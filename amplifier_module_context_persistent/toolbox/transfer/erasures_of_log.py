@@ -1,24 +1,36 @@
-"""Erased content that a log would bring back: a session deleted here, or content purged after the log was copied."""
+"""Erased content that a log would bring back: a session that was deleted, or content that was purged in another copy.
+
+Whether a log holds purged content is found out in this order:
+- A purge names its erasure in the log (`erasure` of the `purge` record). That log does not hold the content any more.
+- Otherwise the log is searched: for the messages that were purged, or with the rule of a purged text.
+- If the erasure names neither all texts nor the messages, the times decide: a log with a later purge is trusted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TypeGuard
 
+from ...errors import PurgeError
 from ...log.base import ReadableLog
+from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
-from ...log.record_line import Message
+from ...log.record_line import CONTROL_HEAD, Message
+from ..maintenance.purge_log import plan_purge
+from ..maintenance.purge_options import Purge
 from .erasure_list import erasures
-from .erasures import SESSION, ErasedError, Erasure, concerning, names_of
+from .erasures import SESSION, TEXT, ErasedError, Erasure, concerning, names_at_start, names_of
+
+_PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
 
-def erasures_of_log(reader: ReadableLog, found: Sequence[Erasure] | None = None) -> list[Erasure]:
-    """The erasures that a log would undo: of its session, and purges that came after it was copied.
+def erasures_of_log(reader: ReadableLog, location: str, found: Sequence[Erasure] | None = None) -> list[Erasure]:
+    """The erasures that a log would undo: of its session, and of content that it still holds.
 
     Args:
-        reader: the log.
+        reader: the log, read.
+        location: its file, or its location in a database.
         found: the erasures that are in force; by default this user's.
 
     Raises:
@@ -26,17 +38,61 @@ def erasures_of_log(reader: ReadableLog, found: Sequence[Erasure] | None = None)
         OSError: nobody knows what was erased, since the file cannot be read.
     """
     found = erasures() if found is None else found
-    about = erasures_about(reader, found)
+    return undone_among(reader, location, list(concerning(found, names_of(reader)))) if found else []
+
+
+def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -> list[Erasure]:
+    """The erasures, of some that concern a log's session, that the log would undo; arguments as `erasures_of_log`."""
     if not any(erasure.what != SESSION for erasure in about):
-        return about
-    purges = filter(_is_purge, (control_of(line.rstrip(b"\n")) for line in reader.records()))
-    purged = max((str(record.get("time", "")) for _, record in purges), default="")
-    return [erasure for erasure in about if erasure.what == SESSION or erasure.time > purged]
+        return list(about)
+    purges, carried_out = _purges(reader), salts_of_purges(reader)
+    left = [one for one in about if one.salt not in carried_out]
+    return [one for one in left if one.what == SESSION or _holds(reader, location, one, purges)]
 
 
-def erasures_about(reader: ReadableLog, found: Sequence[Erasure]) -> list[Erasure]:
-    """The erasures, of some, that concern the session of a log; errors as `erasures_of_log`."""
-    return list(concerning(found, names_of(reader))) if found else []
+def salts_of_purges(reader: ReadableLog) -> set[str]:
+    """The salts of the erasures that purges of a log carried out."""
+    return {str(record.get("erasure", "")) for record in _purges(reader)}
+
+
+def _holds(reader: ReadableLog, location: str, erasure: Erasure, purges: Sequence[Message]) -> bool:
+    """Whether a log still holds what a purge of another copy of it took."""
+    if erasure.ids:
+        return any(map(erasure.took, reader.index.columns.id_hashes))
+    if erasure.what == TEXT and erasure.rule.is_complete:
+        try:
+            return not plan_purge(location, Purge(redact=erasure.rule.replace)).counts.is_nothing
+        except PurgeError:  # it is too damaged to be searched so
+            return True
+    return erasure.time > max((str(record.get("time", "")) for record in purges), default="")
+
+
+def _purges(reader: ReadableLog) -> list[Message]:
+    """The records of a log's purges."""
+    if not reader.index.control_counts["purge"]:
+        return []
+    found = (control_of(line.rstrip(b"\n")) for line in reader.records() if line.startswith(_PURGE_HEAD))
+    return [record for kind, record in filter(None, found) if kind == "purge"]
+
+
+def erasures_about(log: str, found: Sequence[Erasure]) -> list[Erasure]:
+    """The erasures, of some, that concern the session of a log.
+
+    Args:
+        log: the log's file, or its location in a database.
+        found: the erasures.
+
+    Raises:
+        LogUnreadableError, OSError: the log cannot be read.
+    """
+    if not found:
+        return []
+    names = names_at_start(log) if stored_name(log) is None else None
+    if names is None:
+        with closing(open_reader(log)) as reader:
+            reader.follow()
+            names = names_of(reader)
+    return list(concerning(found, names))
 
 
 def why_refused(erasure: Erasure) -> str:
@@ -58,9 +114,5 @@ def check_not_erased(location: str, target: str) -> None:
         return
     with closing(open_reader(location)) as reader:
         reader.follow()
-        if undone := erasures_of_log(reader, found):
+        if undone := erasures_of_log(reader, location, found):
             raise ErasedError(f"{why_refused(undone[-1])}; --again copies it all the same")
-
-
-def _is_purge(found: tuple[str, Message] | None) -> TypeGuard[tuple[str, Message]]:
-    return found is not None and found[0] == "purge"

@@ -59,7 +59,7 @@ def import_log(
             raise ImportRefusedError("this is no log of this package; leave the format to be found out (auto)")
         if not len(reader.index):
             raise ImportRefusedError("there is no message in it")
-        overridden = erasures_of_log(reader, erasures(destination.logs))
+        overridden = erasures_of_log(reader, source.plain_path, erasures(destination.logs))
         if overridden and not again:
             raise ErasedError(f"{why_refused(overridden[-1])}; {ADVICE}")
         session_id = _session_id(reader, source, destination)

@@ -162,6 +162,7 @@ def purge_session(
     *,
     now: Callable[[], str],
     rule: Callable[[str], TextRule] | None = lambda _: TextRule(),
+    salt: str = "",
     files: FileSystem | None = None,
 ) -> tuple[PurgeCounts, str]:
     """Purge a session as planned.
@@ -170,7 +171,8 @@ def purge_session(
         planned: the result of `plan_session_purge`.
         what: the content to remove.
         now: gives ISO 8601 timestamps.
-        rule: for a redaction, makes the rule for later imports from a salt; None if the rule is noted already.
+        rule: for a redaction, makes the rule for later imports from a salt; None if the erasure is noted already.
+        salt: the salt of an erasure that is noted already.
         files: the system calls, which report the progress of reading.
 
     Returns:
@@ -184,7 +186,7 @@ def purge_session(
     if what.is_torn_only:
         return purge_log(path, what, now=now, files=files), ""
     if stored_name(path) is not None:
-        return _purge_noted(planned, what, now, rule, files), ""
+        return _purge_noted(planned, what, now, rule, salt, files), ""
     if not os.path.lexists(path):  # nothing but what was left
         remove_left(planned.removed, path)
         return planned.counts, ""
@@ -196,7 +198,7 @@ def purge_session(
     note.begin(PURGING, now())
     try:
         if not planned.counts.is_nothing:
-            done = _purge_noted(planned, what, now, rule, files)
+            done = _purge_noted(planned, what, now, rule, salt, files)
         elif planned.finishes:
             remove_catalogue(path)  # a search may have written it between the two removals of the first purge
     except LogFailedError:
@@ -218,20 +220,22 @@ def _purge_noted(
     what: Purge,
     now: Callable[[], str],
     rule: Callable[[str], TextRule] | None,
+    salt: str,
     files: FileSystem | None,
 ) -> PurgeCounts:
     """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
     noted = list[Erasure]()
 
-    def note(log: ReadableLog) -> None:
+    def note(log: ReadableLog) -> str:
         if rule is None:
-            return
+            return salt
         if what.redact is not None:
             erasure = erasure_of(names_in(log), TEXT, time=now(), rule=rule)
         else:
             erasure = erasure_of(names_in(log, ordinals_gone(log.index, what)), MESSAGES, time=now(), rule=rule)
         note_erasure(erasure, planned.path)
         noted.append(erasure)
+        return erasure.salt
 
     was_archived = is_archived_session(planned.path)
     try:

@@ -74,7 +74,7 @@ class Restore:
         with closing(open_reader(step.source)) as reader:
             reader.follow()
             described = reader.describe()
-            undone = erasures_of_log(reader, force)
+            undone = erasures_of_log(reader, step.source, force)
         step.new_bytes = described.size_bytes - described.torn_bytes
         if undone and self.again:
             self._lifted += undone

@@ -28,8 +28,8 @@ from .append_to_copy import OPEN, append_to_copy
 from .beside_synced import beside_copy, finish, is_interrupted
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
-from .erasures import ErasedError, Erasure
-from .erasures_of_log import erasures_of_log, why_refused
+from .erasures import SESSION, ErasedError, Erasure
+from .erasures_of_log import erasures_of_log
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .host_copies import backups
 from .host_files import is_unfinished, making_session, write_host_files
@@ -68,6 +68,33 @@ class Pair:
     there: SessionFile | None
 
 
+@dataclass(frozen=True, slots=True)
+class HeldErased:
+    """A copy of a session that holds erased content."""
+
+    session: SessionFile
+    side: Side
+    erasures: list[Erasure]
+
+    def __str__(self) -> str:
+        """Say it to a person."""
+        last = self.erasures[-1]
+        if last.what == SESSION:
+            return f"it was deleted on {last.day}, and is still {self.side.where}"
+        where = self.side.where
+        return (
+            f"it was purged on {last.day}, and the copy {where} may still hold what was removed; purge it {where} too"
+        )
+
+
+class HoldsErasedError(ErasedError):
+    """Copies of a session hold erased content."""
+
+    def __init__(self, held: list[HeldErased]) -> None:
+        super().__init__("; ".join(map(str, held)))
+        self.held = held
+
+
 @dataclass(slots=True)
 class Step:
     """The planned or completed action on one session."""
@@ -84,6 +111,8 @@ class Step:
     fork: str = ""
     """The id of the session that keeps one of two histories."""
     why: str = ""
+    held: list[HeldErased] = field(default_factory=list)
+    """The copies that hold erased content; the session is left because of them."""
 
     @property
     def is_left(self) -> bool:
@@ -154,6 +183,8 @@ class Sync:
             if pair.here is None or pair.there is None:
                 return self._plan_copy(pair)
             step = self._plan_both(pair.here, pair.there)
+        except HoldsErasedError as error:
+            return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
         except (ContextPersistentError, OSError) as error:
             return Step(pair.session_id, What.LEFT, why=_reason(error))
         if step.to is not None and stored_name(step.target) is None and is_open(step.target):
@@ -181,42 +212,33 @@ class Sync:
 
     def _plan_copy(self, pair: Pair) -> Step:
         if pair.here is not None:
-            session, to, project = pair.here, self.there, self._to_there.of(pair.here)
+            session, side, to, project = pair.here, self.here, self.there, self._to_there.of(pair.here)
         else:
             assert pair.there is not None  # noqa: S101 - one side has it
-            session, to, project = pair.there, self.here, self._to_here.of(pair.there)
+            session, side, to, project = pair.there, self.there, self.here, self._to_here.of(pair.there)
         step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
         with closing(open_reader(step.source)) as reader:
             reader.follow()
-            self._check_undoes_nothing(reader)
+            if undone := erasures_of_log(reader, step.source, self.force):
+                raise HoldsErasedError([HeldErased(session, side, undone)])
             described = reader.describe()
             step.new_bytes = described.size_bytes - described.torn_bytes
         return step
 
-    def _check_undoes_nothing(self, reader: ReadableLog) -> None:
-        """Refuse a log that would bring back on the other side what was erased.
+    def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
+        """Refuse copies of a session that would bring back on the other side what was erased.
 
         Raises:
-            ErasedError: it would.
+            HoldsErasedError: they would.
         """
-        if undone := erasures_of_log(reader, self.force):
-            raise ErasedError(why_refused(undone[-1]))
-
-    def _replacing(self, step: Step, relation: Relation) -> Step:
-        """Say why a copy is replaced; refuse it as a copy is refused."""
-        step.what = What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
-        self._check_source(step)
-        return step
-
-    def _check_source(self, step: Step) -> None:
-        """Refuse a step whose source would bring erased content to the other side.
-
-        Raises:
-            ErasedError: it would.
-        """
-        with closing(open_reader(step.source)) as reader:
-            reader.follow()
-            self._check_undoes_nothing(reader)
+        held = []
+        for session, side in copies if self.force else ():
+            with closing(open_reader(str(session.path))) as reader:
+                reader.follow()
+                if undone := erasures_of_log(reader, str(session.path), self.force):
+                    held.append(HeldErased(session, side, undone))
+        if held:
+            raise HoldsErasedError(held)
 
     def _plan_both(self, here: SessionFile, there: SessionFile) -> Step:
         ours, theirs = str(here.path), str(there.path)
@@ -229,10 +251,15 @@ class Sync:
             case Relation.SHORTER:
                 return to_here
             case Relation.PURGED | Relation.IMPORTED:
-                return self._replacing(to_there, found.relation)
+                self._check_undo_nothing((here, self.here))
+                to_there.what = _why_replaced(found.relation)
+                return to_there
             case Relation.PURGED_OTHER | Relation.IMPORTED_OTHER:
-                return self._replacing(to_here, found.relation)
+                self._check_undo_nothing((there, self.there))
+                to_here.what = _why_replaced(found.relation)
+                return to_here
             case Relation.PARTED:
+                self._check_undo_nothing((here, self.here), (there, self.there))
                 to_there.parting = to_here.parting = found.parting
                 return self._parted(to_there, to_here)
             case Relation.OTHER:
@@ -252,11 +279,8 @@ class Sync:
                 if self._is_kept(step.fork, reader):
                     is_begun = is_unfinished(self._known[step.fork])
                     step.what = What.FORK if is_begun and step is to_there else What.KEPT
-                    self._check_source(step)
                     return step
         if self.keep_both:
-            self._check_source(to_there)
-            self._check_source(to_here)
             to_there.what = What.FORK
             return to_there
         parting = to_there.parting
@@ -288,6 +312,10 @@ class Sync:
             if not is_unfinished(target):
                 copy_log(source, target)
             write_host_files(target, created=self.now(), origin=source, named_only=not to.is_home)
+
+
+def _why_replaced(relation: Relation) -> What:
+    return What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
 
 
 def _why_parted(parting: Parting | None) -> str:

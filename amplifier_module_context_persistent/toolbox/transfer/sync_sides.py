@@ -45,6 +45,11 @@ class Side:
     """Whether a host lists the sessions there, so that each needs the host's files."""
     is_this_home: bool = False
 
+    @property
+    def where(self) -> str:
+        """Where its sessions are, as a person is told."""
+        return "here" if self.is_this_home else f"in {self.name}"
+
     def sessions(self) -> list[SessionFile]:
         """All its sessions, the one that was written last first.
 

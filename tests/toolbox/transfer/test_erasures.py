@@ -144,6 +144,28 @@ def test_a_copy_of_a_deleted_log_is_not_imported_again(tmp_path: Path) -> None:
     assert texts("c1") == [f"key {KEY}", "hi"]
 
 
+def test_a_copy_that_never_held_what_was_purged_is_imported(tmp_path: Path) -> None:
+    """It is older than the text that was purged later."""
+    run("import", claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi"))
+    run("copy", "c1", tmp_path / "before.jsonl")
+    run("import", claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi", f"key {KEY}"))
+    run("copy", "c1", tmp_path / "with.jsonl")
+    run("purge", "c1", "--redact", KEY, "--yes")
+    run("import", tmp_path / "before.jsonl", "-o", tmp_path / "x.jsonl")
+    assert "still holds what was removed" in refused(tmp_path / "with.jsonl", "-o", tmp_path / "y.jsonl")
+
+
+def test_a_copy_that_another_purge_went_over_is_refused_if_it_holds_the_text(tmp_path: Path) -> None:
+    """Though its own purge is later."""
+    run("import", claude_session(tmp_path / "a.jsonl", "c1", f"key {KEY} and {PASSWORD}", "hi"))
+    run("copy", "c1", tmp_path / "copy.jsonl")
+    run("purge", "c1", "--redact", KEY, "--yes")
+    run("purge", tmp_path / "copy.jsonl", "--redact", PASSWORD, "--yes")
+    assert "still holds what was removed" in refused(tmp_path / "copy.jsonl", "-o", tmp_path / "y.jsonl")
+    run("purge", tmp_path / "copy.jsonl", "--redact", KEY, "--yes")
+    run("import", tmp_path / "copy.jsonl", "-o", tmp_path / "y.jsonl")
+
+
 async def test_a_copy_of_a_session_of_ones_own_is_known_too(tmp_path: Path) -> None:
     """A session that was never imported has its log's id."""
     async with PersistentContextManager(log_of("own"), session_id="own") as manager:

@@ -14,7 +14,7 @@ from amplifier_module_context_persistent.toolbox.transfer.erasure_list import er
 from amplifier_module_context_persistent.toolbox.transfer.erasures import SESSION, SourceNames, erasure_of
 from tests.support.postgres import TestServer
 from tests.support.sweeps import proof
-from tests.support.two_homes import Home
+from tests.support.two_homes import Home, holders
 
 KEY = "sk-live-0123456789abcdefghij"
 
@@ -68,6 +68,18 @@ def test_what_was_purged_there_does_not_come_back(
     desktop.run("sync", storage, "--yes", code=None)
     for there in ((), ("--storage", storage)):
         assert desktop.run("search", KEY, "--hidden", "--all", *there, code=1).stdout == ""
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("way", [("delete",), ("purge", "--redact", KEY), ("purge", "--everything")], ids=" ".join)
+def test_what_a_home_erased_there_goes_from_the_home_too(way: tuple[str, ...], laptop: Home, storage: str) -> None:
+    """The home has noted the erasure already; its own copy still holds what went."""
+    laptop.says("talk", f"my key is {KEY}", "two")
+    laptop.run("sync", storage)
+    laptop.run(way[0], "talk", *way[1:], "--storage", storage, "--yes")
+    laptop.run("sync", storage, "--all", "--yes")
+    assert holders(laptop.root, KEY) == []
+    assert "in step" in laptop.run("sync", storage, "--all", code=None).output or way == ("delete",)
 
 
 def test_a_foreign_source_is_purged_again_on_its_way_into_the_database(

@@ -125,19 +125,51 @@ def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Ho
     assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
 
 
-def test_keeping_both_brings_no_purged_text_back(laptop: Home, desktop: Home, stick: Path) -> None:
-    """The stick's copy was purged, not the home's own, which went on; purging that too is the way out."""
+@pytest.mark.parametrize("more", [(), ("--keep", "both")], ids=" ".join)
+def test_what_a_home_purged_on_the_stick_goes_from_the_home_too(
+    laptop: Home, desktop: Home, stick: Path, more: tuple[str, ...]
+) -> None:
+    """Its own copy went on, which stays but for the text."""
     laptop.says("talk", "one", f"my key is {KEY}")
     carry(stick, laptop, desktop)
     laptop.says("talk", "two")
     laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
-    assert "purged" in laptop.run("sync", stick, "--yes", "--keep", "both", code=1).output
-    desktop.run("sync", stick, "--yes")
-    assert [holders(root, KEY) for root in (stick, desktop.root)] == [[], []]
-    laptop.run("purge", "talk", "--redact", KEY, "--yes")
-    carry(stick, laptop, desktop)
+    assert "Erased first here" in laptop.run("sync", stick, "--yes", *more).output
+    carry(stick, desktop)
     assert [holders(root, KEY) for root in (laptop.root, stick, desktop.root)] == [[], [], []]
-    assert desktop.texts("talk")[-1] == "two"
+    assert laptop.sessions() == desktop.sessions() == ["talk"]
+    assert desktop.texts("talk") == ["one", "my key is [redacted]", "two"]
+
+
+def test_what_a_home_deleted_on_the_stick_goes_from_all_homes(laptop: Home, desktop: Home, stick: Path) -> None:
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.says("other", "stays")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", next(path for path in stick.rglob(LOG_NAME) if path.parent.name == "talk"), "--yes")
+    carry(stick, laptop, desktop)
+    assert laptop.sessions() == desktop.sessions() == ["other"]
+    assert holders(laptop.root, KEY) == holders(desktop.root, KEY) == []
+
+
+def test_what_is_said_again_after_a_purge_stays(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Only what was there when it was purged goes."""
+    laptop.says("talk", "a word")
+    carry(stick, laptop, desktop)
+    laptop.run("purge", "talk", "--redact", "a word", "--yes")
+    laptop.says("talk", "a word again")
+    carry(stick, laptop, desktop, laptop)
+    assert laptop.texts("talk") == desktop.texts("talk") == ["[redacted]", "a word again"]
+
+
+def test_two_purges_of_one_text_on_two_sides_are_brought_in_step(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Neither copy holds it any more, so none is refused."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    desktop.run("purge", "talk", "--redact", KEY, "--yes")
+    laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
+    carry(stick, desktop, laptop, desktop)
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+    assert "Nothing is new" in laptop.run("sync", stick).output
 
 
 @pytest.mark.parametrize("what", [("--everything",), ("--cleared",)], ids=" ".join)
@@ -195,7 +227,8 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
     carry(stick, laptop)
     desktop.says("talk", "two")
     told = desktop.run("sync", stick, "--yes", code=1)
-    assert "went on there after it was deleted" in told.output
+    assert "it went on here after it was deleted elsewhere" in told.output
+    assert "1 not erased" in told.output
     assert desktop.texts("talk") == ["one", "two"]
     assert not list(stick.rglob(LOG_NAME))
 
