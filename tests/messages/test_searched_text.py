@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.messages.secrets.searched_text import Beginnings, SearchedText
 
@@ -33,9 +35,20 @@ def test_matches_are_those_of_a_search(text: str) -> None:
 
 
 def test_texts_are_looked_for_only_if_a_word_begins_alike() -> None:
-    """Four letters tell words apart, in any case; other texts count by their first character."""
+    """A whole word, or four letters where the text ends within one, in any case; else the first character counts."""
     assert set(LABELS.possible_in(SearchedText("CARGO builds 密 things"))) == {"cargo login", "密码"}
+    assert LABELS.possible_in(SearchedText("sshd")) == []
+    assert LABELS.possible_in(SearchedText("sshd cargos")) == []
+    assert LABELS.possible_in(SearchedText("SSHPass")) == ["sshpass"]
     assert LABELS.possible_in(SearchedText("a text of expressions, massh and recargo")) == []
+
+
+@given(st.text(st.characters() | st.sampled_from("aZ \u212a\u0130ß\ud800")))
+def test_words_are_runs_of_letters_in_lower_case(text: str) -> None:
+    """Whatever characters are between them."""
+    searched = SearchedText(text)
+    assert searched.words == set(re.findall("[a-z]+", searched.folded))
+    assert searched.word_heads == {word[:4] for word in searched.words}
 
 
 def test_the_folded_text_has_the_length_of_the_text() -> None:

@@ -43,7 +43,7 @@ _BEGINNINGS = Beginnings(
 def find_announced(searched: SearchedText) -> list[Secret]:
     """Find the secrets in the fixed lines of programs."""
     text, found = searched.text, list[Secret]()
-    if not any(map(str.isdigit, text)):
+    if not searched.has_digit:
         return found
     for said in _BEGINNINGS.matches(_ANNOUNCED, searched, is_folded=True):
         start = said.start("secret")

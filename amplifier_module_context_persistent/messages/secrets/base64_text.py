@@ -54,6 +54,11 @@ def find_in_base64(
     return found
 
 
+def may_be_base64(word: str) -> bool:
+    """Whether a run of base64 that begins in a word may be that of a text."""
+    return any(_encoding_of(run[0]) for run in _LONG.finditer(word))
+
+
 def is_in_encoded_data(text: str, secret: Secret) -> bool:
     """Whether what looks like a secret is a piece of a file in base64, in which every form appears by chance.
 
@@ -69,12 +74,16 @@ def is_in_encoded_data(text: str, secret: Secret) -> bool:
 
 def _text_of(run: str) -> str:
     """Return the text that a run is the base64 of; empty if it is none."""
+    encoding = _encoding_of(run)
+    return _bytes_of(run[:MOST_CHARS]).decode(encoding, "replace") if encoding else ""
+
+
+def _encoding_of(run: str) -> str:
+    """Return the encoding of the text that a run is the base64 of, by its first bytes; "" if it is none."""
     first = _bytes_of(run[:_FIRST_CHARS])
     if _TEXT.match(first):
-        return _bytes_of(run[:MOST_CHARS]).decode("utf-8", "replace")
-    if _WIDE.match(first):
-        return _bytes_of(run[:MOST_CHARS]).decode("utf-16-le", "replace")
-    return ""
+        return "utf-8"
+    return "utf-16-le" if _WIDE.match(first) else ""
 
 
 def _bytes_of(run: str) -> bytes:

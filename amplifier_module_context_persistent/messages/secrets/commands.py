@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from .found import Secret
 from .names import is_example, is_mixed, is_placeholder, is_template
@@ -212,8 +211,7 @@ def find_in_commands(searched: SearchedText) -> list[Secret]:
     return [secret for secret in found if not _stays(text[secret.start : secret.end])]
 
 
-@cache
-def _table() -> dict[str, tuple[str, ...]]:
+def _by_command() -> dict[str, tuple[str, ...]]:
     """The flags of each command."""
     flags: dict[str, list[str]] = {}
     for flag, commands in _FLAGS.items():
@@ -222,17 +220,15 @@ def _table() -> dict[str, tuple[str, ...]]:
     return {command: tuple(several) for command, several in flags.items()}
 
 
-@cache
-def _names() -> Beginnings:
-    """The names of the commands of the table."""
-    return Beginnings(_table())
+_FLAGS_OF = _by_command()
+_COMMANDS = Beginnings(_FLAGS_OF)
 
 
 def _by_flags(searched: SearchedText) -> Iterator[Secret]:
     """Find what is behind the flags of commands, and what is glued to them."""
     text = searched.text
-    for name in _names().possible_in(searched):
-        flags, at = _table()[name], text.find(name)
+    for name in _COMMANDS.possible_in(searched):
+        flags, at = _FLAGS_OF[name], text.find(name)
         while at >= 0:
             end = at + len(name)
             if _ENDS_NAME.match(text, end) and not (at and text[at - 1] in _NAME_CHARS):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from .found import Secret
 from .linked_passwords import linked_key, linked_password
@@ -106,16 +107,24 @@ _OF_WIFI = re.compile(
 _ENDING = re.compile(r"[^\W\d\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
+_KEYS_KNOWN = 4_096
 _SHOWN = re.compile(r"[!-~]+")
 _PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+)+", re.IGNORECASE)
 
 
 def is_named_in_another_language(key: str, item: str) -> bool:
     """Whether a text under a key of a JSON value is a secret by a key in another language."""
-    if not _SHOWN.fullmatch(item) or len(key) > _MOST_KEY_CHARS:
-        return False
+    name = name_in_another_language(key)
+    return name != "" and _SHOWN.fullmatch(item) is not None and _is_secret(item, name)
+
+
+@lru_cache(_KEYS_KNOWN)
+def name_in_another_language(key: str) -> str:
+    """Return the name of a secret that a key of a JSON object has in another language; "" if it has none."""
+    if len(key) > _MOST_KEY_CHARS:
+        return ""
     match = _NAME_ALONE.search(key.replace("_", " ").replace("-", " "))
-    return match is not None and _is_secret(item, _spelled(match[0]))
+    return "" if match is None else _spelled(match[0])
 
 
 def names_foreign_password(name: str) -> bool:

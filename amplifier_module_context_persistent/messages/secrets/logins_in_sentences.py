@@ -87,7 +87,7 @@ _USES = Beginnings(("use ", "try ", "with ", "take ", "nimm ", "mit ", "utilise"
 def find_logins(searched: SearchedText) -> list[Secret]:
     """Find the passwords of sentences that say how to log in."""
     text, found = searched.text, list[Secret]()
-    if not any(map(str.isdigit, text)):
+    if not searched.has_digit:
         return found
     for beginnings, expression in ((_VERBS, _LOGS_IN), (_FIELDS, _GIVEN), (_USES, _USED)):
         for said in beginnings.matches(expression, searched, is_folded=True):

@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
+from hashlib import sha256
 from typing import Any
 
-from .foreign_names import is_named_in_another_language
+from .foreign_names import is_named_in_another_language, name_in_another_language
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
 from .labels import VALUE_KEY
@@ -35,6 +36,9 @@ Found = Callable[[str, str], None]
 _SHORT_CHARS = 300
 _SHORT_TEXTS = 2_048
 """How many short texts are remembered with their secrets."""
+_LONG_TEXTS = 8_192
+_FOUND_IN_LONG: dict[bytes, Sequence[Secret]] = {}
+"""Where the secrets of long texts are, by the texts' hashes: memory for the findings, none for the texts."""
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
@@ -71,15 +75,26 @@ def _with_replaced(text: str, secrets: Sequence[Secret], told: Callable[[str], N
 
 def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
     """Find what looks like a secret in a text, in order."""
-    if own is None and len(text) <= _SHORT_CHARS:
-        return _in_short_text(text)
-    return _found_by(partial(search, own=own), text)
+    if own is not None:
+        return _found_by(partial(search, own=own), text)
+    return _in_short_text(text) if len(text) <= _SHORT_CHARS else _in_long_text(text)
 
 
 @lru_cache(_SHORT_TEXTS)
 def _in_short_text(text: str) -> Sequence[Secret]:
     """Find the secrets of a short text; sessions repeat these: paths, commands, kinds."""
     return _found_by(search, text)
+
+
+def _in_long_text(text: str) -> Sequence[Secret]:
+    """Find the secrets of a long text; sessions repeat these too, as files that are read again."""
+    digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
+    found = _FOUND_IN_LONG.get(digest)
+    if found is None:
+        if len(_FOUND_IN_LONG) >= _LONG_TEXTS:
+            _FOUND_IN_LONG.clear()
+        found = _FOUND_IN_LONG[digest] = _found_by(search, text)
+    return found
 
 
 def _found_by(look: Callable[[str], list[Secret]], text: str) -> Sequence[Secret]:
@@ -148,9 +163,12 @@ def _core_keys() -> frozenset[str]:
 
 def _is_named(key: str, item: Any) -> bool:
     """Whether a text under a key is a secret by the key alone; types and templates are none."""
-    if not isinstance(item, str) or not item.strip() or is_placeholder(item):
+    if not isinstance(item, str):
         return False
-    if likelihood_of(key) is Likelihood.STRONG:
+    is_strong = likelihood_of(key) is Likelihood.STRONG
+    if not (is_strong or name_in_another_language(key)) or not item.strip() or is_placeholder(item):
+        return False
+    if is_strong:
         return " " not in item.strip() or len(item) < 16
     return is_named_in_another_language(key, item)
 

@@ -1,7 +1,8 @@
 """A text that is searched for secrets, with what several searches ask of it; each is found out once, if it is asked.
 
 Most rules begin with a word: a command, a label, a name in another language. `Beginnings` looks for such words only if
-the text has words that begin alike. That costs one pass over the text, in place of one for each rule.
+the text has words that begin alike. That costs one pass over the text, in place of one for each rule, and one look at
+its words for the words of all rules.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from functools import cached_property
 from .found import Secret, hidden
 
 _LETTERS = 4
-"""By so many letters words are told apart."""
+"""By so many letters words are told apart, if a text ends with them."""
 _PIECE_CHARS = 1_000_000
 _OVERLAP_CHARS = 500
 _WORD = re.compile("[a-z]+")
+_SPACES = bytes([code if 97 <= code <= 122 else 32 for code in range(256)])
+"""A table that turns all bytes but those of letters from `a` to `z` to spaces."""
+_DIGIT = re.compile("[0-9]")
 
 
 class SearchedText:
@@ -32,7 +36,7 @@ class SearchedText:
     def with_hidden(self, found: Collection[Secret]) -> SearchedText:
         """Return the text with secrets hidden; its words are not looked for again."""
         rest = SearchedText(hidden(self.text, found))
-        rest.word_heads = self.word_heads
+        rest.words, rest.word_heads, rest.beginnings = self.words, self.word_heads, self.beginnings
         if "_listed_words" in self.__dict__:
             rest._listed_words = self._listed_words
         return rest
@@ -44,13 +48,24 @@ class SearchedText:
         return text.lower() if text.isascii() else text.replace("\u0130", "i").replace("\u017f", "s").lower()
 
     @cached_property
-    def word_heads(self) -> frozenset[str]:
-        """The first letters that words of the text have; of hidden words too, so it only says what may be there.
+    def has_digit(self) -> bool:
+        """Whether there is a digit in the text."""
+        return _DIGIT.search(self.text) is not None
 
-        Words are runs of letters from `a` to `z` in lower case.
-        """
-        words = set[str]().union(*self.ordered_words())
-        return frozenset([word[:_LETTERS] for word in words])
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the text: runs of letters from `a` to `z` in lower case; hidden words too."""
+        return frozenset[str]().union(*self.ordered_words())
+
+    @cached_property
+    def word_heads(self) -> frozenset[str]:
+        """The first letters that words of the text have."""
+        return frozenset([word[:_LETTERS] for word in self.words])
+
+    @cached_property
+    def beginnings(self) -> dict[Beginnings, list[str]]:
+        """The texts of all `Beginnings` that may begin a match, as far as the words of this text tell."""
+        return _begun_in(self)
 
     def ordered_words(self) -> Iterator[list[str]]:
         """Give the words of the text in order; in pieces if the text is long."""
@@ -58,16 +73,16 @@ class SearchedText:
             yield self._listed_words
             return
         for start in range(0, len(self.text), _PIECE_CHARS):
-            yield _WORD.findall(self.folded, max(0, start - _OVERLAP_CHARS), start + _PIECE_CHARS)
+            yield _words_of(self.folded[max(0, start - _OVERLAP_CHARS) : start + _PIECE_CHARS])
 
     @cached_property
     def _listed_words(self) -> list[str]:
-        return _WORD.findall(self.folded)
+        return _words_of(self.folded)
 
-    @cached_property
-    def characters(self) -> frozenset[str]:
-        """The characters of the text in lower case."""
-        return frozenset(self.folded)
+
+def _words_of(folded: str) -> list[str]:
+    """Return the runs of letters from `a` to `z` in order; three times as fast as an expression."""
+    return folded.encode("utf-8", "surrogatepass").translate(_SPACES).decode("ascii").split()
 
 
 class Beginnings:
@@ -79,25 +94,12 @@ class Beginnings:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._by_word: dict[str, list[str]] = {}
-        self._by_character: dict[str, list[str]] = {}
-        """Those that are not ASCII, by their first character that is not."""
         for text in texts:
-            word = _WORD.search(text.lower())
-            if word is not None and text.isascii():
-                self._by_word.setdefault(word[0][:_LETTERS], []).append(text)
-            else:
-                first = next(letter for letter in text.lower() if not letter.isascii())
-                self._by_character.setdefault(first, []).append(text)
-        self._words, self._characters = frozenset(self._by_word), frozenset(self._by_character)
+            _register(self, text)
 
     def possible_in(self, searched: SearchedText) -> list[str]:
         """The texts that may begin a match, as far as the words of a text tell."""
-        found = [text for word in self._words & searched.word_heads for text in self._by_word[word]]
-        if self._characters and not searched.text.isascii():
-            for first in self._characters & searched.characters:
-                found += self._by_character[first]
-        return found
+        return searched.beginnings.get(self, [])
 
     def matches(self, expression: re.Pattern[str], searched: SearchedText, *, is_folded: bool) -> list[re.Match[str]]:
         """Find the matches of an expression that begin with one of the texts, in order.
@@ -107,8 +109,11 @@ class Beginnings:
             searched: where.
             is_folded: it is matched in lower case, and so are the texts.
         """
+        beginnings = self.possible_in(searched)
+        if not beginnings:
+            return []
         text, found = searched.folded if is_folded else searched.text, list[re.Match[str]]()
-        for beginning in self.possible_in(searched):
+        for beginning in beginnings:
             found += begun_by(expression, text, beginning)
         return sorted(found, key=lambda match: match.start())
 
@@ -122,3 +127,36 @@ def begun_by(expression: re.Pattern[str], text: str, beginning: str) -> list[re.
             matches.append(match)
         at = text.find(beginning, at + 1)
     return matches
+
+
+_Owned = dict[str, list[tuple[Beginnings, str]]]
+_BY_WORD: _Owned = {}
+"""The texts of all `Beginnings` whose first word is followed by no letter, by that word."""
+_BY_HEAD: _Owned = {}
+"""Those that end within a word, by its first letters."""
+_BY_CHARACTER: _Owned = {}
+"""Those that are not ASCII, by their first character that is not."""
+
+
+def _register(owner: Beginnings, text: str) -> None:
+    """Note a text in the table that tells by a word, its first letters or a character whether it may be there."""
+    folded = text.lower()
+    word = _WORD.search(folded)
+    if word is None or not text.isascii():
+        first = next(letter for letter in folded if not letter.isascii())
+        _BY_CHARACTER.setdefault(first, []).append((owner, text))
+    elif word.end() < len(text) or len(word[0]) < _LETTERS:
+        _BY_WORD.setdefault(word[0], []).append((owner, text))
+    else:
+        _BY_HEAD.setdefault(word[0][:_LETTERS], []).append((owner, text))
+
+
+def _begun_in(searched: SearchedText) -> dict[Beginnings, list[str]]:
+    owned = [pair for word in _BY_WORD.keys() & searched.words for pair in _BY_WORD[word]]
+    owned += [pair for head in _BY_HEAD.keys() & searched.word_heads for pair in _BY_HEAD[head]]
+    if not searched.text.isascii():
+        owned += [pair for first in _BY_CHARACTER.keys() & set(searched.folded) for pair in _BY_CHARACTER[first]]
+    found: dict[Beginnings, list[str]] = {}
+    for owner, text in owned:
+        found.setdefault(owner, []).append(text)
+    return found

@@ -43,6 +43,8 @@ _LABEL_CHARS = 240
 def find_seed_phrases(searched: SearchedText) -> list[Secret]:
     """Find phrases with a valid checksum."""
     text = searched.text
+    if len(_numbers().keys() & searched.words) <= _FEWEST // 2:
+        return []  # more than half of the words of a phrase differ from each other
     if not any(_has_run(words) for words in searched.ordered_words()):
         return []
     found: list[Secret] = []

@@ -15,6 +15,7 @@ from .names import SERVICES, is_example, looks_random
 from .searched_text import SearchedText
 
 _LEAST_CHARS = 24
+_MOST_CHARS = 210
 _BEFORE_CHARS = 70
 _WORDLIKE = frozenset(
     {"box", "drone", "linear", "looker", "modal", "replicate", "stability", "travis", "relic", "paddle"}
@@ -30,6 +31,12 @@ _GIVES = re.compile(
 )
 
 
+def may_be_key(word: str) -> bool:
+    """Whether a long word, with the signs around it, may be the key of a service."""
+    value = _VALUE.fullmatch(word) if _LEAST_CHARS <= len(word) <= _MOST_CHARS else None
+    return value is not None and _is_key(value["secret"])
+
+
 def find_by_service(searched: SearchedText, words: Iterable[tuple[int, int]]) -> list[Secret]:
     """Find keys that a sentence gives as those of a service.
 
@@ -39,9 +46,7 @@ def find_by_service(searched: SearchedText, words: Iterable[tuple[int, int]]) ->
     """
     text, found = searched.text, list[Secret]()
     for start, end in words:
-        if end - start < _LEAST_CHARS or end - start > 210:
-            continue
-        value = _VALUE.fullmatch(text, start, end)
+        value = _VALUE.fullmatch(text, start, end) if end - start <= _MOST_CHARS else None
         if value is None or not _is_key(value["secret"]):
             continue
         at = value.start("secret")

@@ -1,0 +1,118 @@
+"""Secrets that are known by their form alone: the rows of `formats`, looked for in a text's long words.
+
+Rules:
+- The beginnings of all forms are one expression, and the exact expression of a form is tried at its beginnings only.
+- A word in which no form is possible is remembered: sessions repeat their paths, names and addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+
+from .base64_text import is_in_encoded_data, may_be_base64
+from .formats import HINT_CHARS, LEAST_CHARS, TOKENS, Format
+from .found import Secret, hidden
+from .names import is_example
+from .searched_text import SearchedText
+from .services_in_sentences import may_be_key
+
+Span = tuple[int, int]
+"""Where a word begins and ends."""
+
+_LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
+_WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
+_HINTS_IN_WORDS = tuple(
+    (hint, known) for known in TOKENS if not (known.leads or known.has_spaces) for hint in known.hints
+)
+_MOST_CHARS_KNOWN = 200
+_WORDS_KNOWN = 32_768
+"""How many long words are remembered, and how long they may be."""
+
+
+def odd_words(text: str) -> list[Span]:
+    """Find the long words of a text in which a secret is possible by its form, as base64 or as a service's key."""
+    words = [(word[0], word.span()) for word in _LONG_WORD.finditer(text)]
+    return [span for word, span in words if len(word) > _MOST_CHARS_KNOWN or not _is_ordinary(word)]
+
+
+@lru_cache(_WORDS_KNOWN)
+def _is_ordinary(word: str) -> bool:
+    """Whether nothing that is looked for in long words is in one."""
+    begun = next(_begun(word, [(0, len(word))]), None)
+    return not (begun or _forms_within(word) or may_be_base64(word) or may_be_key(word))
+
+
+def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
+    """Find what is known by its form.
+
+    Args:
+        searched: any text.
+        words: where the words are in which a form is possible; forms with spaces are looked for everywhere.
+    """
+    text = searched.text
+    found = _by_expression(text, [known for known in _WITH_SPACES if any(map(text.__contains__, known.hints))])
+    if not words:
+        return found
+    text = hidden(text, found)
+    begun = list(_begun(text, words))
+    text = hidden(text, begun)
+    within = _forms_within("\n".join([text[start:end] for start, end in words]))
+    return found + [secret for secret in begun + _by_expression(text, within) if not is_in_encoded_data(text, secret)]
+
+
+def _forms_within(text: str) -> list[Format]:
+    """Return the forms without a fixed beginning that are in some long words."""
+    hinted = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in text}
+    return [known for known in hinted.values() if known.expression.search(text)]
+
+
+def _by_expression(text: str, rows: list[Format]) -> list[Secret]:
+    found = []
+    for known in rows:
+        matches = known.expression.finditer(text)
+        found += [Secret(*match.span(), known.kind) for match in matches if not is_example(match[0])]
+    return found
+
+
+def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
+    """Find the secrets that begin with fixed text, in words."""
+    heads, rows = _heads()
+    for start, end in words:
+        done = start
+        for at, head in _heads_in(heads, text, start, end):
+            secret = _at(text, at, rows[head]) if at >= done else None
+            if secret is not None and not is_example(text[secret.start : secret.end]):
+                yield secret
+                done = secret.end
+
+
+def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Give the first characters of forms in a word, with their places; a sign is before each, or the text's start."""
+    if start == 0 and (first := heads.match(" " + text[:HINT_CHARS])):
+        yield 0, first["head"]
+    for head in heads.finditer(text, max(0, start - 1), end):
+        yield head.start("head"), head["head"]
+
+
+def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
+    """Find a secret that begins at a position."""
+    for known in rows:
+        if text.startswith(known.hints, at) and (match := known.expression.match(text, at)):
+            return Secret(at, match.end(), known.kind)
+    return None
+
+
+@cache
+def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
+    """An expression for the first characters of the forms that begin with fixed text, and the forms by these."""
+    rows: dict[str, list[Format]] = {}
+    for known in TOKENS:
+        for head in sorted({hint[:HINT_CHARS] for hint in known.hints}) if known.leads else ():
+            rows.setdefault(head, []).append(known)
+    by_letter: dict[str, list[str]] = {}
+    for head in sorted(rows):
+        by_letter.setdefault(head[0], []).append(re.escape(head[1:]))
+    several = "|".join(f"{re.escape(letter)}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
+    return re.compile(rf"[^A-Za-z0-9](?:(?<=\\)[nrt])??(?=(?P<head>{several}))"), rows
