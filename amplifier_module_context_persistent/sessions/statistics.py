@@ -39,6 +39,8 @@ class ToolShare:
     result_tokens: int = 0
     duration_s: float = 0.0
     """From its calls to their results, as far as both tell a time."""
+    median_s: float | None = None
+    """Half of the answered calls took less; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens),"
         " total(max(0, answered_us - called_us)) / 1e6 FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
     )
+    medians = dict(found.rows(_MEDIANS))
     turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn") if with_turns else []
     plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY number")
     (views,) = found.rows(
@@ -154,7 +157,10 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         described.size_bytes,
         total=total_share(found),
         roles={role: HistoryShare(*numbers) for role, *numbers in roles},
-        tools={tool: ToolShare(*numbers) for tool, *numbers in tools},
+        tools={
+            tool: ToolShare(calls, results, errors, tokens, took_s, medians.get(tool))
+            for tool, calls, results, errors, tokens, took_s in tools
+        },
         turns=[HistoryShare(*numbers) for numbers in turns],
         largest=[LargeMessage(*large) for large in found.rows(_LARGEST)],
         slowest=[SlowCall(*call) for call in found.rows(_SLOWEST, SLOWEST)],
@@ -298,6 +304,14 @@ def read_lines(transcript: Transcript, found: Figures, bills: Mapping[int, Bill]
     return lines
 
 
+_MEDIANS = """
+SELECT tool, avg(took) / 1e6 FROM (
+    SELECT tool, took, row_number() OVER (PARTITION BY tool ORDER BY took) AS place,
+        count(*) OVER (PARTITION BY tool) AS many
+    FROM (SELECT tool, max(0, answered_us - called_us) AS took FROM calls WHERE session = ?)
+    WHERE took IS NOT NULL
+) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY tool
+"""
 _TURNS = """
 SELECT timed_position, said_position, turns.turn, first_position, messages, tokens, last_us - first_us,
        count(calls.position), total(failed), total(calls.rowid IS NOT NULL AND result_position IS NULL)

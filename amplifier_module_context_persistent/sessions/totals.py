@@ -1,4 +1,4 @@
-"""Totals of many sessions, by day, project, session, model or tool.
+"""Totals of many sessions, by day, project, session, tag, model or tool, or by two of these.
 
 Sub-agents' sessions count too: their work was paid for. History that several sessions share (a fork begins with a copy
 of its origin's history) counts once, in the session in which it was done. A turn belongs to the day of its beginning, a
@@ -28,9 +28,10 @@ from ..tokens.counter import TokenCounter
 from .costs import Bill, bill_of, sums_by_model
 from .find_session import SessionFile, root_of
 from .prices import PriceList
+from .session_name import names_of
 from .transcript import Transcript
 
-BY = ("day", "week", "month", "project", "session", "model", "tool")
+BY = ("day", "week", "month", "project", "session", "tag", "model", "tool")
 SLOWEST = 10
 _BY_TIME = {
     "day": "date({0} / 1000000, 'unixepoch', 'localtime')",
@@ -39,7 +40,15 @@ _BY_TIME = {
 }
 """SQL that makes the key of a time in microseconds: its day, its month, or the Monday of its week."""
 _TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
-_KEYS = {"path": "path", "project": "project", "session": "root", "model": "model", "tool": "tool", "": "''"}
+_KEYS = {
+    "path": "path",
+    "project": "project",
+    "session": "root",
+    "tag": "tag",
+    "model": "model",
+    "tool": "tool",
+    "": "''",
+}
 
 
 @dataclass(slots=True)
@@ -88,6 +97,8 @@ class Period(NamedTuple):
 
 
 ALWAYS = Period()
+_Weight = tuple[float, float, int]
+"""What a part is sorted by, the smallest first: its cost, the time of its calls and their number, each negated."""
 
 
 def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
@@ -96,7 +107,7 @@ def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS)
 
 
 def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
-    """The totals by one of `BY`, in order; the key `""` is for records without a time, or without a model.
+    """The totals by one of `BY`, in order; the key `""` is for records without a time, a tag or a model.
 
     Args:
         found: the sessions.
@@ -104,43 +115,75 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
         period: only records of this period; if it has a beginning or an end, records without a time are left out.
     """
-    told: dict[str, Total] = {}
+    return {key: one for (key,), one in totals_by(found, prices, (by,), period).items()}
 
-    def rows(table: str, columns: str, also: str = "") -> list[tuple[Any, ...]]:
-        query = f"SELECT key, {columns} FROM ({_source(table, by)}) GROUP BY key{also}"
-        return found.connection.execute(query, _bounds(period)).fetchall()
 
-    if by not in ("model", "tool"):
-        for key, turns in rows("turns", "count(*)"):
-            told.setdefault(key, Total()).turns = turns
-    if by != "model":
+def totals_by(
+    found: GatheredFigures, prices: PriceList, by: Sequence[str], period: Period = ALWAYS
+) -> Mapping[tuple[str, ...], Total]:
+    """The totals by several of `BY`, with a key for each; the other arguments are as for `totals`.
+
+    Requests have a model and calls have a tool, so nothing has both. A session with several tags counts for each.
+    """
+    told: dict[tuple[str, ...], Total] = {}
+    keys = ", ".join(f"key{number}" for number in range(len(by)))
+    if "tag" in by:
+        _note_tags(found)
+
+    def rows(table: str, columns: str, also: str = "") -> Iterator[tuple[Total, tuple[Any, ...]]]:
+        query = f"SELECT {keys}, {columns} FROM ({_source(table, by)}) GROUP BY {keys}{also}"
+        for row in found.connection.execute(query, _bounds(period)):
+            yield told.setdefault(row[: len(by)], Total()), row[len(by) :]
+
+    if "model" not in by and "tool" not in by:
+        for one, (turns,) in rows("turns", "count(*)"):
+            one.turns = turns
+    if "model" not in by:
         took = "max(0, answered_us - called_us)"  # whole numbers, whose sum does not depend on their order
         columns = (
             "count(position), total(failed), total(result_position IS NULL), total(result_tokens),"
             f" ifnull(sum({took}), 0), ifnull(max({took}), 0)"
         )
-        for key, calls, failed, left_open, tokens, took_us, slowest_us in rows("calls", columns):
-            one = told.setdefault(key, Total())
+        for one, (calls, failed, left_open, tokens, took_us, slowest_us) in rows("calls", columns):
             one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
             one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_us / 1e6, slowest_us / 1e6
-    if by == "tool":
-        for key, median_us in found.connection.execute(_MEDIANS.format(_source("calls", by)), _bounds(period)):
-            told[key].median_s = median_us / 1e6
-    if by != "tool":
+    if "tool" in by:
+        for *key, median_us in found.connection.execute(_medians(by), _bounds(period)):
+            told[tuple(key)].median_s = median_us / 1e6
+    if "tool" not in by:
         columns, group = sums_by_model(prices)
-        for key, *sums in rows("requests", columns, f", {group}"):
-            told.setdefault(key, Total()).bill.add(bill_of(prices, *sums))
-    tables = [by.replace("model", "requests").replace("tool", "calls")] if by in ("model", "tool") else list(_TIMES)
+        for one, sums in rows("requests", columns, f", {group}"):
+            one.bill.add(bill_of(prices, *sums))
+    tables = ["requests"] if "model" in by else ["calls"] if "tool" in by else list(_TIMES)
     parts = " UNION ".join(
-        f"SELECT DISTINCT key, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
+        f"SELECT DISTINCT {keys}, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
     )
-    query = f"SELECT key, count(*), total(is_below) FROM ({parts}) GROUP BY key"
-    for key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):
-        one = told.setdefault(key, Total())
+    query = f"SELECT {keys}, count(*), total(is_below) FROM ({parts}) GROUP BY {keys}"
+    for *key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):
+        one = told.setdefault(tuple(key), Total())
         one.sessions, one.sub_agents = sessions, int(sub_agents)
-    if by in _BY_TIME or not by:
-        return dict(sorted(told.items()))
-    return dict(sorted(told.items(), key=lambda item: (-item[1].bill.cost, -item[1].calls_s, -item[1].calls, item[0])))
+    return _in_order(told, by)
+
+
+def _in_order(told: Mapping[tuple[str, ...], Total], by: Sequence[str]) -> dict[tuple[str, ...], Total]:
+    """Sort totals: times by their order, all else by cost; by two keys, what shares the first one stays together."""
+    groups: dict[str, _Weight] = {}
+    for key, one in told.items():
+        cost, calls_s, calls = groups.get(key[0], (0.0, 0.0, 0))
+        groups[key[0]] = (cost - one.bill.cost, calls_s - one.calls_s, calls - one.calls)
+
+    def place(name: str, key: str, weight: _Weight) -> tuple[_Weight, str]:
+        return ((0.0, 0.0, 0) if name in _BY_TIME else weight, key)
+
+    def places(key: tuple[str, ...]) -> list[tuple[_Weight, str]]:
+        one = told[key]
+        own = (-one.bill.cost, -one.calls_s, -one.calls)
+        return [
+            place(by[0], key[0], groups[key[0]]),
+            *(place(*pair, own) for pair in zip(by[1:], key[1:], strict=True)),
+        ]
+
+    return {key: told[key] for key in sorted(told, key=places)}
 
 
 def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:
@@ -189,18 +232,39 @@ def _bounds(period: Period) -> tuple[int | None, ...]:
     return since, since, until, until
 
 
+def _medians(by: Sequence[str]) -> str:
+    """The query for the medians of the calls' times."""
+    keys = ", ".join(f"key{number}" for number in range(len(by)))
+    return _MEDIANS.format(keys=keys, source=_source("calls", by))
+
+
+def _note_tags(found: GatheredFigures) -> None:
+    """Note the tags of each session in a table; a sub-agent's session also has those of the session that started it."""
+    connection = found.connection
+    connection.execute("CREATE TABLE IF NOT EXISTS tags (session INTEGER, tag TEXT, UNIQUE (session, tag))")
+    rows = connection.execute(
+        "SELECT session, path FROM logs UNION SELECT logs.session, roots.path FROM logs JOIN logs AS roots"
+        " ON roots.name = logs.root AND roots.project = logs.project"
+    ).fetchall()
+    names = names_of(path for _, path in rows)
+    tagged = [(session, tag) for (session, _), named in zip(rows, names, strict=True) for tag in named.tags]
+    connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tagged)
+
+
 def _is_own(table: str) -> str:
     """The condition that a row of `turns` or `calls` is no copy from another session."""
     return f"{table}.rowid NOT IN (SELECT place FROM {_copies_of(table)})"
 
 
-def _source(table: str, by: str, *, with_copies: bool = False) -> str:
+def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
     """The rows of a table that are counted, with their keys; `with_copies` also turns and calls of a fork's origin."""
-    key = _BY_TIME[by].format(_TIMES[table]) if by in _BY_TIME else _KEYS[by]
+    found = (_BY_TIME[name].format(_TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by)
+    keys = ", ".join(f"ifnull({key}, '') AS key{number}" for number, key in enumerate(found))
+    tags = " LEFT JOIN tags USING (session)" if "tag" in by else ""
     condition = "uncached_tokens IS NOT NULL" if table == "requests" else "1" if with_copies else _is_own(table)
     return (
-        f"SELECT ifnull({key}, '') AS key, logs.session AS log, name != root AS is_below, * FROM {table}"
-        f" JOIN logs USING (session) WHERE {_within(_TIMES[table])} AND {condition}"
+        f"SELECT {keys}, logs.session AS log, name != root AS is_below, * FROM {table}"
+        f" JOIN logs USING (session){tags} WHERE {_within(_TIMES[table])} AND {condition}"
     )
 
 
@@ -210,11 +274,11 @@ if TYPE_CHECKING:
     from ..catalogue.compute_figures import FigureRows
     from ..catalogue.stored_figures import StoredFigures
 
-_MEDIANS = """SELECT key, avg(took) FROM (
-    SELECT key, took, row_number() OVER (PARTITION BY key ORDER BY took) AS place,
-        count(*) OVER (PARTITION BY key) AS many
-    FROM (SELECT key, max(0, answered_us - called_us) AS took FROM ({}))
-    WHERE took IS NOT NULL) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY key"""
+_MEDIANS = """SELECT {keys}, avg(took) FROM (
+    SELECT {keys}, took, row_number() OVER (PARTITION BY {keys} ORDER BY took) AS place,
+        count(*) OVER (PARTITION BY {keys}) AS many
+    FROM (SELECT {keys}, max(0, answered_us - called_us) AS took FROM ({source}))
+    WHERE took IS NOT NULL) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY {keys}"""
 """The median of the calls' times by key: the middle one, or the mean of the two in the middle."""
 _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (

@@ -46,13 +46,24 @@ _MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would fla
 _PLACES = {"whole_width": 820, "left": 76, "width": 724, "top_y": 40, "height": 314, "legend_y": 408}
 """Of the chart and its parts, in the units of its view box."""
 _LEGEND = (
-    "cache breaks: views that are not the view before plus new messages, so that the provider's cache ends there",
-    "read from cache: the share of all input tokens",
-    "billed tokens: input x 1.25, or x 0.1 if read from the cache; full bill: if everything were sent every time",
-    "needed: names that the next action uses, last seen over 20 messages before it. Kept: in the view. Found: or by "
-    "one recall",
-    "reasoning left out: requests that show an answer without its reasoning, as what stood before it had changed",
+    (
+        _HEADS[0],
+        "cache breaks: views that are not the view before plus new messages, so that the provider's cache ends there",
+    ),
+    (_HEADS[1], "read from cache: the share of all input tokens"),
+    (_HEADS[2], "billed tokens: input x 1.25, or x 0.1 if read from the cache"),
+    (_HEADS[3], "full bill: if everything were sent every time"),
+    (
+        _HEADS[4],
+        "needed, kept: names that the next action uses, last seen over 20 messages before it, and that are in the view",
+    ),
+    (_HEADS[5], "needed, found: such names in the view, or found by one recall"),
+    (
+        _HEADS[6],
+        "reasoning left out: requests that show an answer without its reasoning, as what stood before it had changed",
+    ),
 )
+"""The meanings of columns, by their heads."""
 
 
 @click.command()
@@ -144,12 +155,12 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
         output.print("no requests to play: there is one before each assistant message, and the session has none")
         return
     heads = ["policy", *_HEADS, *["cost"] * (prices is not None)]
-    show_table(output, heads, [_cells(one, prices) for one in found.replayed])
+    shown = show_table(output, heads, [_cells(one, prices) for one in found.replayed])
     output.print()
     for one in found.replayed:
         for said in _complaints(one.measures):
             output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
-    for said in _LEGEND:
+    for said in (meaning for head, meaning in _LEGEND if head in shown):
         output.print(Text(said, "dim"))
 
 

@@ -101,7 +101,8 @@ def list_sessions(
     if by_project:
         listed = iter(_by_project(list(listed)))
     if as_json:
-        click.echo(json.dumps({"sessions": [one.seen.to_json() | _figures(one) for one in listed]}))
+        told = [one.seen.to_json() | _figures(one, has_costs=has_costs) for one in listed]
+        click.echo(json.dumps({"sessions": told}))
         look.finish()
         return
     output = console()
@@ -306,15 +307,21 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
         return {}
 
 
-def _figures(one: ListedSession) -> dict[str, Any]:
-    """The further facts about a session in JSON, besides its overview."""
+def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
+    """The further facts about a session in JSON, besides its overview; null is what is not known.
+
+    What was not asked for (`has_costs`) is left out.
+    """
+    resuming = {"resuming": one.resuming.to_json() if one.resuming is not None else None}
+    if not has_costs:
+        return resuming
     total = one.total
     bill = total.bill if total is not None and total.bill.has_cost else None
     return {
         "failed_calls": total.failed_calls if total is not None else None,
         "cost": round(bill.cost, 6) if bill is not None else None,
         "is_cost_estimated": bill.is_estimated if bill is not None else None,
-        "resuming": one.resuming.to_json() if one.resuming is not None else None,
+        **resuming,
     }
 
 

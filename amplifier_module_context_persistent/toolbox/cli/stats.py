@@ -42,6 +42,7 @@ from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked, read_replica
 from .spend_limit import SpendLimit, SpendLimitType
+from .stats_by import ByType, two_at_most
 from .stats_of_many import show_many
 from .tables import cost_notes, estimate_note, percent, show_cost, show_table, show_waiting
 from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
@@ -53,7 +54,12 @@ _LARGEST_TURNS = 10
 @optional_session_argument
 @reads_sealed
 @filter_options()
-@click.option("--by", type=click.Choice(BY), help="What many sessions come to, by one of these.")
+@click.option(
+    "--by",
+    type=ByType(),
+    multiple=True,
+    help=f"What many sessions come to, by one of {', '.join(BY)}, or by two: project,model.",
+)
 @click.option(
     "--spend-limit",
     "limit",
@@ -85,7 +91,7 @@ def stats(
     *,
     everywhere: bool,
     wanted: SessionFilter,
-    by: str | None,
+    by: tuple[tuple[str, ...], ...],
     limit: SpendLimit | None,
     as_json: bool,
 ) -> None:
@@ -101,17 +107,18 @@ def stats(
 
     A table of prices looks like this: {"model": {"input": 3, "output": 15, "cached": 0.3, "write": 3.75}}.
     """
-    if path is None and not everywhere and by is None and limit is None and wanted == ALL_SESSIONS:
+    criteria = two_at_most(by)
+    if path is None and not everywhere and not criteria and limit is None and wanted == ALL_SESSIONS:
         path = picked()
     if path is not None:
         check_no_filter(wanted, everywhere=everywhere)
-        if by is not None or limit is not None:
+        if criteria or limit is not None:
             raise click.UsageError("--by and --spend-limit are about many sessions; give it without SESSION or --last")
-    elif not everywhere and by is None and limit is None and wanted == ALL_SESSIONS:
+    elif not everywhere and not criteria and limit is None and wanted == ALL_SESSIONS:
         raise click.UsageError(f"{NAME_ONE}; or give --all, --by or a filter, for many sessions")
-    if limit is not None and by is not None:
+    if limit is not None and criteria:
         raise click.UsageError("--spend-limit is about the sum of all: give it without --by")
-    if path is None and by is None and top is not None:
+    if path is None and not criteria and top is not None:
         raise click.UsageError("--top is about the turns of SESSION, or with --by about its rows: give one of the two")
     with unreadable():
         counter = named_counter(tokenizer)
@@ -122,7 +129,7 @@ def stats(
                 return
             read_replica()
             sessions = chosen_sessions(wanted, everywhere=everywhere)
-            show_many(sessions, counter, prices, by=by, top=top, wanted=wanted, as_json=as_json)
+            show_many(sessions, counter, prices, by=criteria, top=top, wanted=wanted, as_json=as_json)
             return
         _show_one(path, counter, prices, _LARGEST_TURNS if top is None else top, as_json=as_json)
 
@@ -242,7 +249,7 @@ def _show_shares(output: Console, found: Statistics) -> None:
     )
     show_table(
         output,
-        ("tool", "calls", "results", "failed", "tokens of results", "took"),
+        ("tool", "calls", "results", "failed", "tokens of results", "took", "median"),
         [
             (
                 name,
@@ -251,6 +258,7 @@ def _show_shares(output: Console, found: Statistics) -> None:
                 f"{tool.errors:,}",
                 f"{tool.result_tokens:,}",
                 duration(tool.duration_s) if tool.duration_s else "",
+                duration(tool.median_s) if tool.duration_s and tool.median_s is not None else "",
             )
             for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
         ],

@@ -1,4 +1,4 @@
-"""The totals of many sessions, printed by `stats`: by day, project, session, model or tool."""
+"""The totals of many sessions, printed by `stats`: by day, project, session, tag, model or tool, or by two of these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.session_name import names_of
-from ...sessions.totals import GatheredFigures, SlowCallRow, Total, slowest_calls, total_of, totals
+from ...sessions.totals import GatheredFigures, SlowCallRow, Total, slowest_calls, total_of, totals_by
 from ...tokens.counter import TokenCounter
 from .amounts import money_of
 from .filter_options import period_of
@@ -27,6 +27,8 @@ from .terminal import console, duration, escaped
 
 _UNITS = "kMGT"
 _UNKNOWN = "?"
+_UNKNOWNS = {"tag": "no tag", "project": "no project"}
+"""What is shown for records without a key, if that is known to be missing."""
 _OF_CALLS = frozenset(one.name for one in fields(Total)) - {"sessions", "sub_agents", "bill"}
 """What a model has none of: in the row of a model it is null."""
 _OF_REQUESTS = frozenset(Bill().to_json()) | {"turns"}
@@ -38,7 +40,7 @@ def show_many(
     counter: TokenCounter,
     prices: PriceList,
     *,
-    by: str | None,
+    by: Sequence[str],
     top: int | None,
     wanted: SessionFilter,
     as_json: bool,
@@ -49,7 +51,7 @@ def show_many(
         sessions: the sessions.
         counter: counts tokens.
         prices: prices of models.
-        by: one of `totals.BY`; without it by model and tool, and the slowest calls.
+        by: one or two of `totals.BY`; without it by model and tool, and the slowest calls.
         top: the number of rows of `by`, the most expensive ones; None for all.
         wanted: the filter that chose the sessions; only requests and calls in its period count.
         as_json: print one JSON object.
@@ -60,21 +62,23 @@ def show_many(
     period, names = period_of(wanted), dict[str, str]()
     with gathering(sessions, counter) as found:
         total, slowest = total_of(found, prices, period), slowest_calls(found, period)
-        parts = {key: totals(found, prices, key, period) for key in ([by] if by else ("model", "tool"))}
+        wanted_parts = [tuple(by)] if by else [("model",), ("tool",)]
+        parts = {one: totals_by(found, prices, one, period) for one in wanted_parts}
         source, line = (
             source_of(found, period.until_s),
             source_line(found, until_s=period.until_s, is_newest=wanted.most is not None),
         )
-        if by is not None and top is not None:
-            parts[by] = _dearest(parts[by], top)
-        if by == "session":
-            names = _names(found, parts[by])
-    cost = Cost(total.bill, {name: one.bill for name, one in parts.get("model", {}).items()})
+        if by and top is not None:
+            parts = {one: _dearest(rows, top) for one, rows in parts.items()}
+        if "session" in by:
+            at = list(by).index("session")
+            names = _names(found, {key[at] for key in parts[tuple(by)]})
+    cost = Cost(total.bill, {name: one.bill for (name,), one in parts.get(("model",), {}).items()})
     if as_json:
         told = {
             **source,
             "total": total.to_json(),
-            **{f"by_{name}": _plain(name, rows, names) for name, rows in parts.items()},
+            **{f"by_{'_'.join(one)}": _plain(one, rows, names) for one, rows in parts.items()},
             "slowest": [asdict(call) for call in slowest],
             "prices": prices.origins(),
             "unpriced_models": prices.unpriced(),
@@ -84,16 +88,22 @@ def show_many(
     output = console()
     output.print(escaped(line), soft_wrap=True)
     notes = cost_notes(cost, prices)
-    if by in ("day", "week", "month", "project", "session"):
-        _show_parts(output, by, parts[by], total, names)
-        show_notes(output, notes)
-    if "model" in parts:
+    if ("model",) in parts:
         show_cost(output, cost, notes)
-    if "tool" in parts:
-        _show_tools(output, parts["tool"], slowest)
+    if ("tool",) in parts:
+        _show_tools(output, parts[("tool",)], slowest)
+    if tuple(by) not in ((), ("model",), ("tool",)):
+        _show_parts(output, by, parts[tuple(by)], total, names)
+        show_notes(output, notes if "tool" not in by else [])
+        if "tag" in by:
+            show_notes(output, ["a session with several tags counts for each of them, and once in `all`"])
 
 
-def _dearest(parts: Mapping[str, Total], most: int) -> Mapping[str, Total]:
+Parts = Mapping[tuple[str, ...], Total]
+"""Totals by the keys of one criterion or two."""
+
+
+def _dearest(parts: Parts, most: int) -> Parts:
     """The parts that cost most; of those that cost nothing, the ones with the most calls."""
     ranked = sorted(parts.items(), key=lambda part: (-part[1].bill.cost, -part[1].calls, part[0]))
     return dict(ranked[:most])
@@ -107,42 +117,62 @@ def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
     return {session_id: name.name for (session_id, _), name in named if name.name}
 
 
-def _plain(by: str, rows: Mapping[str, Total], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    foreign = {"model": _OF_CALLS, "tool": _OF_REQUESTS}.get(by, frozenset())
+def _plain(by: Sequence[str], rows: Parts, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    foreign = _OF_CALLS if "model" in by else _OF_REQUESTS if "tool" in by else frozenset()
     told = [
-        {by: key or None, **{name: None if name in foreign else value for name, value in one.to_json().items()}}
+        {
+            **{name: part or None for name, part in zip(by, key, strict=True)},
+            **{name: None if name in foreign else value for name, value in one.to_json().items()},
+        }
         for key, one in rows.items()
     ]
-    return [{**row, "name": names.get(str(row[by]), "")} for row in told] if by == "session" else told
+    return [{**row, "name": names.get(str(row["session"]), "")} for row in told] if "session" in by else told
 
 
-def _show_parts(output: Console, by: str, parts: Mapping[str, Total], total: Total, names: Mapping[str, str]) -> None:
+def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, names: Mapping[str, str]) -> None:
     """Print the parts and their sum; columns in which nothing is to be said are left out."""
-    heads = (by, "name", "sessions", "agents", "turns", "calls", "failed", "input", "cached", "output", "cost")
-    short = shortest_ids(parts) if by == "session" and output.is_terminal else {}
-    rows = [_cells(short.get(key, key) or _UNKNOWN, names.get(key, ""), one) for key, one in parts.items()]
-    rows += [_cells("all", "", total)] * (len(rows) > 1)
+    counts = ("sessions", "agents", "turns", "calls", "failed", "took", "median")
+    heads = (*by, "name", *counts, "input", "cached", "output", "cost")
+    rows = []
+    for key, one in parts.items():
+        name = names.get(key[list(by).index("session")], "") if "session" in by else ""
+        rows.append([*(part or _UNKNOWNS.get(kind, _UNKNOWN) for kind, part in zip(by, key, strict=True)), name])
+        rows[-1] += _cells(one, by)
+    if len(rows) > 1:
+        rows.append(["all", *[""] * len(by), *_cells(total, by)])
+    if "session" in by and output.is_terminal:
+        at = list(by).index("session")
+        short = shortest_ids(key[at] for key in parts)
+        rows = [[*row[:at], short.get(row[at], row[at]), *row[at + 1 :]] for row in rows]
     said, cells = without_empty(heads, rows)
     show_table(output, said, cells)
 
 
-def _cells(key: str, name: str, one: Total) -> tuple[str, ...]:
+def _cells(one: Total, by: Sequence[str]) -> list[str]:
     bill, counts = one.bill, (one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls)
-    paid: tuple[str, ...] = (
+    if "tool" in by:  # then requests and their cost do not belong to it
+        times = [duration(one.calls_s) if one.calls_s else "", ""]
+        if one.calls_s and one.median_s is not None:
+            times[1] = duration(one.median_s)
+        calls = (one.sessions, one.sub_agents, 0, one.calls, one.failed_calls)
+        return [*(f"{count:,}" if count else "" for count in calls), *times, "", "", "", ""]
+    if "model" in by:
+        counts = (one.sessions, one.sub_agents, 0, 0, 0)
+    paid = [
         scaled(bill.input_tokens, _UNITS) if bill.has_input else _UNKNOWN,
         percent(bill.cached_tokens, bill.input_tokens) if bill.has_input else "",
         "~" * bool(bill.estimated_outputs) + scaled(bill.output_tokens, _UNITS),
         money_of(bill),
-    )
+    ]
     if not bill.requests:
-        paid = ("",) * len(paid)
-    return (key, name, *(f"{count:,}" if count else "" for count in counts), *paid)
+        paid = [""] * len(paid)
+    return [*(f"{count:,}" if count else "" for count in counts), "", "", *paid]
 
 
-def _show_tools(output: Console, tools: Mapping[str, Total], slowest: Sequence[SlowCallRow]) -> None:
+def _show_tools(output: Console, tools: Parts, slowest: Sequence[SlowCallRow]) -> None:
     heads = ("tool", "calls", "failed", "tokens of results", "took", "median", "longest")
     rows = []
-    for name, one in tools.items():
+    for (name,), one in tools.items():
         counts = (f"{one.calls:,}", f"{one.failed_calls:,}", f"{one.result_tokens:,}")
         times = (one.calls_s, one.median_s or 0.0, one.slowest_s)
         took = map(duration, times) if one.calls_s else ("",) * len(times)

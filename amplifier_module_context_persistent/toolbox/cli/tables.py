@@ -119,11 +119,18 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Colle
     return ["  ".join(cells) for cells in zip(*columns, strict=True)]
 
 
-def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a blank line and a table, in a narrow terminal as `fitted` makes it; nothing if it has no rows."""
-    if rows:
-        output.print()
-        output.print(table(*fitted(heads, rows, output.width) if output.is_terminal else (heads, rows)))
+def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Print a blank line and a table, in a narrow terminal as `fitted` makes it; nothing if it has no rows.
+
+    Returns:
+        The heads of the columns that were printed.
+    """
+    if not rows:
+        return []
+    shown, cells = fitted(heads, rows, output.width) if output.is_terminal else (heads, rows)
+    output.print()
+    output.print(table(shown, cells))
+    return shown
 
 
 def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

@@ -201,6 +201,10 @@ def test_what_they_cost(bare: Bare, tmp_path: Path) -> None:
     assert costs("model", prices) == summed([(model, cost) for _, _, model, cost in requests])
     assert costs("project", prices) == summed([(key[0], cost) for key, _, _, cost in requests])
     assert costs("month", prices) == summed([(f"{local(at):%Y-%m}", cost) for _, at, _, cost in requests])
+    told = asked("stats", "--all", "--by", "month,model", "--prices", prices)["by_month_model"]
+    assert {f"{one['month']} {one['model']}": round(one["cost"], 4) for one in told} == summed(
+        [(f"{local(at):%Y-%m} {model}", cost) for _, at, model, cost in requests]
+    )
     mondays = [((day := local(at)) - timedelta(days=day.weekday()), cost) for _, at, _, cost in requests]
     assert costs("week", prices) == summed([(f"{day:%Y-%m-%d}", cost) for day, cost in mondays])
     since, until = NOW - timedelta(days=30), NOW - timedelta(days=9)

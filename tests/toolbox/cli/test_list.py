@@ -119,6 +119,8 @@ def test_more_of_each_session() -> None:
     session = listed("--long")["s1"]
     assert (session["model"], session["failed_calls"], session["duration_s"]) == ("claude-sonnet-4-5", 1, 0.0)
     assert session["cost"] == 1.5
+    assert listed("--sort", "cost")["s1"]["cost"] == 1.5
+    assert not {"cost", "failed_calls", "is_cost_estimated"} & set(listed()["s1"])  # null would mean unknown
     fork_session(log_of("s1"), path=log_of("forked"))  # what it copied counts in its origin, but `--failed` chooses it
     failed = {name: one["failed_calls"] for name, one in listed("--long", "--failed").items()}
     assert failed == {"s1": 1, "forked": 1}
@@ -199,9 +201,6 @@ def test_the_list_as_json() -> None:
         "last_message": stamp_of(log_of("s1")),
         "duration_s": 0.0,
         "model": "",
-        "failed_calls": None,
-        "cost": None,
-        "is_cost_estimated": None,
         "resuming": None,
         "error": "",
     }

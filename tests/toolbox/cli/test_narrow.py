@@ -91,6 +91,15 @@ def test_each_policy_is_named_beside_whole_figures(columns: int) -> None:
         assert wide[3] in narrow  # the billed tokens
 
 
+@pytest.mark.parametrize("columns", [50, 64, 300])
+def test_a_comparison_explains_the_columns_that_it_shows(columns: int) -> None:
+    asked = ("compare", "5f2c3a10-aaaa-4bbb-8ccc-0123456789ab", "--tokenizer", "estimate")
+    shown = without_colours(run(*asked, env={**TERMINAL, "COLUMNS": str(columns)}).stdout)
+    table, _, legend = shown.partition("none ")
+    for head, meaning in {"breaks": "cache breaks: ", "full": "full bill: ", "left": "reasoning left out: "}.items():
+        assert (head in table.split()) == (meaning in legend)
+
+
 def test_texts_that_begin_alike_are_cut_where_they_differ() -> None:
     """Models whose beginnings are the same in the middle; others at the end, and paths in front."""
 

@@ -168,6 +168,7 @@ def test_it_says_which_tools_took_long(tmp_path: Path) -> None:
     write_sealed(tmp_path / "log.jsonl", bodies)
     told = json.loads(run("stats", str(tmp_path / "log.jsonl"), "--json", "--tokenizer", "estimate").output)
     assert {name: tool["duration_s"] for name, tool in told["tools"].items()} == {"bash": 59.0, "grep": 2.0}
+    assert {name: tool["median_s"] for name, tool in told["tools"].items()} == {"bash": 29.5, "grep": 2.0}
     assert [(call["place"], call["tool"], call["duration_s"]) for call in told["slowest"]] == [
         (1, "bash", 50.0),
         (5, "bash", 9.0),

@@ -147,3 +147,45 @@ def test_what_cannot_be_read_is_said() -> None:
     log_of("broken").mkdir(parents=True)
     assert [Path(one["path"]).parent.name for one in told("--by", "day")["unreadable"]] == ["broken"]
     assert "; 1 could not be read: " in run("stats", "--by", "day").output
+
+
+def test_by_tag() -> None:
+    """A sub-agent's session has the tags of its parent; one with several tags counts for each, in all once."""
+    run("tag", "main", "release", "urgent")
+    found = {one["tag"]: one for one in told("--all", "--by", "tag")["by_tag"]}
+    assert {tag: (one["sessions"], one["sub_agents"], one["cost"]) for tag, one in found.items()} == {
+        "release": (2, 1, 0.9),
+        "urgent": (2, 1, 0.9),
+        None: (1, 0, 0.0),
+    }
+    shown = run("stats", "--all", "--by", "tag").output
+    assert "no tag" in shown
+    assert "counts for each of them, and once in `all`" in shown
+    assert "$0.90" in shown.split("all ")[-1]
+
+
+@pytest.mark.parametrize("given", [("--by", "project,model"), ("--by", "project", "--by", "model")])
+def test_by_two(given: Sequence[str]) -> None:
+    """What shares the first key stays together, the dearest first."""
+    found = told("--all", *given)["by_project_model"]
+    assert [(one["project"][-5:], one["model"], one["input_tokens"]) for one in found] == [
+        ("-here", MODEL, 300_000),
+        ("there", "[m]\x1b", 400_000),
+    ]
+    assert {one["calls"] for one in found} == {None}
+
+
+def test_by_a_tool_and_something_else() -> None:
+    found = told("--all", "--by", "day,tool")["by_day_tool"]
+    assert [(one["day"], one["tool"], one["calls"], one["median_s"], one["cost"]) for one in found] == [
+        ("2026-01-05", "bash", 1, 9.0, None),
+        ("2026-01-06", "bash", 2, 9.0, None),
+    ]
+
+
+def test_which_two_there_are() -> None:
+    """A typing error is named, and what nothing has."""
+    assert "'colour' is none of day, week" in run("stats", "--by", "colour", code=2).stderr
+    assert "calls have a tool" in run("stats", "--by", "model,tool", code=2).stderr
+    assert "two different ones" in run("stats", "--by", "day,day", code=2).stderr
+    assert "two different ones" in run("stats", "--by", "day,tag,model", code=2).stderr
