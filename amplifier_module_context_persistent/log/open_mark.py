@@ -130,6 +130,15 @@ def is_marked(log: str) -> bool | None:
     return False
 
 
+def remove_stale_mark(log: str) -> None:
+    """Remove the file of a mark that a killed process left. If a session has the log open, it stays."""
+    path = mark_path(log)
+    with contextlib.suppress(OSError):  # there is none, or the file system has no locks
+        fd = _locked(path, exclusive=True, create=False)
+        if fd is not None:
+            _close(fd, path)
+
+
 @contextlib.contextmanager
 def keep_closed(log: str) -> Iterator[bool | None]:
     """Keep sessions from marking a log as open while a block lasts.

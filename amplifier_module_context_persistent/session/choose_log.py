@@ -73,6 +73,11 @@ def _location_in(config: Config, session_id: str | None, working_dir: str | None
     """
     if config.transcript_path is not None or config.storage_path is not None:
         raise ConfigError("storage: configure either storage or a path (transcript_path, storage_path), not both")
+    if config.archive_after_days is not None:
+        raise ConfigError(
+            "archive_after_days: only files are archived by a session; for a database run `context-persistent archive "
+            "--all --older 90d --yes --storage URL` each night"
+        )
     if session_id is None:
         raise ConfigError("storage: a log in a database is named by the session's id, and this session has none")
     check_session_id(session_id)

@@ -359,10 +359,10 @@ class RecordBuilder:
         return self._header(index) + [_member(file, f"{given_id(file)}", self.now())(None) for file in files]
 
     def _header(self, index: Index) -> list[bytes]:
-        """The session's header; no record if the last header in the log is this session's."""
+        """The session's header; no record if the last header in the log is this session's, or this one has no id."""
         headers = index.headers
         if not self._headed and headers:
-            self._headed = headers[-1].get("session_id") == self._session_id
+            self._headed = self._session_id in (None, headers[-1].get("session_id"))
         if self._headed:
             return []
         if headers:

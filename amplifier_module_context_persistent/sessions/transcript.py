@@ -119,9 +119,8 @@ class Transcript:
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """The fields of the log's last header record; empty if it has none."""
-        headers = self.reader.index.headers
-        return headers[-1] if headers else {}
+        """The fields of the log's header record, as `naming_header` chooses it; empty if it has none."""
+        return naming_header(self.reader.index.headers)
 
     def close(self) -> None:
         """Let the file go."""
@@ -261,6 +260,15 @@ def session_id_in(transcript: Transcript) -> str | None:
 
 
 def header_session_id(headers: Sequence[Mapping[str, Any]]) -> str | None:
-    """The id of a session that the last header of its log names; None if it names none."""
-    named = headers[-1].get("session_id") if headers else None
+    """The id of a session that the headers of its log name; None if they name none."""
+    named = naming_header(headers).get("session_id")
     return named if isinstance(named, str) and named else None
+
+
+def naming_header(headers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The last header that names its session; without one the last header, or an empty one.
+
+    A session without an id that went on with a log wrote a header of its own in earlier versions.
+    """
+    named = (header for header in reversed(headers) if header.get("session_id"))
+    return next(named, headers[-1] if headers else {})

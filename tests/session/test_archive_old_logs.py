@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.session import archive_old_logs
 from tests.support.archives import content_of_log, write_numbered
@@ -76,3 +77,9 @@ async def test_a_close_archives_so_much_and_no_more(tmp_path: Path, monkeypatch:
     assert list(map(is_archived, logs)) == [True, True, False]
     await one_session(tmp_path, archive_after_days=30)
     assert is_archived(logs[2])
+
+
+def test_it_is_refused_with_a_database() -> None:
+    """A session archives files only, and has no rights to delete rows; it must not seem to work."""
+    with pytest.raises(ConfigError, match=r"archive_after_days: only files are archived"):
+        PersistentContextManager(session_id="s", storage="postgresql:///amplifier", archive_after_days=90)

@@ -90,6 +90,8 @@ def sync(
             if erasing:
                 plan = _plan(here, there, force, scope, without={step.session.id for step in erasing if step.error})
             plan.carry_out()
+            for side in (here, there):
+                side.remove_stale_marks()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
 
 

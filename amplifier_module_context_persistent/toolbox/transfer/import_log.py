@@ -25,6 +25,7 @@ from ...log.reader import LogReader
 from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
+from ...sessions.transcript import naming_header
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .drafts import ImportConflictError
 from .erasure_list import erasures, lift
@@ -124,7 +125,7 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
         ImportRefusedError: another one is wanted.
         ConfigError: it cannot be part of a path.
     """
-    header = reader.index.headers[-1] if reader.index.headers else {}
+    header = naming_header(reader.index.headers)
     named, wanted = header.get("session_id"), destination.session_id
     if wanted is not None:
         check_session_id(wanted)

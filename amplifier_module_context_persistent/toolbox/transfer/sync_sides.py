@@ -16,6 +16,7 @@ from pathlib import Path
 from ...checkout_remote import REMOTE, noted_remote, remote_of
 from ...errors import ContextPersistentError, LogError
 from ...log.database_location import location_of, refuse_other_url, split_location, stored_name, without_password
+from ...log.open_mark import OPEN_SUFFIX, remove_stale_mark
 from ...log.open_reader import open_reader
 from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
@@ -57,6 +58,11 @@ class Side:
             LogUnreadableError: the database cannot be asked.
         """
         return sessions_below(self.root) if self.root is not None else session_files(storage=self.storage)
+
+    def remove_stale_marks(self) -> None:
+        """Remove the marks of open logs that a killed sync left in a directory (`log/open_mark.py`)."""
+        for mark in self.root.glob(f"*/sessions/*/{LOG_NAME}{OPEN_SUFFIX}") if self.root is not None else ():
+            remove_stale_mark(os.fspath(mark).removesuffix(OPEN_SUFFIX))
 
     def place(self, project: str, session_id: str) -> str:
         """The place of a session's log, which may not exist yet.

@@ -21,6 +21,7 @@ from ...messages.outcome import ANSWERED, asking_calls, outcome_of
 from ...paths import LOG_NAME, project_slug, session_id_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, is_of_project
 from ...sessions.session_name import SessionName, key_of, name_of
+from ...sessions.transcript import header_session_id
 from .drafts import SessionDraft
 from .importers.fields import session_name
 from .write_import import directory_of, title_of
@@ -147,8 +148,7 @@ def facts_of_log(
     project = Path(path).parents[2].name if is_in_project else project_slug(working_dir or ".")
     with closing(LogReader(plain_path)) as reader:
         reader.follow()
-        header = reader.index.headers[-1] if reader.index.headers else {}
-        own = str(header.get("session_id") or session_id_of(path) or "")
+        own = str(header_session_id(reader.index.headers) or session_id_of(path) or "")
         first_s, last_s = _times(reader.read(reader.index.live), modified_s)
         facts = SessionFacts(own, name_of(path), project, first_s, last_s)
         if wanted.asks_figures:

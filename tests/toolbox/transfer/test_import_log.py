@@ -1,6 +1,7 @@
 """Importing a log of our own: a copy, byte for byte; again, only what is new."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,21 @@ async def test_a_log_keeps_its_id(tmp_path: Path) -> None:
         await manager.add_message({"role": "user", "content": "x"})
     report = import_session(tmp_path / "bare", session_id="s2", working_dir=str(tmp_path))
     assert (report.session_id, contents(report.path)) == ("s2", contents(tmp_path / "bare"))
+
+
+@pytest.mark.parametrize("is_older", [False, True], ids=["now", "earlier version"])
+async def test_a_log_that_went_on_by_its_path_keeps_its_id(tmp_path: Path, *, is_older: bool) -> None:
+    """Who opens it by its path has no id; earlier versions wrote a header that said so."""
+    log = await talk(tmp_path / "log", "one")
+    async with PersistentContextManager(log) as manager:
+        await manager.add_message({"role": "user", "content": "two"})
+        last = contents(log).splitlines(keepends=True)
+    if is_older:
+        header = json.dumps({"_record": "header", "version": 2, "session_id": None})
+        log.write_bytes(b"".join([*last, header.encode() + b"\n"]))
+    else:
+        assert sum(line.startswith(b'{"_record":"header"') for line in last) == 1
+    assert import_session(log, working_dir=str(tmp_path)).session_id == "s1"
 
 
 @proof

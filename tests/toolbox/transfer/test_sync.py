@@ -10,6 +10,7 @@ import pytest
 
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
+from amplifier_module_context_persistent.log.open_mark import mark_path
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.sessions.find_session import SessionFile
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, MAKING, WrittenFiles
@@ -231,6 +232,17 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
     assert "1 not erased" in told.output
     assert desktop.texts("talk") == ["one", "two"]
     assert not list(stick.rglob(LOG_NAME))
+
+
+def test_marks_of_open_logs_that_a_killed_sync_left_are_removed(laptop: Home, stick: Path) -> None:
+    """The log has nothing new, so nothing else of the sync comes there."""
+    laptop.says("talk", "one")
+    carry(stick, laptop)
+    marks = [Path(mark_path(str(log))) for log in (laptop.log("talk"), next(stick.rglob(LOG_NAME)))]
+    for mark in marks:
+        mark.touch()
+    carry(stick, laptop)
+    assert not any(mark.exists() for mark in marks)
 
 
 def test_what_cannot_be_read_is_named_and_the_others_go_on(laptop: Home, desktop: Home, stick: Path) -> None:

@@ -64,7 +64,7 @@ def logs(root: Path) -> list[Path]:
 def is_unfinished(name: str, content: bytes) -> bool:
     if name.endswith(NOTE_SUFFIX):
         return bool(json.loads(content).get("begun"))
-    return name.endswith(".part") or ".purging" in name
+    return name.endswith((".part", ".open")) or ".purging" in name
 
 
 @pytest.fixture
