@@ -101,6 +101,13 @@ class RecallError(ContextPersistentError, ValueError):
     """`recall` cannot answer: the message says why, and what can be asked instead."""
 
 
+def reason_of(error: Exception) -> str:
+    """The reason of an error in words; of a system's error without its number and its path."""
+    if isinstance(error, OSError):
+        return str(error.strerror or error)
+    return str(error)
+
+
 class LogError(ContextPersistentError, OSError):
     """Something is wrong with the log on disk."""
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..catalogue.copy_id import copy_id
-from ..errors import LogError
+from ..errors import LogError, reason_of
 from ..messages.message import Message, call_arguments_of, call_name_of, given_calls, result_id_of, text_of
 from ..messages.metadata import timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
@@ -102,12 +102,15 @@ def file_calls(transcript: Transcript) -> Iterator[FileCall]:
             turn += 1
         for call_id, found in _calls(message, kinds):
             own_id = copy_id(message)
-            told = (position + 1, max(1, turn), timestamp_of(message), own_id and f"{own_id} {call_id}")
+            call_copy_id = f"{own_id} {call_id}" if own_id else ""
+            told = (position + 1, max(1, turn), timestamp_of(message), call_copy_id)
             waiting[call_id] = [FileCall(path, action, *told) for path, action in found]
-        if (result_id := result_id_of(message)) in waiting:
-            calls = waiting.pop(str(result_id))
-            if outcome_of(message) == ANSWERED:
-                yield from (_as_told(call, message) for call in calls)
+        result_id = result_id_of(message)
+        if result_id is None or result_id not in waiting:
+            continue
+        calls = waiting.pop(result_id)
+        if outcome_of(message) == ANSWERED:
+            yield from (_as_told(call, message) for call in calls)
 
 
 def _as_told(call: FileCall, result: Message) -> FileCall:
@@ -139,7 +142,11 @@ def _patch_of(arguments: Mapping[str, Any], *, is_command: bool) -> str:
     if is_command:
         command = command_of(arguments)
         return command if "*** Begin Patch" in command else ""
-    return next((value for key in _PATCH_KEYS if isinstance(value := arguments.get(key), str)), "")
+    for key in _PATCH_KEYS:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+    return ""
 
 
 def _patched(text: str) -> Iterator[tuple[str, str]]:
@@ -178,8 +185,7 @@ def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[File
         path: only this file, by its name, the end of its path, or its path from here.
     """
     roots, unreadable = _roots(sessions), dict[str, str]()
-    calls = dict[SessionFile, list[FileCall]]()
-    origins = dict[str, tuple[tuple[bool, bool, int], SessionFile]]()
+    read = list[_SessionCalls]()
     wanted = _wanted(path)
     for one in sessions:
         try:
@@ -187,29 +193,59 @@ def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[File
                 if path and not _may_name(transcript, path):
                     continue
                 rank = (roots[one] != one.id, "forked_from" in transcript.header, len(transcript))
-                for call in file_calls(transcript):
-                    if not wanted or any(same_file(asked, _from_project(call.path, one.project)) for asked in wanted):
-                        calls.setdefault(one, []).append(call)
-                        if call.copy_id and (call.copy_id not in origins or rank < origins[call.copy_id][0]):
-                            origins[call.copy_id] = rank, one
+                calls = list[FileCall]()
+                read.append(_SessionCalls(one, rank, calls))
+                calls.extend(call for call in file_calls(transcript) if _is_wanted(call, wanted, one.project))
         except (LogError, OSError, ValueError) as error:
-            said = error.strerror if isinstance(error, OSError) else str(error)
-            unreadable[str(one.path)] = str(said or error)
+            unreadable[str(one.path)] = reason_of(error)
+    origins = _origins(read)
     found: dict[tuple[str, str, str], FileUse] = {}
-    for one, of_session in calls.items():
-        for call in of_session:
-            if not call.copy_id or origins[call.copy_id][1] is one:
-                name = _from_project(call.path, one.project)
-                key = (one.project, roots[one], name)
-                found.setdefault(key, FileUse(name, roots[one], one.project)).add(one.id, call)
-    return sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True), unreadable
+    for session, _, calls in read:
+        for call in calls:
+            if call.copy_id and origins[call.copy_id] is not session:
+                continue
+            name, root = _from_project(call.path, session.project), roots[session]
+            use = found.setdefault((session.project, root, name), FileUse(name, root, session.project))
+            use.add(session.id, call)
+    last_first = sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True)
+    return last_first, unreadable
+
+
+class _SessionCalls(NamedTuple):
+    """The wanted calls of one session."""
+
+    session: SessionFile
+    rank: tuple[bool, bool, int]
+    """Of sessions that share a call, that with the lowest rank is its origin: no sub-agent, no fork, the shortest."""
+    calls: list[FileCall]
+
+
+def _is_wanted(call: FileCall, wanted: Sequence[str], project: str) -> bool:
+    """Whether a call used a wanted file; all files are wanted if none is named."""
+    if not wanted:
+        return True
+    name = _from_project(call.path, project)
+    return any(same_file(asked, name) for asked in wanted)
+
+
+def _origins(read: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
+    """The session in which each call was made, by the `copy_id` of the call."""
+    lowest = dict[str, _SessionCalls]()
+    for one in read:
+        for call in one.calls:
+            if call.copy_id and (call.copy_id not in lowest or one.rank < lowest[call.copy_id].rank):
+                lowest[call.copy_id] = one
+    return {call_id: one.session for call_id, one in lowest.items()}
 
 
 def _wanted(path: str) -> list[str]:
+    """The names of a file that is asked for: the given one, and its absolute path; none if no file is asked for."""
     if not path:
         return []
-    plain = _plain(path)
-    return list(dict.fromkeys([plain, Path(os.path.abspath(path)).as_posix()])) if not os.path.isabs(path) else [plain]
+    names = [_plain(path)]
+    if not os.path.isabs(path):
+        names.append(Path(os.path.abspath(path)).as_posix())
+    return list(dict.fromkeys(names))
 
 
 def _may_name(transcript: Transcript, path: str) -> bool:
@@ -225,8 +261,10 @@ def _from_project(path: str, project: str) -> str:
     """A path relative to the directory of its project, if it is in it."""
     if not path.startswith("/"):
         return path
-    parents = [parent for parent in PurePosixPath(path).parents if _slug(str(parent)) == project]
-    return str(PurePosixPath(path).relative_to(parents[0])) if parents else path
+    for parent in PurePosixPath(path).parents:
+        if _slug(str(parent)) == project:
+            return str(PurePosixPath(path).relative_to(parent))
+    return path
 
 
 def _slug(directory: str) -> str:

@@ -185,13 +185,15 @@ def _of_time(
 
 def is_of_time(seen: Overview, wanted: SessionFilter) -> bool:
     """Whether a session has messages in the time of a filter; of one whose messages have no times nobody knows."""
-    if not seen.has_time and (wanted.since_s is not None or wanted.until_s is not None):
+    if wanted.since_s is None and wanted.until_s is None:
+        return True
+    if not seen.has_time:
+        return False
+    if wanted.since_s is not None and seen.last_s < wanted.since_s:
         return False
     first = instant_of(seen.first_message)
     began_s = first.timestamp() if first is not None else seen.last_s
-    return (wanted.since_s is None or seen.last_s >= wanted.since_s) and (
-        wanted.until_s is None or began_s < wanted.until_s
-    )
+    return wanted.until_s is None or began_s < wanted.until_s
 
 
 def _with_figures(sessions: list[SessionFile], wanted: SessionFilter, watch: Watch | None) -> list[SessionFile]:

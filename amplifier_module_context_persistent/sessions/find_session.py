@@ -316,14 +316,17 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         SessionNameError: nothing or more than one session has that name.
         LogUnreadableError: the database cannot be asked.
     """
-    if (named := stored_name(name)) is not None:
-        if not named:
-            raise SessionNameError("a location in a database names its log after #; or give it as --storage")
+    location = stored_name(name)
+    if location == "":
+        raise SessionNameError("a location in a database names its log after #; or give it as --storage")
+    if location is not None:
         return name
     if not name:
         raise SessionNameError("a session's name is empty")
-    if why := why_no_place(name):
-        raise SessionNameError(why)
+    why_not = why_no_place(name)
+    if why_not:
+        raise SessionNameError(why_not)
+
     path = Path(name)
     is_directory = os.path.isdir(path)  # a name may be longer than a path may be
     if is_directory and (path / LOG_NAME).exists():
@@ -332,19 +335,10 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         raise SessionNameError(_NO_LOG)
     if not is_directory and os.path.lexists(path):
         return path
-    scopes = (
-        partial(session_files, project_slug(working_dir), storage=storage),
-        partial(project_sessions, working_dir, storage=storage),
-        partial(session_files, storage=storage),
-    )
-    of_id: Scopes = scopes
-    of_name: Scopes = scopes
-    if storage is not None:
-        projects = (project_slug(working_dir), None)
-        begins = name.partition("_")[0] or name  # a short form begins so, too
-        of_id = [partial(_stored_of_id, storage, begins, project) for project in projects]
-        of_name = [partial(_stored_with_names, storage, project) for project in projects]
-    if (found := _by_id(name, of_id) or _by_name(name, of_name)) is not None:
+
+    of_id, of_name = _scopes(name, working_dir, storage)
+    found = _by_id(name, of_id) or _by_name(name, of_name)
+    if found is not None:
         return found.path
     if os.sep in name and storage is None and not is_directory:
         return path
@@ -354,6 +348,22 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         f"there is no such file or session{_there(storage)}; `context-persistent list --all` shows them, and"
         " `context-persistent search -w WORD --all -l` those that say a word"
     )
+
+
+def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Scopes, Scopes]:
+    """The sessions in which a name is looked for, the nearest first: as an id, and as a name that was given."""
+    project = project_slug(working_dir)
+    if storage is None:
+        scopes = (
+            partial(session_files, project, storage=None),
+            partial(project_sessions, working_dir, storage=None),
+            partial(session_files, storage=None),
+        )
+        return scopes, scopes
+    begins = name.partition("_")[0] or name  # a short form begins so, too
+    of_id = [partial(_stored_of_id, storage, begins, one) for one in (project, None)]
+    of_name = [partial(_stored_with_names, storage, one) for one in (project, None)]
+    return of_id, of_name
 
 
 Scopes = Sequence[Callable[[], list[SessionFile]]]

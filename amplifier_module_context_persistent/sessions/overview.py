@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalogue.glance import Glance
 from ..catalogue.session_list_cache import Glances
-from ..errors import LogError
+from ..errors import LogError, reason_of
 from ..log.database_location import parse_location, split_location
 from ..log.file_handle import is_archived
 from ..log.filesystem import FileSystem
@@ -165,8 +165,7 @@ def look_at(
             named=named_by(session.path, glance),
         )
     except (OSError, ValueError, LogError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        return Overview(session=session, error=str(said or error), named=named_by(session.path, Glance()))
+        return Overview(session=session, error=reason_of(error), named=named_by(session.path, Glance()))
 
 
 def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, counter: TokenCounter | None) -> Glance:

@@ -271,14 +271,24 @@ def _price_of_package(found: Any) -> Price | None:
     cached = put_in if found.cache_read_mtok is None else found.cache_read_mtok
     write = put_in if found.cache_write_mtok is None else found.cache_write_mtok
     write_1h = getattr(found, "cache_write_1h_mtok", None)
-    tiers = {tuple(tier.start for tier in one.tiers) for one in (put_in, output) if not isinstance(one, Decimal)}
-    if len(tiers) > 1 or any(len(starts) != 1 for starts in tiers):
+    if write_1h is None:
+        write_1h = write
+    steps = {tuple(tier.start for tier in price.tiers) for price in (put_in, output) if not isinstance(price, Decimal)}
+    if len(steps) > 1 or any(len(starts) != 1 for starts in steps):
         return None
-    write_1h = write if write_1h is None else write_1h
-    step = next((starts[0] for starts in tiers), math.inf)
-    given = {"input": put_in, "output": output, "cached": cached, "write": write, "write_1h": write_1h}
-    usual = {name: _usual(price) for name, price in given.items()}
-    return Price(**usual, above=step, above_input=_times(put_in), above_output=_times(output))
+    above = math.inf
+    for starts in steps:
+        above = starts[0]
+    return Price(
+        input=_usual(put_in),
+        output=_usual(output),
+        cached=_usual(cached),
+        write=_usual(write),
+        write_1h=_usual(write_1h),
+        above=above,
+        above_input=_times(put_in),
+        above_output=_times(output),
+    )
 
 
 def _usual(price: Any) -> float:

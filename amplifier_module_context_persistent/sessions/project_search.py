@@ -178,23 +178,31 @@ def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Bl
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    offsets = reader.index.columns.offsets
+    offsets, lengths = reader.index.columns.offsets, reader.index.columns.lengths
     texts, size, first, done = list[str](), 0, 0, start
     for at in range(bisect_left(offsets, start), len(offsets), _BATCH):
         batch = range(at, min(at + _BATCH, len(offsets)))
         for ordinal, message in zip(batch, reader.read(batch), strict=True):
-            first = first if texts else offsets[ordinal]
-            texts.append(searched_text(message))
-            size += len(texts[-1]) if texts[-1].isascii() else len(texts[-1].encode("utf-8", "surrogatepass"))
+            if not texts:
+                first = offsets[ordinal]
+            text = searched_text(message)
+            texts.append(text)
+            size += _encoded_bytes(text)
             if size >= BLOCK_BYTES:
-                done = offsets[ordinal] + reader.index.columns.lengths[ordinal]
+                done = offsets[ordinal] + lengths[ordinal]
                 yield Block("\n".join(texts), first, offsets[ordinal]), done
                 texts, size = [], 0
         if done - start >= most_bytes:
             return
-    status, end = reader.file.opened_status, min(reader.scanner.offset, reader.size)
+    status = reader.file.opened_status
     if status is not None and _is_settled(status):
-        yield Block("\n".join(texts), first, offsets[-1]) if texts else None, end
+        last_block = Block("\n".join(texts), first, offsets[-1]) if texts else None
+        yield last_block, min(reader.scanner.offset, reader.size)
+
+
+def _encoded_bytes(text: str) -> int:
+    """The length of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _is_settled(status: os.stat_result) -> bool:

@@ -46,11 +46,14 @@ def resume_cost(prices: PriceList, last: LastRequest, now_s: float | None = None
         now_s: the current time, in seconds since 1970; by default the clock's.
     """
     asked = instant_of(last.time)
-    if not last.tokens or asked is None or (price := prices.of(last.model)) is None:
+    if not last.tokens or asked is None:
+        return None
+    price = prices.of(last.model)
+    if price is None:
         return None
     lives_s = _HOUR_S if last.is_kept_for_an_hour else cache_lives_s(last.provider, last.model)
-    is_cold = not last.cacheable or (time.time() if now_s is None else now_s) - asked.timestamp() > lives_s
-    if not is_cold:
+    passed_s = (time.time() if now_s is None else now_s) - asked.timestamp()
+    if last.cacheable and passed_s <= lives_s:
         return ResumeCost(price.cost(last.tokens - last.cacheable, last.cacheable, 0, 0, 0), last.tokens, is_cold=False)
     written = last.cacheable if family_of(last.provider, last.model) == ANTHROPIC else 0
     written_1h = written if last.is_kept_for_an_hour else 0

@@ -20,6 +20,7 @@ from typing import cast
 
 from ..log.filesystem import unreadable
 from ..log.open_reader import file_reader
+from ..log.reader import LogReader
 from ..log.record_line import name_of
 from ..log.torn_tail import saved_tails
 from ..messages.message import Message, result_id_of
@@ -134,7 +135,10 @@ def search(
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
     """Words in lower case that the line of a call holds if the call matches as text; none crosses a JSON boundary."""
     terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
-    return [word.lower() for term in terms for word in _lasting_words(term.needle)]
+    found = list[bytes]()
+    for term in terms:
+        found += [word.lower() for word in _lasting_words(term.needle)]
+    return found
 
 
 def _lasting_words(needle: bytes) -> list[bytes]:
@@ -150,7 +154,8 @@ def word_of_matches(pattern: Pattern | AllWords) -> tuple[bytes, bool]:
     """
     if isinstance(pattern, Pattern) and not pattern.ignores_case:
         return max(_lasting_words(pattern.needle), key=len, default=b""), False
-    return max(_words_of(pattern), key=len, default=b"") if pattern.needle else b"", True
+    words = _words_of(pattern) if pattern.needle else ()
+    return max(words, key=len, default=b""), True
 
 
 def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
@@ -169,22 +174,35 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
         for offset, content, value in pieces_of(line.offset, line.content):
             if value is None:
                 yield HiddenText("unreadable bytes", line.number, offset, _text(content), {})
-            elif "_record" in value:
-                what = f"{name_of(value['_record'])} record"
-                yield HiddenText(what, line.number, offset, "\n".join(strings_of(value)), value)
             else:
-                is_live, role = offset in live, name_of(value.get("role"))
-                others = "\n".join(strings_of({key: item for key, item in value.items() if key not in _SEARCHED}))
-                text = others if is_live else f"{searched_text(value)}\n{others}"
-                what = f"other fields of a live {role} message" if is_live else f"hidden {role} message"
+                what, text = _hidden_in(value, is_live=offset in live)
                 yield HiddenText(what, line.number, offset, text, value)
-    if (file := file_reader(reader)) is not None:
-        if torn := file.torn:
-            tail = _text(file.file.read(torn.offset, torn.torn_bytes))
-            yield HiddenText("torn tail", last + 1, torn.offset, tail, {})
-        for name in saved_tails(file.path):
-            yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _saved_tail(name), {}, is_outside=True)
+    file = file_reader(reader)
+    if file is not None:
+        yield from _torn_texts(file, next_line=last + 1)
     yield from _checkpoints(transcript)
+
+
+def _hidden_in(record: Message, *, is_live: bool) -> tuple[str, str]:
+    """The kind and the text of what `search` does not look at in one record."""
+    if "_record" in record:
+        return f"{name_of(record['_record'])} record", "\n".join(strings_of(record))
+    role = name_of(record.get("role"))
+    other_fields = {key: value for key, value in record.items() if key not in _SEARCHED}
+    others = "\n".join(strings_of(other_fields))
+    if is_live:
+        return f"other fields of a live {role} message", others
+    return f"hidden {role} message", f"{searched_text(record)}\n{others}"
+
+
+def _torn_texts(file: LogReader, next_line: int) -> Iterator[HiddenText]:
+    """The torn tail of a file, and the torn tails that were saved beside it."""
+    torn = file.torn
+    if torn:
+        tail = _text(file.file.read(torn.offset, torn.torn_bytes))
+        yield HiddenText("torn tail", next_line, torn.offset, tail, {})
+    for name in saved_tails(file.path):
+        yield HiddenText(f"saved torn tail {Path(name).name}", 1, 0, _saved_tail(name), {}, is_outside=True)
 
 
 def _saved_tail(name: str) -> str:
@@ -233,17 +251,19 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
     """Yield the lines of a text with matches, and the lines of context around each, in order and once."""
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    marked: dict[int, list[tuple[int, int]]] = {}
+    spans_by_line: dict[int, list[tuple[int, int]]] = {}
     for start, end in spans:
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         for at in range(first, last + 1):
-            if len(inside := marked.setdefault(at, [])) < MOST_SPANS:
+            inside = spans_by_line.setdefault(at, [])
+            if len(inside) < MOST_SPANS:
                 inside.append((max(0, start - starts[at]), min(len(lines[at]), end - starts[at])))
-    given = 0
-    for at, following in pairwise([*sorted(marked), len(lines)]):
-        begin, given = max(given, at - context), min(at + context + 1, following)
+    given = 0  # lines before this one were yielded, or are too far from a match
+    for at, following in pairwise([*sorted(spans_by_line), len(lines)]):
+        begin = max(given, at - context)
+        given = min(at + context + 1, following)
         for near in range(begin, given):
-            yield FoundLine(near + 1, lines[near], tuple(marked.get(near, ())))
+            yield FoundLine(near + 1, lines[near], tuple(spans_by_line.get(near, ())))
 
 
 def _spans(text: str, pattern: Pattern | AllWords) -> tuple[list[tuple[int, int]], bool]:

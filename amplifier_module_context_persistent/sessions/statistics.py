@@ -250,7 +250,7 @@ def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
         CatalogueError: Python has no SQLite.
     """
     with figures_of(transcript.reader, counter) as found:
-        return read_lines(transcript, found, {})
+        return with_first_lines(transcript, found, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,28 +279,35 @@ def largest_turns(found: Figures, bills: Mapping[int, Bill], count: int) -> list
     return [_line(row, bills) for row in found.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
 
 
-def read_lines(transcript: Transcript, found: Figures, bills: Mapping[int, Bill]) -> list[TurnLine]:
-    """All turns, with when each began and what the person wrote first, which is read from the log.
+def with_first_lines(transcript: Transcript, found: Figures, bills: Mapping[int, Bill]) -> list[TurnLine]:
+    """All turns, with the time and the first line of each, which are read from the log.
 
     Args:
         transcript: the session.
-        found: what it adds up to.
+        found: its figures.
         bills: by the numbers of turns, the bills of their requests.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    rows, live = found.rows(_TURNS.format("turns.turn"), -1), transcript.reader.index.live
-    lines = [_line(row, bills) for row in rows]
-    wanted = [
-        (line, position, name)
-        for line, (timed, said, *_) in zip(lines, rows, strict=True)
-        for name, position in (("time", timed), ("line", said))
-        if position is not None and position < len(live)
-    ]
-    read = transcript.reader.read([live[position] for _, position, _ in wanted])
-    for (line, _, name), message in zip(wanted, read, strict=True):
-        setattr(line, name, timestamp_of(message) if name == "time" else first_line(message))
+    live = transcript.reader.index.live
+    lines = list[TurnLine]()
+    timed, said = dict[int, TurnLine](), dict[int, TurnLine]()
+    for row in found.rows(_TURNS.format("turns.turn"), -1):
+        line = _line(row, bills)
+        lines.append(line)
+        timed_position, said_position, *_ = row
+        if timed_position is not None and timed_position < len(live):
+            timed[timed_position] = line
+        if said_position is not None and said_position < len(live):
+            said[said_position] = line
+    positions = sorted({*timed, *said})
+    messages = transcript.reader.read([live[position] for position in positions])
+    for position, message in zip(positions, messages, strict=True):
+        if position in timed:
+            timed[position].time = timestamp_of(message)
+        if position in said:
+            said[position].line = first_line(message)
     return lines
 
 
@@ -325,7 +332,9 @@ def _line(row: tuple[Any, ...], bills: Mapping[int, Bill]) -> TurnLine:
     _, _, turn, first, messages, tokens, took_us, calls, errors, left_open = row
     line = TurnLine(turn, first + 1, first + messages, calls=calls, errors=int(errors), tokens=tokens)
     line.open_calls = int(left_open)
-    if (bill := bills.get(turn)) is not None:
+    bill = bills.get(turn)
+    if bill is not None:
         line.cost, line.is_cost_estimated = bill.cost, bill.is_estimated
-    line.duration_s = took_us / 10**6 if took_us is not None else None
+    if took_us is not None:
+        line.duration_s = took_us / 10**6
     return line

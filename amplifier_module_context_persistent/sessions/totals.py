@@ -14,15 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalogue.catalogue_file import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
 from ..catalogue.covered import FIGURES, covered_by_path, name_of
 from ..catalogue.kept_figures import Figures, figures_of, insert
-from ..errors import LogError
-from ..log.base import ReadableLog
+from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
 from .costs import Bill, bill_of, sums_by_model
@@ -314,7 +312,7 @@ class GatheredFigures:
 
 @contextmanager
 def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watch) -> Iterator[GatheredFigures]:
-    """Gather what sessions add up to, for as long as the block lasts.
+    """Gather the figures of sessions in a database in memory, which is closed at the end of the block.
 
     Args:
         sessions: which ones.
@@ -335,30 +333,42 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
             left = _take_known(found, place, left, counter)
         stored = StoredFigures(counter)
         left = _take_stored(found, stored, left)
-
-        def noting(reader: ReadableLog, one: SessionFile) -> Callable[[FigureRows], None]:
-            if isinstance(one.path, str):
-                return partial(stored.add, reader, one.path)
-            return lambda _: None
-
         with watch([str(one.path) for one in left.values()]) as files:
             for number, one in left.items():
                 try:
-                    with (
-                        Transcript(one.path, files=files) as transcript,
-                        figures_of(transcript.reader, counter, wait_s=0, note=noting(transcript.reader, one)) as kept,
-                    ):
-                        _copy(kept, found, number, one)
+                    _compute(found, number, one, stored, counter, files)
                 except (LogError, OSError, ValueError) as error:
                     _forget(connection, number)
-                    said = error.strerror if isinstance(error, OSError) else str(error)
-                    found.unreadable[str(one.path)] = str(said or error)
+                    found.unreadable[str(one.path)] = reason_of(error)
         stored.keep()
         _note_roots(connection)
         _count_once(connection)
         ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
         connection.execute("COMMIT")
         yield found
+
+
+def _compute(
+    found: GatheredFigures,
+    number: int,
+    one: SessionFile,
+    stored: StoredFigures,
+    counter: TokenCounter,
+    files: FileSystem,
+) -> None:
+    """Compute the figures of a session from its log, and copy them; a database keeps those of its own logs.
+
+    Raises:
+        LogError, OSError, ValueError: the log cannot be read.
+    """
+    with Transcript(one.path, files=files) as transcript:
+
+        def note(rows: FigureRows) -> None:
+            if isinstance(one.path, str):
+                stored.add(transcript.reader, one.path, rows)
+
+        with figures_of(transcript.reader, counter, wait_s=0, note=note) as kept:
+            _copy(kept, found, number, one)
 
 
 def _take_known(

@@ -315,34 +315,42 @@ class Rebuilder:
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        receipt, book, reasons = noted.receipt, self._book, self._book.lacks(noted)
+        receipt, book = noted.receipt, self._book
+        reasons = book.lacks(noted)
         try:
             config = config_of(receipt)
         except ConfigError as error:
             return RebuiltView(None, [*reasons, str(error)])
         if not 0 < receipt.rules <= RULES:
             return RebuiltView(None, [*reasons, f"it was made by rules that are unknown here: {receipt.render!r}"])
-        if unknown := {*receipt.render} - {*RENDERING, LINE, LINES, RULES_KEY, WIRE}:
+        unknown = {*receipt.render} - {*RENDERING, LINE, LINES, RULES_KEY, WIRE}
+        if unknown:
             reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
         record = book.plan(receipt.plan)
         if receipt.plan and record is None:
             return RebuiltView(None, reasons)
+
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
-        if key == self._key and self._reach(noted) and (made := self._make(noted, reasons)).proved:
-            return made
-        self._key, first = None, None
-        known = _index_of(book.index, noted.records)
+        if key == self._key and self._reach(noted):
+            made = self._make(noted, reasons)
+            if made.proved:
+                return made
+        self._key = None
+        first_made: RebuiltView | None = None
+        columns_then = _index_of(book.index, noted.records)
         for live in (noted.live, *reversed(book.replaced[: noted.resets])):
-            if (index := _as_of(known, live, receipt.upto, record)) is None:
+            index = _as_of(columns_then, live, receipt.upto, record)
+            if index is None:
                 continue
             self._index, self._window = index, _window_of(config, receipt)
             made = self._make(noted, reasons)
             if made.proved:
                 self._key = key if live is noted.live else None
                 return made
-            first = first or made
-        missing = f"the log lacks the message {receipt.upto}, or one that its plan keeps"
-        return first or RebuiltView(None, [*reasons, missing])
+            first_made = first_made or made
+        if first_made is not None:
+            return first_made
+        return RebuiltView(None, [*reasons, f"the log lacks the message {receipt.upto}, or one that its plan keeps"])
 
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
         """Make a view with the window at hand."""

@@ -27,9 +27,9 @@ from ...sessions.statistics import (
     Views,
     course_of,
     largest_turns,
-    read_lines,
     statistics_of,
     total_share,
+    with_first_lines,
 )
 from ...sessions.totals import BY, total_of
 from ...tokens.counter import TokenCounter
@@ -148,7 +148,7 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
             found = statistics_of(reader, figures, tokenizer=counter.name, with_turns=as_json)
             cost, bills = cost_of(figures, prices), bills_by_turn(figures, prices)
             course, largest = course_of(figures), largest_turns(figures, bills, most_turns)
-            lines = read_lines(transcript, figures, bills) if as_json else []
+            lines = with_first_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
         told = {**found.to_json(), "cost": {**cost.to_json(), **_price_facts(prices)}, "by_turn": by_turn}
