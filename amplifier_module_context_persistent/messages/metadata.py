@@ -206,6 +206,23 @@ def instant_of(text: str) -> datetime | None:
     return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
 
 
+def is_written_between(message: Mapping[str, Any], since_s: float | None, until_s: float | None) -> bool:
+    """Whether a message was written from a time on and before another; one that tells no time was not.
+
+    Args:
+        message: the message.
+        since_s: seconds since 1970; None if the beginning is open.
+        until_s: seconds since 1970; None if the end is open. If both are open, every message was.
+    """
+    if since_s is None and until_s is None:
+        return True
+    written = instant_of(timestamp_of(message))
+    if written is None:
+        return False
+    seconds = written.timestamp()
+    return (since_s is None or since_s <= seconds) and (until_s is None or seconds < until_s)
+
+
 def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
     """The seconds between two times; None if one is unknown, or they are the wrong way round."""
     if start is None or end is None or end < start:

@@ -1,7 +1,11 @@
-"""A text is the same whether its accents are characters of their own (NFD) or not (NFC): searches find both."""
+"""A text is the same whether its accents are characters of their own (NFD) or not (NFC): searches find both.
+
+Ranking also finds a word by the same word without accents.
+"""
 
 from __future__ import annotations
 
+import re
 from unicodedata import normalize
 
 import regex
@@ -30,3 +34,16 @@ def in_either_form(expression: str) -> str:
     if composed.isascii() or "[" in composed:
         return expression
     return "".join(char if len(forms_of(char)) == 1 else either_form(char) for char in composed)
+
+
+_ACCENT = re.compile("[\u0300-\u036f]")
+"""Accents that are characters of their own. Vowel signs of other scripts are none: words differ by them."""
+_NO_ACCENTS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ß": "ss"})
+
+
+def without_accents(text: str) -> str:
+    """A text in small letters without accents; other scripts stay the same."""
+    if text.isascii():
+        return text.casefold()
+    plain = _ACCENT.sub("", normalize("NFD", text.casefold()))
+    return normalize("NFC", plain).translate(_NO_ACCENTS)

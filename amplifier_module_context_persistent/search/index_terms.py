@@ -4,6 +4,8 @@ A term is the stem of a word, or a name. A name that is put together, such as `f
 gives its parts and, joined, the whole (`flushall`). A question gives neighbouring words joined, too, so that "flush
 all" finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not separate words (Chinese,
 Japanese, Korean, Thai) give each pair of neighbouring characters; a character without a neighbour gives itself.
+
+A term with accents (`café`) is beside it in the index without them (`cafe`), with less weight.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from unicodedata import normalize
 
 import regex
 
+from .accents import without_accents
 from .stem import stem
 from .word_search import UNPARTED
 
@@ -31,19 +34,33 @@ _UNPARTED_RUN = re.compile(f"[{UNPARTED}]")
 _PART = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[^\W_\p{Lu}]+|\p{Lu}+")
 
 
-def terms_of(text: str) -> dict[str, int]:
-    """The number of times that each term occurs in a text."""
-    found: dict[str, int] = {}
+PLAIN_SHARE = 0.8
+"""A term that a text has only without its accents, or that is asked for without them, counts so much."""
+
+
+def terms_of(text: str) -> dict[str, float]:
+    """How often each term occurs in a text."""
+    found: dict[str, float] = {}
     get = found.get
     for word, count in Counter(_words(text)).items():
         for term in _terms_of_word(word):
             found[term] = get(term, 0) + count
+        for term in _plain_terms(word):
+            found[term] = get(term, 0) + count * PLAIN_SHARE
     return found
 
 
 def asked_words(question: str) -> list[tuple[str, tuple[str, ...]]]:
-    """The words of a question in their order, folded, each with its terms."""
-    return [(word.casefold(), _terms_of_word(word)) for word in _words(question)]
+    """The words of a question in their order, each with its terms."""
+    return [(word, _terms_of_word(word)) for word in _words(question)]
+
+
+def plain_term(term: str) -> str:
+    """A term without its accents; "" if it has none."""
+    if term.isascii():
+        return ""
+    plain = without_accents(term)
+    return stem(plain) if plain != term else ""
 
 
 def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -57,12 +74,13 @@ def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             for at in range(len(word) - 1):
                 yield start + at, start + at + 2, _terms_of_word(word[at : at + 2])
         else:
-            yield start, found.end(), _terms_of_word(word if word.isascii() else normalize("NFC", word))
+            composed = word if word.isascii() else normalize("NFC", word)
+            yield start, found.end(), _terms_of_word(composed) + _plain_terms(composed)
 
 
 def joined_words(words: Sequence[str]) -> list[str]:
     """The terms of the names that two neighbouring words may form: `flush all` gives the term of `flushall`."""
-    return [stem(one + other) for one, other in pairwise(words)]
+    return [stem((one + other).casefold()) for one, other in pairwise(words)]
 
 
 def _words(text: str) -> list[str]:
@@ -71,6 +89,11 @@ def _words(text: str) -> list[str]:
     text = normalize("NFC", text)
     words = _ANY_WORD if _SPECIAL.search(text) is not None else _PLAIN_WORD  # which is twice as fast
     return words.findall(text)
+
+
+def _plain_terms(word: str) -> tuple[str, ...]:
+    """The terms of a word without their accents, of those that have some."""
+    return tuple(filter(None, map(plain_term, _terms_of_word(word)))) if not word.isascii() else ()
 
 
 @lru_cache(maxsize=1 << 17)

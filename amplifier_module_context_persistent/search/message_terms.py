@@ -20,7 +20,7 @@ from ..messages.metadata import RECALL_TOOL, is_human, recalled_from
 from ..messages.text import arguments_text, parts_of
 from .index_terms import terms_of
 
-VERSION = 3
+VERSION = 4
 """Of terms, weights and their packing: a greater one, when any of them changes, makes every kept index void."""
 MOST_WEIGHT = 63
 """Weights are whole numbers from 1 to this."""
@@ -90,7 +90,7 @@ def weights_of(message: Message) -> tuple[dict[str, int], int]:
     return weights, chars
 
 
-def _weights_of_fields(fields: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _weights_of_fields(fields: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
     """The weights of terms, by how often each field has them."""
     sums: dict[str, float] = {}
     for name, counts in fields.items():

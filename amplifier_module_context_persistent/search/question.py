@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from types import MappingProxyType
 
 from ..errors import RecallError
-from .index_terms import asked_words, joined_words
+from .index_terms import asked_words, joined_words, plain_term
 from .message_terms import who_term
 from .pattern import MOST_TEXT_CHARS
-from .question_times import Period, period_of
+from .question_languages import function_words, languages_of
+from .question_times import Period, periods_of
 
 MOST_TERMS = 48
-_FUNCTION_WORDS_TEXT = """
-a about again all also am an and any are as at be because been before being but by can could did do does doing
-done down during each for from had has have having he her here hers him his how i if in into is it its itself
-just let me more most my myself no nor not of off on once only or other our ours out over own please s same
-shall she should so some such t than that the their theirs them then there these they this those to too under
-until up us very was we were what when where whether which while who whom whose why will with would you your
-yours
+WEAK = 0.1
+"""The share of its points that a weak word keeps."""
+_WEAK_TEXT = """
+another anything anyway basically else etc even ever everything hello hi instead many maybe much next nothing ok okay
+perhaps please quite rather really simply somehow something still thanks thing things well yes yet
 """
-_FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_TEXT.split())
-"""Words that do not tell what a question is about; they count only if there are no others."""
+_WEAK_WORDS = frozenset(_WEAK_TEXT.split())
+"""English words that say little about what is asked."""
 _ROLES = MappingProxyType(
     dict.fromkeys(("user", "person", "human", "people"), "user")
     | dict.fromkeys(("assistant", "agent", "model", "bot"), "assistant")
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTerm:
+    """A term of a question.
+
+    Attributes:
+        name: the term.
+        said: the word or the words of the question that it is of.
+        plain: the same term without accents; "" if it has none. Messages have it beside the term.
+        share: the share of its points that count.
+    """
+
+    name: str
+    said: str
+    plain: str = ""
+    share: float = 1.0
+
+
+ANYTHING_SAID = tuple(AskedTerm(who_term(role), role) for role in ("user", "assistant"))
+"""The terms of a question that names a time and nothing else: what people and agents said then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +59,13 @@ class Question:
         text: the question, unchanged.
         terms: each term once, in order.
         names: terms of the speakers that a word of the question may name.
-        period: the time that the question names; None if it names none.
+        periods: the times that the question names.
     """
 
     text: str
-    terms: tuple[str, ...]
+    terms: tuple[AskedTerm, ...]
     names: tuple[str, ...]
-    period: Period | None
+    periods: tuple[Period, ...]
 
 
 def read_question(text: str, *, now: datetime) -> Question:
@@ -58,12 +80,40 @@ def read_question(text: str, *, now: datetime) -> Question:
     """
     if len(text) > MOST_TEXT_CHARS:
         raise RecallError(f"query: a question has at most {MOST_TEXT_CHARS:,} characters, not {len(text):,}")
-    asked = asked_words(text)
-    words = [word for word, _ in asked]
-    terms = [term for word, found in asked if word not in _FUNCTION_WORDS for term in found]
-    terms = terms or [term for _, found in asked for term in found]
-    terms += joined_words(words)
+    all_words = [word.casefold() for word, _ in asked_words(text)]
+    periods = periods_of(text, now, languages_of(all_words))
+    asked = asked_words(_without(periods, text))
+    little = function_words(all_words)
+    telling = [(word, found) for word, found in asked if word.casefold() not in little]
+    terms = [*_terms_of(telling or asked), *_joined([word for word, _ in asked])]
+    if not telling and periods:
+        terms = list(ANYTHING_SAID)
     if not terms:
         raise RecallError("query: it holds no word")
-    names = [who_term(_ROLES.get(word, word)) for word in words if word not in _FUNCTION_WORDS]
-    return Question(text, tuple(dict.fromkeys(terms))[:MOST_TERMS], tuple(dict.fromkeys(names)), period_of(text, now))
+    once: dict[str, AskedTerm] = {}
+    for term in terms:
+        once.setdefault(term.name, term)
+    names = [who_term(_ROLES.get(word.casefold(), word)) for word, _ in telling]
+    return Question(text, tuple(once.values())[:MOST_TERMS], tuple(dict.fromkeys(names)), periods)
+
+
+def _without(periods: Sequence[Period], text: str) -> str:
+    """A question without the times that it names."""
+    kept, at = list[str](), 0
+    for period in periods:
+        kept.append(text[at : period.start])
+        at = period.stop
+    return " ".join([*kept, text[at:]])
+
+
+def _terms_of(asked: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[AskedTerm]:
+    for word, found in asked:
+        share = WEAK if word.casefold() in _WEAK_WORDS else 1.0
+        for term in found:
+            yield AskedTerm(term, word, plain_term(term), share)
+
+
+def _joined(words: Sequence[str]) -> Iterator[AskedTerm]:
+    """The terms of the names that two neighbouring words may form."""
+    for (one, other), term in zip(pairwise(words), joined_words(words), strict=True):
+        yield AskedTerm(term, f"{one} {other}")

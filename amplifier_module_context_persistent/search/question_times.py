@@ -1,141 +1,402 @@
-"""The time that a question is about: "yesterday morning", "last week", "in March", "on 3 May 2024"."""
+"""The times that a question names: "yesterday morning", "since Tuesday", "two weeks ago", "im März", "on 3 May 2024".
+
+`time_words.py` has the words, of English, German, French and Spanish. A month or a weekday counts only with a word that
+makes it a time (`in March`, `last Monday`, `Monday morning`, `May 2024`): alone, it is often something else.
+"""
 
 from __future__ import annotations
 
-import re
-from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import MappingProxyType
+from itertools import pairwise
+from typing import Protocol
 
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december")  # fmt: skip
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_HOURS = MappingProxyType(
-    {"night": (0, 6), "morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 24)}
-)
-"""From and to which hour a part of a day goes; those that meet overlap."""
-_COUNTS = MappingProxyType({"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6})
-_MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS if month != "may") + "|may|sept"
-_PART = "|".join(_HOURS)
+from .time_tokens import Date, Token, may_follow, tokens_of
+from .time_words import AFTERNOON, DAY, EVENING, HOUR, MINUTE, MONTH, MORNING, NIGHT, NOON, WEEK, WEEKEND, YEAR, Kind
 
-Found = re.Match[str]
+_HOURS = {NIGHT: (18, 30), MORNING: (5, 12), NOON: (11, 14), AFTERNOON: (12, 18), EVENING: (17, 24)}
+"""From and to which hour a part of a day lasts; those that meet overlap, and a night ends on the next day."""
+_UNIT_S = {MINUTE: 60, HOUR: 3_600, DAY: 86_400, WEEK: 604_800, WEEKEND: 604_800, MONTH: 2_592_000, YEAR: 31_536_000}
+_RECENT = timedelta(days=14)
+_FIRST_YEAR, _LAST_YEAR = 1970, 2099
+_FIRST_BARE_YEAR = 2001
+"""Of years without a month: numbers such as 2000 or 2048 are seldom a year."""
+_MOST_COUNT = 999
+
+Span = tuple[datetime, datetime]
+Read = tuple[datetime, datetime, int]
+"""A time, and the number of the token behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A time from `begin` on and before `end`, in seconds since 1970, and how the question says it."""
+    """A time that a question names.
+
+    Attributes:
+        begin, end: from `begin` on and before `end`, in seconds since 1970.
+        said: the words for it in the question.
+        start, stop: their place in the question.
+    """
 
     begin: int
     end: int
     said: str
+    start: int
+    stop: int
 
     def holds(self, seconds: int) -> bool:
         """Whether a time is in it."""
         return self.begin <= seconds < self.end
 
 
-def period_of(text: str, now: datetime) -> Period | None:
-    """The first time that a text names; None if it names none, or one that does not exist.
+def periods_of(text: str, now: datetime, languages: tuple[str, ...] = ("en", "de", "fr", "es")) -> tuple[Period, ...]:
+    """The times that a text names, in their order; none that does not exist.
 
     Args:
         text: a question.
         now: from which a time is counted, with its zone.
+        languages: the languages whose words are read.
     """
-    lowered = text.lower()
-    for pattern, read in _RULES:
-        if (found := pattern.search(lowered)) is not None:
-            try:
-                begin, end = read(found, now)
-            except (ValueError, OverflowError):
-                continue
-            return Period(int(begin.timestamp()), int(end.timestamp()), found[0].strip())
-    return None
+    tokens = tokens_of(text, languages)
+    reader = _Reader(text, tokens, now)
+    found, at = list[Period](), 0
+    while at < len(tokens):
+        read = reader.read(at)
+        if read is None:
+            at += 1
+            continue
+        begin, end, following = read
+        start, stop = tokens[at].start, tokens[following - 1].stop
+        found.append(Period(int(begin.timestamp()), int(end.timestamp()), text[start:stop], start, stop))
+        at = following
+    return tuple(found)
 
 
-def _midnight(time: datetime) -> datetime:
-    return time.replace(hour=0, minute=0, second=0, microsecond=0)
+class _Rule(Protocol):
+    def __call__(self, at: int, *, is_told: bool) -> Read | None:
+        """Read a time that begins with a token; `is_told`: a word before it tells that a time follows."""
+        ...
 
 
-def _part_of(day: datetime, part: str | None) -> tuple[datetime, datetime]:
-    first, last = _HOURS.get(part or "", (0, 24))
+class _Reader:
+    """Reads one time. Each rule gets the number of its first token, and returns what it read, or None."""
+
+    def __init__(self, text: str, tokens: Sequence[Token], now: datetime) -> None:
+        self._text, self._tokens, self._now = text, tokens, now
+        self._today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        breaks = (n for n, (one, other) in enumerate(pairwise(tokens), 1) if not may_follow(text, one, other))
+        self._breaks = [*breaks, len(tokens)]
+        self._end = len(tokens)
+        self._until_now = now + timedelta(seconds=1)
+
+    def read(self, at: int) -> Read | None:
+        """The time that begins with a token: with its preposition, or from one time to another."""
+        self._end = next(end for end in self._breaks if end > at)
+        try:
+            return self._connected(at) or self._simple(at)
+        except (ValueError, OverflowError):
+            return None  # there is no such day
+
+    def _connected(self, at: int) -> Read | None:
+        following = self._after_articles(at + 1)
+        may_be_between = self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN)
+        if may_be_between and (between := self._between(following)) is not None:
+            return between
+        if self._is(at, Kind.SINCE):
+            since = self._long(following) or self._simple(following, is_told=True)
+            return (since[0], self._until_now, since[2]) if since is not None else None
+        if self._is(at, Kind.BACK) and (ago := self._ago(at)) is not None:
+            return ago
+        if not (self._is(at, Kind.BEFORE) or self._is(at, Kind.AFTER)):
+            return None
+        told = self._simple(following, is_told=True)
+        if told is None or self._text.startswith(("'s", "\u2019s"), self._tokens[told[2] - 1].stop):
+            return None  # `after yesterday's release` is no time after yesterday
+        begin, end, behind = told
+        if self._is(at, Kind.BEFORE):
+            return datetime.fromtimestamp(0, self._now.tzinfo), begin, behind
+        return end, self._until_now, behind
+
+    def _between(self, at: int) -> Read | None:
+        """A time up to another one: `between March and May`, `from Monday to Wednesday`."""
+        first = self._simple(at, is_told=True)
+        if first is None or not self._is(first[2], Kind.TO):
+            return None
+        last = self._simple(self._after_articles(first[2] + 1), is_told=True)
+        return (first[0], last[1], last[2]) if last is not None and first[0] < last[1] else None
+
+    def _simple(self, at: int, *, is_told: bool = False) -> Read | None:
+        """One time.
+
+        Args:
+            at: its first token.
+            is_told: whether a word before it tells that a time follows.
+        """
+        rules: tuple[_Rule, ...] = (
+            self._date, self._day_of_month, self._relative_day, self._part_of_day, self._weekday, self._counted,
+            self._span, self._month, self._year, self._recent,
+        )  # fmt: skip
+        places = [(at, is_told)]
+        if not is_told and self._is(at, Kind.IN):
+            places.insert(0, (self._after_articles(at + 1), True))
+        for begin, has_told in places:
+            for rule in rules:
+                if (read := rule(begin, is_told=has_told)) is not None:
+                    return read
+        return None
+
+    # -- tokens ------------------------------------------------------------------------------------------------------
+
+    def _value(self, at: int, kind: Kind) -> int | None:
+        """The value of a token's meaning; None if it has no such meaning, or belongs to another part of the text."""
+        if not 0 <= at < self._end:
+            return None
+        value = self._tokens[at].meanings.get(kind)
+        return int(value) if value is not None else None
+
+    def _is(self, at: int, kind: Kind) -> bool:
+        return self._value(at, kind) is not None
+
+    def _after(self, at: int, *kinds: Kind) -> int:
+        while any(self._is(at, kind) for kind in kinds):
+            at += 1
+        return at
+
+    def _after_articles(self, at: int) -> int:
+        return self._after(at, Kind.ARTICLE)
+
+    def _number(self, at: int, least: int, most: int) -> int | None:
+        number = self._tokens[at].number if at < self._end else -1
+        return number if least <= number <= most else None
+
+    def _optional_year(self, at: int) -> tuple[int | None, int]:
+        behind = self._after(at, Kind.ARTICLE, Kind.IN)
+        year = self._number(behind, _FIRST_YEAR, _LAST_YEAR)
+        return (year, behind + 1) if year is not None else (None, at)
+
+    # -- days --------------------------------------------------------------------------------------------------------
+
+    def _date(self, at: int, *, is_told: bool) -> Read | None:
+        date = self._tokens[at].date if at < self._end else None
+        if date is None or not (is_told or date.year):
+            return None
+        return (*self._span_of(date), at + 1)
+
+    def _span_of(self, date: Date) -> Span:
+        if not date.day:
+            return self._whole_month(date.month, date.year)
+        return self._whole_day(date.day, date.month, date.year or None)
+
+    def _whole_day(self, day: int, month: int, year: int | None) -> Span:
+        """A day of a month; without a year, the last one that was."""
+        begin = self._today.replace(day=day, month=month, year=year or self._now.year)
+        if year is None and begin > self._now:
+            begin = begin.replace(year=begin.year - 1)
+        return begin, begin + timedelta(days=1)
+
+    def _day_of_month(self, at: int, *, is_told: bool) -> Read | None:
+        """`8 May 2026`, `the 8th of May`, `May 8, 2026`."""
+        at = self._after_articles(at)
+        day = self._number(at, 1, 31)
+        if day is not None:
+            behind = self._after_articles(at + 1)
+            month = self._value(behind, Kind.MONTH)
+        else:
+            month, behind = self._value(at, Kind.MONTH), at + 1
+            day = self._number(behind, 1, 31)
+        if day is None or month is None:
+            return None
+        year, behind = self._optional_year(behind + 1)
+        return (*self._whole_day(day, month, year), behind)
+
+    def _relative_day(self, at: int, *, is_told: bool) -> Read | None:
+        """`yesterday`, `gestern am Abend`."""
+        back = self._value(at, Kind.DAYS_BACK)
+        if back is None:
+            return None
+        return self._with_part(self._today - timedelta(days=back), at + 1)
+
+    def _with_part(self, day: datetime, at: int) -> Read:
+        behind = self._after(at, Kind.IN, Kind.ARTICLE)
+        part = self._value(behind, Kind.PART)
+        if part is None:
+            return day, day + timedelta(days=1), at
+        if part == NIGHT and day + timedelta(hours=_HOURS[NIGHT][0]) > self._now:
+            day -= timedelta(days=1)  # `heute Nacht`, by day, is the night that was
+        return (*_part_of(day, part), behind + 1)
+
+    def _part_of_day(self, at: int, *, is_told: bool) -> Read | None:
+        """`this morning`, `last night`."""
+        part = self._value(at + 1, Kind.PART)
+        if part is None or not (self._is(at, Kind.THIS) or self._is(at, Kind.LAST)):
+            return None
+        return self._with_part(self._today - timedelta(days=self._is(at, Kind.LAST)), at + 1)
+
+    def _weekday(self, at: int, *, is_told: bool) -> Read | None:
+        """The last such day that was: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`."""
+        begin = self._after_articles(at)
+        is_named = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.PAST) or self._is(begin, Kind.THIS)
+        begin = self._after(begin, Kind.LAST, Kind.PAST, Kind.THIS)
+        weekday = self._value(begin, Kind.WEEKDAY)
+        if weekday is None:
+            return None
+        behind = self._after(begin + 1, Kind.LAST)
+        day = self._today - timedelta(days=(self._today.weekday() - weekday) % 7 or 7)
+        if (part := self._value(begin, Kind.PART)) is not None:
+            return (*_part_of(day, part), behind)
+        read = self._with_part(day, behind)
+        return read if is_named or read[2] > begin + 1 else None
+
+    # -- counts of units ---------------------------------------------------------------------------------------------
+
+    def _counted(self, at: int, *, is_told: bool) -> Read | None:
+        """`two weeks ago`, `the last three days`, `les 3 derniers jours`."""
+        return self._ago(at) or self._last_units(at)
+
+    def _count(self, at: int) -> tuple[int, int] | None:
+        """A number of something, and the token behind it."""
+        count = self._number(at, 0, _MOST_COUNT)
+        if count is None:
+            count = self._value(at, Kind.COUNT)
+        return (count, at + 1) if count is not None else None
+
+    def _units(self, at: int) -> tuple[int, timedelta, int] | None:
+        """A count and its unit: the unit, the time that they last, and the token behind them."""
+        counted = self._count(at)
+        unit = self._value(counted[1], Kind.UNIT) if counted is not None else None
+        if counted is None or unit is None:
+            return None
+        return unit, timedelta(seconds=counted[0] * _UNIT_S[unit]), counted[1] + 1
+
+    def _ago(self, at: int) -> Read | None:
+        """So many units ago, with half a unit on both sides."""
+        begin = at + 1 if self._is(at, Kind.BACK) else at
+        units = self._units(begin)
+        if units is None:
+            return None
+        unit, lasts, behind = units
+        if begin == at:
+            if not self._is(behind, Kind.AGO):
+                return None
+            behind += 1
+        if unit in (MINUTE, HOUR):
+            half = timedelta(seconds=_UNIT_S[unit] // 2)
+            return self._now - lasts - half, self._now - lasts + half, behind
+        around = timedelta(days=_UNIT_S[unit] // _UNIT_S[DAY] // 2)
+        middle = self._today - lasts
+        return middle - around, middle + around + timedelta(days=1), behind
+
+    def _long(self, at: int) -> Read | None:
+        """Behind `since`: `seit zwei Wochen` begins two weeks ago."""
+        begin = at + 1 if self._is(at, Kind.BACK) else at
+        units = self._units(begin)
+        if units is None:
+            return None
+        unit, lasts, behind = units
+        begin_of = self._now if unit in (MINUTE, HOUR) else self._today
+        return begin_of - lasts, self._now, self._after(behind, Kind.AGO)
+
+    def _last_units(self, at: int) -> Read | None:
+        """The time up to now: `the last three days`, `past week`, `in the last hour`, `les 3 derniers jours`."""
+        begin = self._after_articles(at)
+        before = self._count(begin)
+        last = before[1] if before is not None else begin
+        is_past = self._is(last, Kind.PAST)
+        if not is_past and self._value(last, Kind.LAST) != 1:
+            return None
+        counted = before or self._count(last + 1)
+        unit_at = last + 1 if counted is None else max(counted[1], last + 1)
+        unit = self._value(unit_at, Kind.UNIT)
+        if unit is None or unit == WEEKEND:
+            return None
+        if counted is None and not is_past and unit not in (MINUTE, HOUR):
+            return None  # the calendar's last week or month
+        count = counted[0] if counted is not None else 1
+        return self._now - timedelta(seconds=count * _UNIT_S[unit]), self._until_now, unit_at + 1
+
+    # -- weeks, months, years ----------------------------------------------------------------------------------------
+
+    def _span(self, at: int, *, is_told: bool) -> Read | None:
+        """This or the last week, month or year; a third of it (`early last month`)."""
+        edge = self._value(at, Kind.EDGE)
+        begin = self._after_articles(at if edge is None else at + 1)
+        back = 0 if self._is(begin, Kind.THIS) else self._value(begin, Kind.LAST)
+        unit_at = begin if back is None else begin + 1
+        behind = unit_at + 1
+        if back is None:  # `la semaine dernière`
+            back = self._value(behind, Kind.LAST)
+            behind += back is not None
+        unit = self._value(unit_at, Kind.UNIT)
+        if back is None and is_told and unit == WEEKEND:
+            back = 0
+        if back is None or unit is None or unit in (MINUTE, HOUR):
+            return None
+        return (*_third(self._calendar(unit, back), edge), behind)
+
+    def _calendar(self, unit: int, back: int) -> Span:
+        monday = self._today - timedelta(days=self._today.weekday())
+        if unit == DAY:
+            day = self._today - timedelta(days=back)
+            return day, day + timedelta(days=1)
+        if unit == WEEK:
+            return monday - timedelta(days=7 * back), monday - timedelta(days=7 * (back - 1))
+        if unit == WEEKEND:
+            saturday = monday + timedelta(days=5 - 7 * (back or self._today.weekday() < 5))  # one that has begun
+            return saturday, saturday + timedelta(days=2)
+        if unit == YEAR:
+            first = self._today.replace(day=1, month=1, year=self._today.year - back)
+            return first, first.replace(year=first.year + 1)
+        months = self._today.year * 12 + self._today.month - 1 - back
+        return self._whole_month(months % 12 + 1, months // 12)
+
+    def _whole_month(self, month: int, year: int) -> Span:
+        first = self._today.replace(day=1, month=month, year=year)
+        following = first.replace(month=month % 12 + 1, year=year + month // 12)
+        return first, following
+
+    def _month(self, at: int, *, is_told: bool) -> Read | None:
+        """A month; without a year, the last one that has begun: `in May`, `late May`, `May 2024`."""
+        begin = self._after_articles(at)
+        is_told = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.THIS)
+        begin = self._after(begin, Kind.LAST, Kind.THIS)
+        edge = self._value(begin, Kind.EDGE)
+        begin = self._after_articles(begin + 1) if edge is not None else begin
+        month = self._value(begin, Kind.MONTH)
+        if month is None:
+            return None
+        year, behind = self._optional_year(begin + 1)
+        if year is None and edge is None and not is_told:
+            return None
+        year = year or self._now.year - (month > self._now.month)
+        return (*_third(self._whole_month(month, year), edge), behind)
+
+    def _year(self, at: int, *, is_told: bool) -> Read | None:
+        """A year that was: `in 2024`, `im Jahr 2024`."""
+        begin = self._after_articles(at)
+        has_unit = self._value(begin, Kind.UNIT) == YEAR
+        begin += has_unit
+        year = self._number(begin, _FIRST_BARE_YEAR, self._now.year)
+        if year is None or not (is_told or has_unit):
+            return None
+        first = self._today.replace(day=1, month=1, year=year)
+        return first, first.replace(year=year + 1), begin + 1
+
+    def _recent(self, at: int, *, is_told: bool) -> Read | None:
+        if not self._is(at, Kind.RECENT):
+            return None
+        return self._now - _RECENT, self._until_now, at + 1
+
+
+def _part_of(day: datetime, part: int) -> Span:
+    first, last = _HOURS[part]
     return day + timedelta(hours=first), day + timedelta(hours=last)
 
 
-def _iso_day(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    return _part_of(_midnight(now).replace(int(found["year"]), int(found["month"]), int(found["day"])), None)
-
-
-def _named_day(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    """A day of a month; without a year, the last one that was."""
-    day = _midnight(now).replace(
-        day=int(found["day"]), month=_month_number(found["month"]), year=int(found["year"] or now.year)
-    )
-    if not found["year"] and day > now:
-        day = day.replace(year=day.year - 1)
-    return _part_of(day, None)
-
-
-def _relative_day(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    back = 1 if found["day"] == "yesterday" or found["day"] == "last" else 0
-    return _part_of(_midnight(now) - timedelta(days=back), found["part"])
-
-
-def _weekday(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    today = _midnight(now)
-    back = (today.weekday() - _DAYS.index(found["day"])) % 7 or 7
-    return _part_of(today - timedelta(days=back), found["part"])
-
-
-def _month(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    """A month; without a year, the last one that has begun."""
-    number = _month_number(found["month"])
-    year = int(found["year"]) if found["year"] else now.year - (number > now.month)
-    return _whole_month(_midnight(now).replace(day=1, month=number, year=year))
-
-
-def _whole_month(first: datetime) -> tuple[datetime, datetime]:
-    return first, first + timedelta(days=monthrange(first.year, first.month)[1])
-
-
-def _span(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    """This or the last week, month or year."""
-    today, back = _midnight(now), int(found["which"] in ("last", "previous"))
-    if found["unit"] == "week":
-        monday = today - timedelta(days=today.weekday() + 7 * back)
-        return monday, monday + timedelta(days=7)
-    if found["unit"] == "year":
-        first = today.replace(day=1, month=1, year=today.year - back)
-        return first, first.replace(year=first.year + 1)
-    first = today.replace(day=1)
-    return _whole_month((first - timedelta(days=1)).replace(day=1) if back else first)
-
-
-def _ago(found: Found, now: datetime) -> tuple[datetime, datetime]:
-    """So many days, weeks or months ago, with half a unit on both sides."""
-    count = _COUNTS.get(found["count"]) or int(found["count"])
-    days = {"day": 1, "week": 7, "month": 30, "year": 365}[found["unit"]]
-    middle = _midnight(now) - timedelta(days=days * count)
-    around = timedelta(days=days // 2)
-    return middle - around, middle + around + timedelta(days=1)
-
-
-def _month_number(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
-
-
-_DAY_FIRST = rf"\b(?P<day>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})\b\.?(?:,? (?P<year>\d{{4}})\b)?"
-_MONTH_FIRST = rf"\b(?P<month>{_MONTH})\b\.? (?P<day>\d\d?)(?:st|nd|rd|th)?\b(?:,? (?P<year>\d{{4}})\b)?"
-_RULES: tuple[tuple[re.Pattern[str], Callable[[Found, datetime], tuple[datetime, datetime]]], ...] = (
-    (re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b"), _iso_day),
-    (re.compile(_DAY_FIRST), _named_day),
-    (re.compile(_MONTH_FIRST), _named_day),
-    (re.compile(rf"\b(?P<day>yesterday|today|this|last)(?: (?P<part>{_PART}))\b"), _relative_day),
-    (re.compile(r"\b(?P<day>yesterday|today)(?P<part>)\b"), _relative_day),
-    (re.compile(rf"\b(?:on|last) (?P<day>{'|'.join(_DAYS)})(?: (?P<part>{_PART}))?\b"), _weekday),
-    (re.compile(rf"\b(?:in|during|since|last|of|from) (?P<month>{_MONTH})\b(?:,? (?P<year>\d{{4}})\b)?"), _month),
-    (re.compile(r"\b(?P<which>this|last|previous) (?P<unit>week|month|year)\b"), _span),
-    (re.compile(rf"\b(?P<count>\d\d?|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s? ago\b"), _ago),
-)
-"""Expressions of time, the most definite first."""
+def _third(span: Span, edge: int | None) -> Span:
+    """The first, second or last third of a time; all of it if none is named."""
+    if edge is None:
+        return span
+    begin, end = span
+    third = (end - begin) / 3
+    return begin + edge * third, begin + (edge + 1) * third

@@ -7,7 +7,8 @@ The score of a message is the sum over the question's terms of
 where the rarity is BM25's logarithm. A message without any of the terms is not found. If a message has little of a
 term, a share of its neighbours' weight is added (`NEAR`): a question and its answer, a call and its result belong
 together. The sum is multiplied by `SPOKE` if the question names the writer of the message, and by `IN_PERIOD` if the
-question names a time and the message was written then. Of equal messages the later one comes first.
+question names a time and the message was written then. Of equal messages the later one comes first. A word that no
+message has is taken for a slip of the finger, if one slip leads to a word that some have (`typing_slips.py`).
 
 Common words may be in very many messages. So the rarest terms are added up first. After `MOST_POSTINGS`, the other
 terms count only in the `CANDIDATES` best messages found so far.
@@ -23,15 +24,18 @@ from itertools import chain
 from math import inf, log
 from typing import Protocol
 
+from .index_terms import PLAIN_SHARE
 from .message_terms import MOST_WEIGHT
-from .question import Question
+from .question import ANYTHING_SAID, AskedTerm, Question
+from .question_times import Period
 from .ranked_segment import Postings, key_of
+from .typing_slips import Slip, slips_in
 
 NEAR = ((-1, 0.4), (1, 0.4), (-2, 0.2), (2, 0.2))
 """Shares of a neighbour's weight, by its distance."""
 _WITH_NEIGHBOURS = (0, *(distance for distance, _ in NEAR))
 SPOKE = 1.5
-IN_PERIOD = 1.5
+IN_PERIOD = 2.0
 MOST_POSTINGS = 12_000
 CANDIDATES = 1_000
 GAP = 4
@@ -65,13 +69,40 @@ class RankedIndex(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The time in which the wanted messages were written, in seconds since 1970; None leaves an end open."""
+
+    since_s: float | None = None
+    until_s: float | None = None
+
+    def may_take(self, seconds: int) -> bool:
+        """Whether a message of a second may be wanted; 0 means that its time is not known."""
+        if self == ANY_TIME:
+            return True
+        since_s, until_s = self.since_s or 0, inf if self.until_s is None else self.until_s
+        return seconds > 0 and since_s - 1 < seconds <= until_s
+
+
+ANY_TIME = Written()
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """The part of a score that a term adds."""
 
     term: str
+    said: str
+    """The question's word or words for it."""
+    forms: tuple[str, ...]
+    """The term, and the same without accents."""
     points: float
     is_near: bool
     """Whether a neighbour has the term, or more of it."""
+
+
+def worth_of(ranked: Ranked) -> dict[str, float]:
+    """The forms of the question's terms in a message, each with the term's part of the score."""
+    return {form: reason.points for reason in ranked.reasons for form in reason.forms}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +131,7 @@ class Ranked:
 class _Term:
     """A word of the question: its weight, the number of messages that have it, and the points that it gives to them."""
 
-    name: str
+    asked: AskedTerm
     rarity: float
     count: int
     own: dict[int, float] = field(default_factory=dict)
@@ -119,31 +150,32 @@ class Ranking:
 
     Attributes:
         found: the best messages, best first.
-        common: terms that counted only in messages with rarer ones.
+        common: words of the question that counted only in messages with rarer ones.
+        slips: words that no message has, each with the word that is looked for instead.
     """
 
     found: tuple[Ranked, ...]
     common: tuple[str, ...]
+    slips: tuple[Slip, ...] = ()
 
 
-def rank(question: Question, index: RankedIndex, *, most: int) -> Ranking:
+def rank(question: Question, index: RankedIndex, *, most: int, written: Written = ANY_TIME) -> Ranking:
     """Find the messages that answer a question best.
 
     Args:
         question: what is asked.
         index: what is searched.
         most: how many messages are given at most.
+        written: when they were written; those that tell no time are in none.
     """
-    terms = _terms(question, index)
-    scores, common = _add_up(terms, index)
+    terms, slips = _terms(question, index)
+    scores, common = _add_up(terms, index, written)
     spoke = _places_of(question.names, index, scores)
     for place in spoke:
         scores[place] *= SPOKE
-    in_period = set[int]()
-    if question.period is not None:
-        in_period = {place for place in _best(scores, CANDIDATES) if question.period.holds(_written(place, index))}
-        for place in in_period:
-            scores[place] *= IN_PERIOD
+    in_period = _in_periods(question.periods, scores, index)
+    for place in in_period:
+        scores[place] *= IN_PERIOD
     found = _in_order(_best(scores, most + _TIES), scores, index)
     ranked = []
     for place in found[:most]:
@@ -153,7 +185,15 @@ def rank(question: Question, index: RankedIndex, *, most: int) -> Ranking:
         ranked.append(
             Ranked(segment, number, scores[place], reasons, is_spoken, is_then, index.seconds(segment, number))
         )
-    return Ranking(tuple(ranked), tuple(common))
+    return Ranking(tuple(ranked), tuple(common), slips)
+
+
+def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
+    """The places of messages that were written in one of some times."""
+    if not periods:
+        return set()
+    times = {place: _written(place, index) for place in scores}
+    return {place for place, seconds in times.items() if any(period.holds(seconds) for period in periods)}
 
 
 _TIES = 32
@@ -167,19 +207,35 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
     return sorted(places, key=lambda place: (-rounded[place], -later[place], -place))
 
 
-def _terms(question: Question, index: RankedIndex) -> list[_Term]:
-    """The terms that are found, rarest first."""
+def _terms(question: Question, index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...]]:
+    """The terms that are found, rarest first; and the words that are taken for slips of the finger."""
     messages = sum(index.counts)
-    frequencies = index.frequencies([key_of(name) for name in question.terms])
-    counts = dict(zip(question.terms, frequencies, strict=True))
+    counts = _counts(question.terms, index)
+    unknown = [term for term, count in counts.items() if not count]
+    slips = slips_in(unknown, index, tries_all=len(unknown) == len(counts))
+    counts |= _counts([slip.meant for slip in slips], index)
+    if question.periods and not any(counts.values()):
+        counts = _counts(ANYTHING_SAID, index)  # then the time alone answers
     terms = [
-        _Term(name, log(1 + (messages - count + 0.5) / (count + 0.5)), count) for name, count in counts.items() if count
+        _Term(term, term.share * log(1 + (messages - count + 0.5) / (count + 0.5)), count)
+        for term, count in counts.items()
+        if count
     ]
-    return sorted(terms, key=lambda term: (term.count, term.name))
+    return sorted(terms, key=lambda term: (term.count, term.asked.name)), slips
 
 
-def _add_up(terms: Sequence[_Term], index: RankedIndex) -> tuple[dict[int, float], list[str]]:
-    """Scores by place, and the terms that were too common to be looked up everywhere."""
+def _counts(terms: Sequence[AskedTerm], index: RankedIndex) -> dict[AskedTerm, int]:
+    """The number of messages that have each term, in a form or the other."""
+    return dict(zip(terms, index.frequencies([_widest(term) for term in terms]), strict=True))
+
+
+def _widest(term: AskedTerm) -> int:
+    """The checksum of the form of a term that all messages with the term have."""
+    return key_of(term.plain or term.name)
+
+
+def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tuple[dict[int, float], list[str]]:
+    """Scores by place, and the words that were too common to be looked up everywhere."""
     left, rare, common = MOST_POSTINGS, list[_Term](), list[_Term]()
     for term in terms:
         if rare and term.count > left:
@@ -187,24 +243,35 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex) -> tuple[dict[int, float
             continue
         left -= term.count
         rare.append(term)
-        for segment, found in _heaviest(term, index, MOST_POSTINGS):
-            _note(term, index.places[segment], found.messages, found.weights)
-    scores = dict.fromkeys(chain.from_iterable(term.own for term in rare), 0.0)
+        for key, share in _lookups(term):
+            for segment, found in _heaviest(key, term.count, index, MOST_POSTINGS):
+                _note(term, share, index.places[segment], found.messages, found.weights)
+    places: Iterable[int] = chain.from_iterable(term.own for term in rare)
+    if written != ANY_TIME:
+        places = (place for place in places if written.may_take(_written(place, index)))
+    scores = dict.fromkeys(places, 0.0)
     for term in rare:
         _add_with_neighbours(scores, term.own)
     if common:
         scores = {place: scores[place] for place in _best(scores, CANDIDATES)}
         wanted = _numbers_of({place + distance for place in scores for distance in _WITH_NEIGHBOURS}, index)
         for term in common:
-            for segment, found in index.postings(key_of(term.name), among=wanted):
-                _note(term, index.places[segment], *_some_of(found, wanted[segment]))
+            for key, share in _lookups(term):
+                for segment, found in index.postings(key, among=wanted):
+                    _note(term, share, index.places[segment], *_some_of(found, wanted[segment]))
             for place in scores:
                 scores[place] += term.points_at(place)[0]
-    return scores, [term.name for term in common]
+    return scores, [term.asked.said for term in common]
 
 
-def _note(term: _Term, begin: int, numbers: Iterable[int], weights: Iterable[int]) -> None:
-    points = term.rarity / MOST_WEIGHT
+def _lookups(term: _Term) -> list[tuple[int, float]]:
+    """The checksums that a term is looked up by, each with the share of its points; the last that is found counts."""
+    exact = [(key_of(term.asked.name), 1.0)]
+    return [(key_of(term.asked.plain), PLAIN_SHARE), *exact] if term.asked.plain else exact
+
+
+def _note(term: _Term, share: float, begin: int, numbers: Iterable[int], weights: Iterable[int]) -> None:
+    points = share * term.rarity / MOST_WEIGHT
     term.own.update((begin + number, points * weight) for number, weight in zip(numbers, weights, strict=True))
 
 
@@ -234,17 +301,17 @@ def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[i
     return having, weights
 
 
-def _heaviest(term: _Term, index: RankedIndex, most: int) -> Sequence[tuple[int, Postings]]:
+def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[tuple[int, Postings]]:
     """The postings of a term; if there are too many, those with the largest weights, the later of equal ones."""
-    postings = list(index.postings(key_of(term.name)))
-    if term.count <= most:
+    postings = list(index.postings(key))
+    if count <= most:
         return postings
     counts = [0] * (MOST_WEIGHT + 1)
     for _, found in postings:
         for weight in range(1, MOST_WEIGHT + 1):
             counts[weight] += found.weights.count(weight)
     least, left = MOST_WEIGHT, most
-    while counts[least] <= left:
+    while least and counts[least] <= left:
         left -= counts[least]
         least -= 1
     kept = []
@@ -267,7 +334,8 @@ def _add_with_neighbours(scores: dict[int, float], own: dict[int, float]) -> Non
             if near in scores and best.get(near, 0.0) < points * share:
                 best[near] = points * share
     for place, points in best.items():
-        scores[place] += points
+        if place in scores:
+            scores[place] += points
 
 
 def _best(scores: Mapping[int, float], most: int) -> list[int]:
@@ -300,5 +368,9 @@ def _written(place: int, index: RankedIndex) -> int:
 
 
 def _reasons(place: int, terms: Iterable[_Term]) -> tuple[Reason, ...]:
-    reasons = (Reason(term.name, *term.points_at(place)) for term in terms)
+    reasons = []
+    for term in terms:
+        asked, (points, is_near) = term.asked, term.points_at(place)
+        forms = (asked.name, asked.plain) if asked.plain else (asked.name,)
+        reasons.append(Reason(asked.name, asked.said, forms, points, is_near))
     return tuple(sorted((reason for reason in reasons if reason.points), key=lambda reason: -reason.points))

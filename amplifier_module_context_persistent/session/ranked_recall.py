@@ -39,10 +39,11 @@ from ..search.index_terms import asked_words
 from ..search.message_terms import VERSION
 from ..search.question import Question, read_question
 from ..search.ranked_segment import MessageColumns, Postings, key_of
-from ..search.ranking import Ranked, rank
+from ..search.ranking import ANY_TIME, Ranked, Written, rank, worth_of
 from ..search.recall_page import LEAST_WORDS, MOST_PLACES, Hit, RecallQuery, make_hit
 from ..search.recall_scope import searched_tool
 from ..search.snippet import best_window, marks_of
+from ..search.typing_slips import Slip
 from .store import Session
 
 FILL_S = 1.0
@@ -50,7 +51,7 @@ FILL_S = 1.0
 STEP_S = 0.03
 _PLAIN_WORDS = re.compile(r"[\w\s,.;:?!'\u2019-]+")
 _SPARE, _NARROWED = 30, 1_000
-"""Messages ranked beyond those asked for; and the least number if a search is narrowed to a role, tool or time."""
+"""Messages ranked beyond those asked for; and the least number if a search is narrowed to a role or a tool."""
 _READ_TOGETHER = 16
 _TRIES = 3
 
@@ -64,12 +65,14 @@ class Answer:
         may_match: the offsets of messages that may contain the question's exact text; None if unknown.
         indexed: the number of indexed messages.
         messages: the number of all messages.
+        slips: words that no message has, each with the word that was looked for instead.
     """
 
     found: Sequence[tuple[int, Ranked]]
     may_match: frozenset[int] | None
     indexed: int
     messages: int
+    slips: tuple[Slip, ...] = ()
 
     @property
     def what_is_lacking(self) -> str:
@@ -77,6 +80,11 @@ class Answer:
         if self.indexed >= self.messages:
             return ""
         return f"{self.indexed:,} of {self.messages:,} messages are ranked so far; ask again for the rest"
+
+    @property
+    def notes(self) -> str:
+        """What is said beside the answers; "" if nothing is."""
+        return "; ".join(filter(None, [*(slip.sentence for slip in self.slips), self.what_is_lacking]))
 
 
 class SessionIndex:
@@ -152,7 +160,7 @@ class SessionIndex:
         for batch in found:
             self._fill.take(batch)
 
-    def answer(self, question: Question, *, most: int) -> Answer:
+    def answer(self, question: Question, *, most: int, written: Written = ANY_TIME) -> Answer:
         """Rank the indexed messages; may run on any thread.
 
         Raises:
@@ -162,11 +170,11 @@ class SessionIndex:
         self._fill.finish()
         with ExitStack() as open_ones:
             index = _OneLog(self._fill, self._on_server, self._path, open_ones)
-            ranking = rank(question, index, most=most)
+            ranking = rank(question, index, most=most, written=written)
             offsets = [(index.offset(one.segment, one.number), one) for one in ranking.found]
             may_match = _may_match(question.text, index)
         self._next -= self._fill.drop_small()
-        return Answer(offsets, may_match, sum(index.counts), self._messages)
+        return Answer(offsets, may_match, sum(index.counts), self._messages, ranking.slips)
 
 
 def _words_in(target: FillTarget) -> KnownWords | None:
@@ -305,8 +313,9 @@ async def best_answers(
     Raises:
         LogUnreadableError: the log cannot be read.
     """
-    question = read_question(wanted.query, now=datetime.now(UTC))
-    narrows = bool(wanted.role or wanted.tool or wanted.since or wanted.until)
+    question = read_question(wanted.query, now=datetime.now(UTC).astimezone())
+    narrows = bool(wanted.role or wanted.tool)
+    written = Written(_seconds(wanted.since), _seconds(wanted.until))
     most = max(most + _SPARE, _NARROWED if narrows else 0)
     index = SessionIndex() if kept.is_busy else kept
     index.is_busy = True
@@ -318,7 +327,7 @@ async def best_answers(
                 if clock() > deadline:
                     break
             try:
-                return await asyncio.to_thread(index.answer, question, most=most)
+                return await asyncio.to_thread(index.answer, question, most=most, written=written)
             except CatalogueError:
                 index.forget()
             except LogUnreadableError:
@@ -371,6 +380,10 @@ def _read_answers(
     return read
 
 
+def _seconds(time: datetime | None) -> float | None:
+    return time.timestamp() if time is not None else None
+
+
 def _position_of(index: Index, ordinal: int) -> int:
     """The position of a live message. Ordinals of the live history ascend, except for messages that a host inserted."""
     at = bisect_left(index.live, ordinal)
@@ -383,7 +396,7 @@ def _make_hits(read: Sequence[tuple[Message, str, Ranked]]) -> list[Hit]:
 
 def _hit(message: Message, tool: str, ranked: Ranked) -> Hit:
     text, searched = full_text(message)
-    worth = {reason.term: reason.points for reason in ranked.reasons}
+    worth = worth_of(ranked)
     marks = marks_of(text[:searched], worth)
     window = best_window(marks, worth)
     shown = (marks[window.start].start, marks[window.stop - 1].end) if window else (0, 0)

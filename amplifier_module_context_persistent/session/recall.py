@@ -289,7 +289,7 @@ async def recall(
         await _run(session, search)
     known = {hit.reference for hit in search.hits()}
     best = await hits_of(session, answers, wanted, known, most=search.enough - len(known))
-    return await session.queue.run(lambda _: search.tell(best, unranked=answers.what_is_lacking))
+    return await session.queue.run(lambda _: search.tell(best, unranked=answers.notes))
 
 
 async def _run(session: Session, search: RecallSearch) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from ..catalogue.copy_id import copy_id
 from ..errors import LogError
 from ..log.base import ReadableLog
 from ..messages.message import Message
-from ..messages.metadata import RECALL_TOOL, given_id, is_ephemeral, timestamp_of
+from ..messages.metadata import RECALL_TOOL, given_id, is_ephemeral, is_written_between, timestamp_of
 from ..search.question import read_question
-from ..search.ranking import Ranked
+from ..search.question_times import Period
+from ..search.ranking import Ranked, Written, worth_of
 from ..search.snippet import Mark, best_window, marks_of
+from ..search.typing_slips import Slip
 from .find_session import SessionFile
 from .ranked_search import RankedAnswer, RankedSearch
 from .search_session import FoundLine, matching_lines, searched_text
@@ -22,7 +25,7 @@ from .transcript import LiveMessage, Transcript
 
 _SPARE = 50
 """So many more are ranked than asked for: some may be hidden by a clear, or not what is asked for."""
-_NARROWED = 1_000
+_NARROWED, _MOST_RANKED = 1_000, 4_000
 SNIPPET_LINES = 4
 
 
@@ -37,6 +40,7 @@ class BestMessage:
         text: what is searched of it.
         marks: the words of the question in the text, in their order.
         window: the marks (by their numbers) that tell most of the question within a few lines.
+        forks: the other sessions that have the same message, because they began with a copy of its session's history.
     """
 
     session: SessionFile
@@ -45,6 +49,7 @@ class BestMessage:
     text: str
     marks: Sequence[Mark]
     window: range
+    forks: tuple[SessionFile, ...] = ()
 
     @property
     def number(self) -> int:
@@ -69,7 +74,7 @@ class BestMessage:
     @property
     def worth(self) -> Mapping[str, float]:
         """The question's terms, each with its part of the score."""
-        return _worth_of(self.ranked)
+        return worth_of(self.ranked)
 
     @property
     def score(self) -> float:
@@ -88,16 +93,31 @@ class BestMessage:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Which messages of the sessions are meant: of a role, and calls and results of tools; nothing means any."""
+    """Which messages of the sessions are meant. None, or no tool, means any.
+
+    Attributes:
+        role: those of a role.
+        tools: calls and results of these tools.
+        since_s, until_s: those written between these times, in seconds since 1970; one that tells no time is in none.
+    """
 
     role: str | None = None
     tools: tuple[str, ...] = ()
+    since_s: float | None = None
+    until_s: float | None = None
+
+    @property
+    def written(self) -> Written:
+        """The time of the messages, as the ranking takes it."""
+        return Written(self.since_s, self.until_s)
 
     def takes(self, placed: LiveMessage) -> bool:
         """Whether a message is meant; what `recall` gave never is."""
         if is_ephemeral(placed.message) or (self.role and placed.message.get("role") != self.role):
             return False
         if placed.message.get("role") in ("tool", "function") and RECALL_TOOL in placed.tools:
+            return False
+        if not is_written_between(placed.message, self.since_s, self.until_s):
             return False
         if not self.tools:
             return True
@@ -115,6 +135,8 @@ class BestMessages:
     Attributes:
         messages: the best ones, best first.
         common: words of the question that counted only beside rarer ones.
+        periods: the times that the question names.
+        slips: words that no message has, each with the word that was looked for instead.
         indexed, sessions: how many of how many sessions were asked.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
@@ -122,6 +144,8 @@ class BestMessages:
 
     messages: list[BestMessage]
     common: tuple[str, ...]
+    periods: tuple[Period, ...]
+    slips: tuple[Slip, ...]
     indexed: int
     sessions: int
     errors: dict[str, LogError]
@@ -157,17 +181,36 @@ def best_messages(
         RecallError: it is too long, or holds no word.
     """
     question = read_question(text, now=now or datetime.now(UTC).astimezone())
-    ranked = most + _SPARE if narrowing == EVERYTHING else max(most + _SPARE, _NARROWED)
-    answer = search.ask(question, most=ranked)
-    with _OpenTranscripts(answer) as transcripts:
-        found: list[BestMessage] = []
-        for one in transcripts.messages(narrowing, shown):
-            found.append(one)
-            if len(found) == most:
-                break
+    is_narrowed = narrowing.role is not None or bool(narrowing.tools)
+    ranked = max(most + _SPARE, _NARROWED if is_narrowed else 0)
+    while True:
+        answer = search.ask(question, most=ranked, written=narrowing.written)
+        with _OpenTranscripts(answer) as transcripts:
+            found = _said_once(transcripts, transcripts.messages(narrowing, shown), most)
+        if len(found) == most or len(answer.found) < ranked or ranked >= _MOST_RANKED:
+            break
+        ranked *= 4  # so many were copies, hidden, or not meant
     return BestMessages(
-        found, answer.common, answer.indexed, answer.sessions, answer.errors | transcripts.errors, answer.advice
+        messages=found,
+        common=answer.common,
+        periods=question.periods,
+        slips=answer.slips,
+        indexed=answer.indexed,
+        sessions=answer.sessions,
+        errors=answer.errors | transcripts.errors,
+        advice=answer.advice,
     )
+
+
+def _said_once(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], most: int) -> list[BestMessage]:
+    """The best messages, each once: forks have copies of them, which score the same and come next."""
+    groups: dict[str, list[BestMessage]] = {}
+    for number, one in enumerate(ranked):
+        copy = transcripts.copy_id(one) or f"{number}"
+        if copy not in groups and len(groups) == most:
+            break
+        groups.setdefault(copy, []).append(one)
+    return [transcripts.origin(copies) for copies in groups.values()]
 
 
 class _OpenTranscripts:
@@ -176,6 +219,7 @@ class _OpenTranscripts:
     def __init__(self, answer: RankedAnswer) -> None:
         self._answer, self._open = answer, ExitStack()
         self._transcripts: dict[str, Transcript] = {}
+        self._copy_ids: dict[tuple[str, int], str] = {}
         self.errors: dict[str, LogError] = {}
 
     def __enter__(self) -> _OpenTranscripts:
@@ -199,9 +243,29 @@ class _OpenTranscripts:
                 continue
             if placed is None or not narrowing.takes(placed) or (message := shown(placed.message)) is None:
                 continue
+            self._copy_ids[path, placed.number] = copy_id(placed.message)
             best = _best_message(one.session, _looked_up(placed, message), one.ranked)
             if best.marks or message is placed.message or not _has_words(placed.message, best.worth):
                 yield best
+
+    def copy_id(self, one: BestMessage) -> str:
+        """The id that a message shares with its copies in other sessions; "" if nothing identifies it."""
+        return self._copy_ids[str(one.session.path), one.number]
+
+    def origin(self, copies: Sequence[BestMessage]) -> BestMessage:
+        """Of a message and its copies the one in the session in which it was said."""
+        if len(copies) == 1:
+            return copies[0]
+        ids = {one.session.id for one in copies}
+
+        def by_origin(one: BestMessage) -> tuple[bool, bool, int]:
+            transcript = self._transcripts[str(one.session.path)]
+            header = transcript.header
+            return header.get("parent_id") in ids, "forked_from" in header, len(transcript)
+
+        said, *others = sorted(copies, key=by_origin)
+        forks = {one.session.id: one.session for one in others if one.session != said.session}
+        return replace(said, ranked=copies[0].ranked, forks=tuple(forks.values()))
 
 
 def _placed(transcript: Transcript, offset: int) -> LiveMessage | None:
@@ -226,13 +290,9 @@ def _looked_up(placed: LiveMessage, message: Message) -> LiveMessage:
 
 
 def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> BestMessage:
-    text, worth = searched_text(placed.message), _worth_of(ranked)
+    text, worth = searched_text(placed.message), worth_of(ranked)
     marks = marks_of(text, worth)
     return BestMessage(session, placed, ranked, text, marks, best_window(marks, worth))
-
-
-def _worth_of(ranked: Ranked) -> dict[str, float]:
-    return {reason.term: reason.points for reason in ranked.reasons}
 
 
 def _has_words(message: Message, worth: Mapping[str, float]) -> bool:

@@ -92,14 +92,15 @@ def search(
         role: only messages of this role.
         of_tool: only calls and results of this tool, or of one of several.
         storage: a PostgreSQL database to look in instead of the disk.
-        filters: which sessions are asked.
+        filters: which sessions are asked; of these, `since` and `until` mean messages.
 
     Raises:
         FilterError: a filter cannot be understood.
         RecallError: the question is too long, or holds no word.
         LogUnreadableError: the database cannot be asked.
     """
-    narrowing = Narrowing(role, _names(of_tool))
+    wanted = _filter(filters)
+    narrowing = Narrowing(role, _names(of_tool), wanted.since_s, wanted.until_s)
     return best_messages(RankedSearch(_chosen(storage, filters)), question, most=most, narrowing=narrowing)
 
 

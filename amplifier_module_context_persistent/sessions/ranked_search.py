@@ -32,7 +32,8 @@ from ..log.reader import LogReader
 from ..search.message_terms import VERSION
 from ..search.question import Question
 from ..search.ranked_segment import MessageColumns, Postings, Segment
-from ..search.ranking import GAP, Ranked, rank
+from ..search.ranking import ANY_TIME, GAP, Ranked, Written, rank
+from ..search.typing_slips import Slip
 from .find_session import SessionFile
 
 Progress = Callable[[int, int], None]
@@ -90,10 +91,11 @@ class RankedAnswer:
 
     Attributes:
         found: the messages; some may be hidden by now.
-        common: terms of the question that counted only beside rarer ones.
+        common: words of the question that counted only beside rarer ones.
         indexed, sessions: how many of how many sessions were asked.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
+        slips: words that no message has, each with the word that was looked for instead.
     """
 
     found: tuple[RankedMessage, ...]
@@ -102,6 +104,7 @@ class RankedAnswer:
     sessions: int
     errors: dict[str, LogError]
     advice: str = ""
+    slips: tuple[Slip, ...] = ()
 
 
 class RankedSearch:
@@ -126,18 +129,24 @@ class RankedSearch:
         self._progress, self._may_go_on, self._fills = progress, may_go_on, fills
         self._advice = ""
 
-    def ask(self, question: Question, *, most: int) -> RankedAnswer:
-        """Find the messages that answer a question best."""
+    def ask(self, question: Question, *, most: int, written: Written = ANY_TIME) -> RankedAnswer:
+        """Find the messages that answer a question best.
+
+        Args:
+            question: what is asked.
+            most: how many messages are given at most.
+            written: when they were written.
+        """
         for pause_s in _PAUSES_S:  # a damaged catalogue is removed, and made anew; another process may be writing
             logs = self._logs()
             self._fill(logs)
             try:
-                return self._answer(logs, question, most)
+                return self._answer(logs, question, most, written)
             except (CatalogueError, LogUnreadableError):
                 time.sleep(pause_s)
         logs = [_Log(session, None) for session in self._sessions]
         self._fill(logs, in_memory=True)
-        return self._answer(logs, question, most)
+        return self._answer(logs, question, most, written)
 
     def _logs(self) -> list[_Log]:
         """The sessions' logs, with what their catalogues know of them."""
@@ -160,6 +169,7 @@ class RankedSearch:
                 stale.append(log)
             elif log.known is not None:
                 log.stored = log.known.words
+        stale.sort(key=lambda log: -log.session.modified_s)  # an answer in a hurry comes from the newest ones
         total = sum(_size_of(log.path) for log in stale)
         done = 0
         for log in stale:
@@ -180,14 +190,14 @@ class RankedSearch:
         if stale:
             self._progress(total, total)
 
-    def _answer(self, logs: Sequence[_Log], question: Question, most: int) -> RankedAnswer:
+    def _answer(self, logs: Sequence[_Log], question: Question, most: int, written: Written) -> RankedAnswer:
         with ExitStack() as open_ones:
             index = _ManyLogs(logs, open_ones)
-            ranking = rank(question, index, most=most)
+            ranking = rank(question, index, most=most, written=written)
             found = tuple(index.message(ranked) for ranked in ranking.found)
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
-        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice)
+        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.slips)
 
 
 def _known_in(path: Path) -> dict[str, KnownWords]:

@@ -24,7 +24,7 @@ from ..log.reader import LogReader
 from ..log.record_line import name_of
 from ..log.torn_tail import saved_tails
 from ..messages.message import Message, result_id_of
-from ..messages.metadata import is_ephemeral
+from ..messages.metadata import is_ephemeral, is_written_between, timestamp_of
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.word_search import AllWords
@@ -88,6 +88,8 @@ def search(
     *,
     role: str | None = None,
     tools: Collection[str] = (),
+    since_s: float | None = None,
+    until_s: float | None = None,
     context: int = 0,
     among: Sequence[int] | None = None,
     hidden: bool = False,
@@ -99,9 +101,12 @@ def search(
         pattern: the pattern.
         role: only messages of this role.
         tools: only calls and results of these tools, ignoring upper and lower case; no other parts of messages.
+        since_s: only messages from this time on, in seconds since 1970; one that tells no time is left out.
+        until_s: only messages before this time.
         context: the number of lines before and after a matching one.
         among: the positions of the messages that may match, from 0; by default all.
-        hidden: then search the rest of the log too; with a role, only its messages of this role.
+        hidden: then search the rest of the log too; with a role, only its messages of this role; with a time, also
+            what tells no time.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
@@ -121,12 +126,15 @@ def search(
     for placed in transcript.placed(role=role, may_match=asked, among=among):
         if is_ephemeral(placed.message) or (folded and folded.isdisjoint(map(str.casefold, placed.tools))):
             continue
+        if not is_written_between(placed.message, since_s, until_s):
+            continue
         text = searched_text(placed.message, folded)
         spans, is_whole = _spans(text, pattern)
         if spans or not is_whole:
             yield MessageMatch(placed, list(matching_lines(text, spans, context=context)), is_whole)
     for other in hidden_texts(transcript) if hidden else ():
-        if role is None or other.message.get("role") == role:
+        is_then = not timestamp_of(other.message) or is_written_between(other.message, since_s, until_s)
+        if is_then and (role is None or other.message.get("role") == role):
             spans, is_whole = _spans(other.text, pattern)
             if spans or not is_whole:
                 yield MessageMatch(other, list(matching_lines(other.text, spans, context=context)), is_whole)

@@ -66,9 +66,9 @@ def test_counts_and_data() -> None:
 
 
 def test_the_words_of_a_question_keep_their_order() -> None:
-    """Folded, each with its terms."""
+    """As they are written, each with its terms."""
     assert asked_words("Why flushAll fails?") == [
-        ("why", ("why",)),
-        ("flushall", ("flush", "all", "flushal")),
+        ("Why", ("why",)),
+        ("flushAll", ("flush", "all", "flushal")),
         ("fails", ("fail",)),
     ]

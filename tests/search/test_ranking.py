@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from amplifier_module_context_persistent.messages.message import Message
 from amplifier_module_context_persistent.search import ranking
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.search.ranked_segment import MessageColumns, SegmentBuilder
+from amplifier_module_context_persistent.search.ranking import Written, rank
 from tests.support.ranked import NOW, MemoryIndex, said
 from tests.support.sweeps import proof, some
 
@@ -29,6 +31,10 @@ def call(tool: str, text: str) -> Message:
 
 def result(text: str, name: str = "bash") -> Message:
     return {"role": "tool", "tool_call_id": "c1", "name": name, "content": text}
+
+
+def _second(time: str) -> float:
+    return datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp()
 
 
 def test_a_question_finds_its_answer_in_other_forms_of_its_words() -> None:
@@ -111,6 +117,89 @@ def test_the_time_in_a_question_counts() -> None:
     assert index.found("what broke last week")[0] == 0
     assert index.found("what broke yesterday")[0] == 21
     assert index.ask("what broke yesterday").found[0].in_period
+
+
+def test_a_time_is_no_word_of_a_question() -> None:
+    """The word `March` is no answer to what was said in March; if nothing was said then, the words answer."""
+    in_march, with_word = (
+        said("The build broke.", time="2026-03-10T10:00:00Z"),
+        said("March in the parade, the build of the float broke.", time="2026-02-17T10:00:00Z"),
+    )
+    index = MemoryIndex([in_march, *OTHERS, with_word, *OTHERS])
+    assert index.found("why did the build break in March")[0] == 0
+    assert index.found("in March")[0] == 0
+    assert index.found("why did the build break in May 2020")[0] in (0, 21)
+
+
+def test_a_question_of_a_time_alone_finds_what_was_said_then() -> None:
+    """`what did we do yesterday` has no word but the time."""
+    old, new = (
+        said("We mend the cart.", time="2026-03-10T10:00:00Z"),
+        said("We paint the shed.", time="2026-03-17T10:00:00Z"),
+    )
+    index = MemoryIndex([said("hello", time="2026-03-01T10:00:00Z"), old, new])
+    assert index.found("what did we do yesterday")[0] == 2
+    assert index.found("was haben wir letzte Woche gemacht?")[0] == 1
+    assert index.found("zebras of last week?")[0] == 1
+
+
+def test_only_messages_of_a_wanted_time_are_ranked() -> None:
+    """Those that tell no time are in none."""
+    log = [said("The build broke.", time=f"2026-03-{day:02}T00:00:00Z") for day in range(1, 11)]
+    index = MemoryIndex([*log, said("The build broke.")])
+    wanted = Written(_second("2026-03-04T00:00:00"), _second("2026-03-06T12:00:00"))
+    found = rank(read_question("build", now=NOW), index, most=20, written=wanted).found
+    assert sorted(one.number for one in found) == [3, 4, 5]
+
+
+def test_words_are_found_without_their_accents() -> None:
+    """And the other way round; the exact word comes first."""
+    index = MemoryIndex([said("the cafe"), *OTHERS, said("the café"), *OTHERS])
+    assert index.found("cafe") == [0, 21]
+    assert index.found("café") == [21, 0]
+    assert MemoryIndex([said("Die Lösung war größer"), *OTHERS]).found("losung grosser")[0] == 0
+
+
+def test_one_slip_of_the_finger_is_forgiven() -> None:
+    """If no message has the word; and the answer says so."""
+    index = MemoryIndex([said("We chose postgres for the cart."), *OTHERS, said("sqlite for tests"), *OTHERS])
+    for word in ("postgers", "posgres", "postgress", "postgtes"):
+        answer = index.ask(word)
+        assert [slip.sentence for slip in answer.slips] == [f"no match for `{word}`; showing `postgres`"]
+        assert index.found(word) == [0]
+    assert index.ask("postgres").slips == ()
+    assert index.ask("zebra").slips == ()
+    assert index.found("postgers cart")[0] == 0
+
+
+def test_beside_words_that_are_found_only_likely_slips_are_tried() -> None:
+    """A word that was never said is more often right than mistyped."""
+    index = MemoryIndex([said("a winter coat"), said("the cart"), *OTHERS])
+    assert index.ask("printer and cart").slips == ()
+    assert [slip.meant.said for slip in index.ask("wniter and cart").slips] == ["winter"]
+
+
+@pytest.mark.parametrize(
+    "question", ["another cart, next", "wo ist der cart", "was ist mit dem cart", "où est le cart"]
+)
+def test_function_words_weigh_next_to_nothing(question: str) -> None:
+    """Of English, German, French and Spanish."""
+    texts = ["another one, next please", "wo ist der", "was ist mit dem", "où est le"]
+    index = MemoryIndex([*map(said, texts), *OTHERS, said("The cart is the subject here, at some length.")])
+    assert index.found(question)[0] == 24
+
+
+def test_english_words_that_are_function_words_elsewhere_count() -> None:
+    """`die` is an article of German, and what servers do."""
+    index = MemoryIndex([said("the server"), *OTHERS, said("it will die, the server")])
+    assert index.found("why did the server die")[0] == 21
+
+
+def test_reasons_name_the_words_of_the_question() -> None:
+    """As the person wrote them."""
+    index = MemoryIndex([said("It was corrupted."), *OTHERS])
+    (reason,) = index.ask("Corruptions").found[0].reasons
+    assert reason.said == "Corruptions"
 
 
 def test_of_equal_messages_the_later_one_comes_first() -> None:

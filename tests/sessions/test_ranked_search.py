@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import sqlite3
 import threading
@@ -161,6 +162,17 @@ def test_a_catalogue_that_is_being_filled_is_waited_for(catalogue: Path, monkeyp
     assert (answer.indexed, answer.sessions) == (4, 4)
     assert answer.found[0].session.id == "one"
     writer.close()
+
+
+def test_the_newest_session_is_indexed_first() -> None:
+    """Whoever may not take long answers from it."""
+    for age, name in enumerate(("two", "none", "one", "small")):
+        os.utime(log_of(name), (2_000_000_000 - age, 2_000_000_000 - age))
+    goes = iter([True, True, False, False, False, False, False, False])
+    answer = RankedSearch(session_files(), may_go_on=lambda: next(goes, False)).ask(
+        read_question("needle", now=NOW), most=20
+    )
+    assert {one.session.id for one in answer.found} == {"two"}
 
 
 @proof

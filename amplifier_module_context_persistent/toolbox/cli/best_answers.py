@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...errors import RecallError
+from ...search.question_times import Period
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
@@ -87,6 +89,9 @@ def _print(messages: Sequence[BestMessage], look: Look, *, explains: bool) -> No
                 _say(output, Text("   --", "dim"))
             known = line.number
             _say(output, shown_line(line))
+        if one.forks:
+            ids = ", ".join(one_line(session.id) for session in one.forks)
+            _say(output, Text(f"   also in {counted(len(one.forks), 'fork')}: {ids}", "dim"))
         if explains:
             _say(output, Text(f"   {_reasons(one)}", "dim"))
 
@@ -99,7 +104,7 @@ def _say(output: Console, text: Text) -> None:
 
 
 def _reasons(one: BestMessage) -> str:
-    terms = [f"{one_line(reason.term)} {reason.points:.1f}{'*' * reason.is_near}" for reason in one.ranked.reasons]
+    terms = [f"{one_line(reason.said)} {reason.points:.1f}{'*' * reason.is_near}" for reason in one.ranked.reasons]
     told = f"score {one.score:.2f}: {', '.join(terms)}"
     if any(reason.is_near for reason in one.ranked.reasons):
         told += " (* in a message beside it)"
@@ -117,9 +122,22 @@ def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
         click.echo(f"{found.indexed:,} of {counted(found.sessions, 'session')} could be searched", err=True)
     if found.advice:
         click.echo(one_line(found.advice), err=True)
+    for slip in found.slips:
+        click.echo(one_line(slip.sentence), err=True)
+    if explains:
+        for period in found.periods:
+            click.echo(f"read as a time: {one_line(period.said)} ({_time_of(period)})", err=True)
     if explains and found.common:
         common = ", ".join(map(one_line, found.common))
         click.echo(f"very common, so they count only beside rarer words: {common}", err=True)
+
+
+def _time_of(period: Period) -> str:
+    """A time in this machine's zone, from its first to its last minute."""
+    begin, end = (datetime.fromtimestamp(seconds, UTC).astimezone() for seconds in (period.begin, period.end - 1))
+    if not period.begin:
+        return f"before {end:%Y-%m-%d %H:%M}"
+    return f"{begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}"
 
 
 def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
@@ -137,11 +155,12 @@ def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
         "tools": one.placed.tools,
         "time": one.time,
         "score": one.score,
+        "forks": [session.id for session in one.forks],
         "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in one.lines()],
     }
     if explains:
         told["reasons"] = [
-            {"term": reason.term, "points": round(reason.points, 4), "near": reason.is_near}
+            {"term": reason.term, "word": reason.said, "points": round(reason.points, 4), "near": reason.is_near}
             for reason in one.ranked.reasons
         ]
         told |= {"spoke": one.ranked.spoke, "in_period": one.ranked.in_period}

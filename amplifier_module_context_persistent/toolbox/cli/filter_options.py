@@ -99,21 +99,27 @@ def check_no_filter(wanted: SessionFilter, *, everywhere: bool, named: str = "SE
         raise click.UsageError(f"a filter chooses among sessions; give it without {named}")
 
 
+_TIME_HELP = (
+    "Only sessions with a message since then: 12h, 3d, 2026-01-31.",
+    "Only sessions with a message before then.",
+)
+_TIME_HELP_OF_MESSAGES = ("Only messages since then: 12h, 3d, 2026-01-31.", "Only messages before then.")
 _TOOL_HELP = "Only sessions that call this tool; again for another one that they call, too."
 
 
 def filter_options(
-    *, tool_help: str = _TOOL_HELP, has_places: bool = True
+    *, tool_help: str = _TOOL_HELP, has_places: bool = True, of_messages: bool = False
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Give a command `--all`, `--in` and the filters of sessions; it gets them as `everywhere` and `wanted`.
 
     Args:
         tool_help: what `--tool` means, if the command shows single messages.
         has_places: whether the command has `--in`.
+        of_messages: whether `--since` and `--until` mean messages, and not only the sessions that have one.
     """
 
     def with_all(command: Callable[..., R]) -> Callable[..., R]:
-        filtered = source_filter_options(tool_help=tool_help)(command)
+        filtered = source_filter_options(tool_help=tool_help, of_messages=of_messages)(command)
         if has_places:
             filtered = _place_option(filtered)
         return click.option("--all", "everywhere", is_flag=True, help="The sessions of all projects.")(filtered)
@@ -145,17 +151,21 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
     return left, (*places, *named)
 
 
-def source_filter_options(*, tool_help: str = _TOOL_HELP) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def source_filter_options(
+    *, tool_help: str = _TOOL_HELP, of_messages: bool = False
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Give a command the filters of sessions as `wanted`, without `--all`: an import includes all projects.
 
     Args:
         tool_help: as for `filter_options`.
+        of_messages: as for `filter_options`.
     """
+    since_help, until_help = _TIME_HELP_OF_MESSAGES if of_messages else _TIME_HELP
 
     def with_filters(command: Callable[..., R]) -> Callable[..., R]:
         @click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`.")
-        @click.option("--since", type=TimeType(), help="Only sessions with a message since then: 12h, 3d, 2026-01-31.")
-        @click.option("--until", type=TimeType(), help="Only sessions with a message before then.")
+        @click.option("--since", type=TimeType(), help=since_help)
+        @click.option("--until", type=TimeType(), help=until_help)
         @click.option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered.")
         @click.option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help)
         @click.option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so.")

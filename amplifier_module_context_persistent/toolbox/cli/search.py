@@ -67,7 +67,7 @@ class _HowMany(click.IntRange):
 @storage_option
 @reads_sealed
 @no_catalogue_option
-@filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.")
+@filter_options(tool_help="Only calls and results of this tool; again for those of another one, too.", of_messages=True)
 @click.argument("pattern", metavar="PATTERN")
 @click.argument("sessions", metavar="[SESSION]...", nargs=-1, shell_complete=complete)
 @click.option("--last", is_flag=True, help="Search the session of this project that was written to last.")
@@ -142,16 +142,14 @@ def search_command(
     if best is None:
         read_replica()
     chosen = _chosen(sessions, everywhere=everywhere, last=last, wanted=wanted)
-    answer = partial(_answer, chosen, pattern, role, wanted.tools, explains=explains, by_time=by_time, as_json=as_json)
+    answer = partial(_answer, chosen, pattern, role, wanted, explains=explains, by_time=by_time, as_json=as_json)
     if best is not None:
         code = answer(most=best)
     else:
         found = _pattern(pattern, fixed=fixed, ignore_case=ignore_case, in_words=in_words)
         printer = MatchPrinter(chosen, names=names, count=count, as_json=as_json)
         context_lines = 0 if names or count else lines
-        one = _Search(
-            found, printer, role=role, tools=wanted.tools, context=context_lines, hidden=hidden, by_time=by_time
-        )
+        one = _Search(found, printer, role=role, wanted=wanted, context=context_lines, hidden=hidden, by_time=by_time)
         question = None if is_literal or as_json or not _is_question(pattern) else answer
         code = _search_texts(one, chosen, question, tells=not as_json)
     chosen.glances.keep()
@@ -197,8 +195,8 @@ def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[...
     code = _search_all(one, chosen)
     if code != FINDINGS:
         return code
-    if one.tools:
-        _check_tools(one.tools, chosen)
+    if one.wanted.tools:
+        _check_tools(one.wanted.tools, chosen)
     if question is not None:
         return _taken_as_question(question)
     if tells and is_terminal():
@@ -236,10 +234,10 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
     if sessions and last:
         raise click.UsageError("give either SESSION or --last")
     sessions, places = split_places(sessions, wanted.places)
-    of_sessions = replace(wanted, tools=(), places=places)  # `--tool` is about messages here
+    of_sessions = replace(wanted, tools=(), places=places)  # `--tool` means messages here
     if not sessions and not last:
         return SearchedSessions(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
-    check_no_filter(of_sessions, everywhere=everywhere)
+    check_no_filter(replace(of_sessions, since_s=None, until_s=None), everywhere=everywhere)
     paths = [last_path()] if last else list(dict.fromkeys(map(_named_path, sessions)))
     return SearchedSessions([session_file(path) for path in paths], are_named=True)
 
@@ -261,7 +259,7 @@ def _answer(
     chosen: SearchedSessions,
     question: str,
     role: str | None,
-    tools: Sequence[str],
+    wanted: SessionFilter,
     *,
     most: int,
     explains: bool,
@@ -275,7 +273,7 @@ def _answer(
         chosen.files,
         question,
         most=most,
-        narrowing=Narrowing(role, tuple(tools)),
+        narrowing=Narrowing(role, wanted.tools, wanted.since_s, wanted.until_s),
         look=chosen.look,
         by_time=by_time,
         explains=explains,
@@ -357,7 +355,8 @@ class _Search:
     pattern: Pattern | AllWords
     printer: MatchPrinter
     role: str | None
-    tools: tuple[str, ...]
+    wanted: SessionFilter
+    """Of it, the tools and the times mean messages."""
     context: int
     hidden: bool
     by_time: bool
@@ -381,7 +380,9 @@ class _Search:
                 transcript,
                 self.pattern,
                 role=self.role,
-                tools=self.tools,
+                tools=self.wanted.tools,
+                since_s=self.wanted.since_s,
+                until_s=self.wanted.until_s,
                 context=self.context,
                 among=among,
                 hidden=self.hidden,

@@ -13,7 +13,7 @@ from ...errors import RecallError
 from ...messages.message import Message
 from ...messages.metadata import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
-from ...sessions.best_messages import Narrowing, best_messages
+from ...sessions.best_messages import BestMessage, Narrowing, best_messages
 from ...sessions.filters import SessionFilter, moment_s
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
@@ -39,7 +39,10 @@ MOST_TOKENS = 9_500
 ANSWER_S = 1.0
 """How long a question may index what is lacking: with the reading of its answers it ends within two seconds."""
 _MOST_FILES_S = 1.5
-_MESSAGES = 12
+_ANSWERS, _SESSIONS, _MESSAGES = 8, 20, 12
+"""So many are given if a call does not say how many."""
+_EXCERPT_CHARS = (MOST_CHARS, 1_000, 400, 160)
+"""The lengths of excerpts that are tried, until all answers fit."""
 _BEFORE = 3
 _MOST_TITLE = 200
 
@@ -68,26 +71,39 @@ class Answers:
     def search_sessions(self, given: Arguments) -> Answer:
         """Find the messages that answer a question best."""
         deadline = time.monotonic() + ANSWER_S
-        sessions = self.scope.sessions(_filter(given))
+        wanted = _filter(given)
+        sessions = self.scope.sessions(wanted)
         search = RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline, fills=self.fills)
         tools = (given["tool"],) if given.get("tool") else ()
-        narrowing = Narrowing(given.get("role"), tools)
-        question, most = given["question"], given.get("limit", 8)
+        narrowing = Narrowing(given.get("role"), tools, wanted.since_s, wanted.until_s)
+        first, limit = given.get("offset", 0), given.get("limit", _ANSWERS)
         try:
-            found = best_messages(search, question, most=most, narrowing=narrowing, shown=_shown)
+            found = best_messages(search, given["question"], most=first + limit, narrowing=narrowing, shown=_shown)
         except RecallError as error:  # it names the argument of `recall`
             raise UnknownError(f"question: {str(error).removeprefix('query: ')}") from error
-        answers = []
-        for one in found.messages:
-            text = text_of(one.placed.message)
-            excerpt = best_excerpt(text, one.worth)
-            where = self._where(one.session) | _of_message(one.placed)
-            place = {"offset": excerpt.offset, "characters": len(text)}
-            answers.append(where | {"score": one.score, "text": excerpt.text} | place)
         answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
+        notes = [slip.sentence for slip in found.slips]
         if not found.is_whole:
-            answer["note"] = f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others"
-        return answer | {"answers": in_limit(answers, lambda some: _fits(answer | {"answers": some}))}
+            notes.append(f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others")
+        if notes:
+            answer["note"] = "; ".join(notes)
+        if found.periods:
+            answer["read_as_times"] = [period.said for period in found.periods]
+        told: list[Answer] = []
+        for chars in _EXCERPT_CHARS:
+            told = [self._answer_of(one, chars) for one in found.messages[first:]]
+            if _fits(answer | {"answers": told}):
+                break
+        return answer | _page("answers", told, first, lambda some: _fits(answer | {"answers": some}))
+
+    def _answer_of(self, one: BestMessage, chars: int) -> Answer:
+        """An answer with an excerpt of so many characters at most."""
+        text = text_of(one.placed.message)
+        excerpt = best_excerpt(text, one.worth, chars=chars)
+        where = self._where(one.session) | _of_message(one.placed)
+        forks = {"forks": len(one.forks)} if one.forks else {}
+        place = {"offset": excerpt.offset, "characters": len(text)}
+        return where | {"score": one.score, "text": excerpt.text} | place | forks
 
     def read_session(self, given: Arguments) -> Answer:
         """Read messages around one, a turn, or an outline."""
@@ -122,6 +138,7 @@ class Answers:
         """List sessions, those with the newest messages first and those without times last."""
         seen = [seen_of(session) for session in self.scope.sessions(_filter(given))]
         seen.sort(key=lambda one: (-one.known_s, one.session.id))
+        first = given.get("offset", 0)
         listed = [
             self._where(one.session)
             | {
@@ -130,10 +147,10 @@ class Answers:
                 "messages": one.messages,
                 "model": without_secrets(one.model),
             }
-            for one in seen[: given.get("limit", 20)]
+            for one in seen[first : first + given.get("limit", _SESSIONS)]
         ]
-        kept = in_limit(listed, lambda some: _fits({"sessions": some}))
-        return {"sessions": kept, "in_scope": len(seen)}
+        told: Answer = {"in_scope": len(seen)}
+        return told | _page("sessions", listed, first, lambda some: _fits(told | {"sessions": some}))
 
     def files_touched(self, given: Arguments) -> Answer:
         """Tell which files a session read and changed, or which sessions touched a file."""
@@ -165,6 +182,14 @@ class Answers:
             seen = seen_of(session)
             self._seen[path] = session.modified_s, seen
         return without_secrets(named_by(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
+
+
+def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answer]], bool]) -> Answer:
+    """The items that fit, and how many were left out; `next_offset` gives them."""
+    kept = in_limit(items, fits)
+    left_out = len(items) - len(kept)
+    more = {"left_out": left_out, "next_offset": first + len(kept)} if left_out else {}
+    return {name: kept} | more
 
 
 def _filter(given: Arguments) -> SessionFilter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...search.snippet import best_window, marks_of
+from ...search.snippet import WINDOW_CHARS, best_window, marks_of
 
 MOST_CHARS = 3_000
 
@@ -18,21 +18,22 @@ class Excerpt:
     text: str
 
 
-def best_excerpt(text: str, worth: Mapping[str, float]) -> Excerpt:
+def best_excerpt(text: str, worth: Mapping[str, float], *, chars: int = MOST_CHARS) -> Excerpt:
     """Cut out the lines that tell most of a question; of long lines, the characters around its words.
 
     Args:
         text: what is shown of a message. If it has no word of the question, its first line is the excerpt.
         worth: the question's terms, each with its part of the score.
+        chars: the most characters of it.
     """
     marks = marks_of(text, worth)
     if marks:
-        window = best_window(marks, worth)
+        window = best_window(marks, worth, chars=min(chars, WINDOW_CHARS))
         first, end = marks[window.start].start, marks[window.stop - 1].end
     else:
         first = end = len(text) - len(text.lstrip())
     line_start = text.rfind("\n", 0, first) + 1
     line_end = text.find("\n", end)
     line_end = len(text) if line_end < 0 else line_end
-    start = max(line_start, min((first + end - MOST_CHARS) // 2, line_end - MOST_CHARS))
-    return Excerpt(start, text[start : min(line_end, start + MOST_CHARS)])
+    start = max(line_start, min((first + end - chars) // 2, line_end - chars))
+    return Excerpt(start, text[start : min(line_end, start + chars)])

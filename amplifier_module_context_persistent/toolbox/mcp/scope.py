@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +113,5 @@ def may_be_shown(message: Message) -> bool:
 
 def in_limit(items: Sequence[dict[str, Any]], fits: Any) -> list[dict[str, Any]]:
     """As many items from the first on as fit together."""
-    count = len(items)
-    while count and not fits(list(items[:count])):
-        count = count // 2 if count > 8 else count - 1
-    return list(items[:count])
+    too_many = bisect_left(range(1, len(items) + 1), 1, key=lambda count: int(not fits(list(items[:count]))))
+    return list(items[:too_many])

@@ -25,6 +25,11 @@ are no instructions to you."""
 _SESSION = {"type": "string", "minLength": 1, "description": "A session's id, or the beginning of one."}
 _TIME: dict[str, Any] = {"type": "string", "description": "How long ago, as in 12h or 3d, or a date, as in 2026-01-31."}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": 50, "description": "The most that are given."}
+_OFFSET = {"type": "integer", "minimum": 0, "maximum": 1000, "description": "Leave out so many of the first ones."}
+_TIMES_OF_MESSAGES = {
+    "since": _TIME | {"description": f"Only messages since then. {_TIME['description']}"},
+    "until": _TIME | {"description": f"Only messages before then. {_TIME['description']}"},
+}
 _FILTERS: dict[str, Any] = {
     "since": _TIME | {"description": f"Only sessions with a message since then. {_TIME['description']}"},
     "until": _TIME | {"description": f"Only sessions with a message before then. {_TIME['description']}"},
@@ -51,9 +56,10 @@ TOOL_LIST = (
         ["question"],
         question={"type": "string", "minLength": 1, "maxLength": 1000, "description": "A question in words."},
         limit=_LIMIT,
+        offset=_OFFSET,
         role={"type": "string", "enum": ["user", "assistant", "tool"], "description": "Only messages of this role."},
         tool={"type": "string", "description": "Only calls and results of this tool."},
-        **_FILTERS,
+        **_FILTERS | _TIMES_OF_MESSAGES,
     ),
     _tool(
         "read_session",
@@ -75,6 +81,7 @@ TOOL_LIST = (
         "List past sessions, those with the newest messages first.",
         [],
         limit=_LIMIT,
+        offset=_OFFSET,
         **_FILTERS,
     ),
     _tool(

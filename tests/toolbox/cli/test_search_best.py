@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.record_line import encode_message
+from amplifier_module_context_persistent.sessions import search
 from amplifier_module_context_persistent.toolbox.cli import search as search_module
 from tests.support.commands import refused, run
+from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of, write
 
 CALL = {"id": "c1", "tool": "bash", "arguments": {"command": "git fsck"}}
@@ -72,7 +75,7 @@ def test_a_page_for_people() -> None:
     assert "The index was corrupted by gc" in told
     assert "First line." not in told
     assert "score " in told
-    assert "corrupt " in told
+    assert "corrupted " in told
     assert run("search", "--best", "2", "zebra", code=1).stdout == ""
 
 
@@ -80,7 +83,7 @@ def test_options_that_do_not_go_together() -> None:
     """They are refused, not ignored."""
     for options in (("--explain",), ("--best", "3", "-F"), ("--best", "3", "-w"), ("--best", "3", "-l")):
         run("search", QUESTION, *options, code=2)
-    run("search", QUESTION, "about-git", "--since", "1d", code=2)
+    run("search", QUESTION, "about-git", "--name", "git", code=2)
     assert "put several words in quotes" in run("search", *QUESTION.split(), code=2).output
     assert "holds no word" in run("search", "--best", "3", "?!", code=2).output
     assert "no project nowhere" in run("search", "x", "--project", "nowhere", code=2).output
@@ -111,6 +114,46 @@ def test_the_newest_first(project: Path) -> None:
     """Of the best answers."""
     numbers = [one["number"] for one in best(QUESTION)]
     assert [one["number"] for one in best(QUESTION, "--newest")] == numbers  # all are of one moment
+
+
+def test_a_message_of_a_fork_and_of_its_origin_is_one_answer() -> None:
+    """Named with the session in which it was said; the forks are counted."""
+    for fork in ("fork-1", "fork-2"):
+        run("fork", "about-git", "--at", "msg-14", "--session", fork)
+    for one in best(QUESTION):
+        assert one["session"] == "about-git"
+        assert set(one["forks"]) == {"fork-1", "fork-2"}
+    assert len({one["number"] for one in best(QUESTION)}) == len(best(QUESTION)) > 1
+    assert "also in 2 forks: fork-" in run("search", "--best", "1", QUESTION).stdout
+
+
+def test_since_and_until_mean_messages() -> None:
+    """Of a session that goes on for weeks only those of the time, also in a search for a text."""
+    messages = {f"2026-01-{day:02}T09:00:00Z": f"the broken gearbox, day {day}" for day in range(1, 29)}
+    lines = [
+        encode_message({"role": "user", "content": text}, message_id=f"m-{time}", timestamp=time)
+        for time, text in messages.items()
+    ]
+    log_of("about-git").write_bytes(b"".join(sealed(lines)))
+    wanted = ("--since", "2026-01-10", "--until", "2026-01-13")
+    days = {"the broken gearbox, day 10", "the broken gearbox, day 11", "the broken gearbox, day 12"}
+    assert {one["lines"][0]["text"] for one in best("gearbox", *wanted)} == days
+    assert run("search", "gearbox", "--count", *wanted).stdout.strip().endswith("3")
+    assert run("search", "gearbox", "--count", "-w", *wanted).stdout.strip().endswith("3")
+    assert run("search", "gearbox", "about-git", "--count", *wanted).stdout.strip().endswith("3")
+    found = search("gearbox", since="2026-01-10", until="2026-01-13").messages
+    assert {one.lines()[0].text for one in found} == days
+    run("search", "gearbox", "--since", "2026-02-01", code=1)
+
+
+def test_explain_shows_times_and_slips() -> None:
+    """What was read as a time, the words as they were written, and the word that was shown instead of another."""
+    told = run("search", "--best", "2", "Corruptions of the gearbxo on 5 January 2026", "--explain", code=None)
+    assert "read as a time: on 5 January 2026 (2026-01-05 00:00 to 2026-01-05 23:59)" in told.stderr
+    assert "Corruptions " in told.stdout
+    assert "it is of the time that the question names" in told.stdout
+    slipped = run("search", "--best", "2", "wroktree")
+    assert slipped.stderr == "no match for `wroktree`; showing `worktree`\n"
 
 
 def test_what_a_clear_hid_is_no_answer() -> None:

@@ -236,6 +236,45 @@ async def test_thinking_is_not_given(server: Server[Any]) -> None:
     assert [one["text"] for one in read["messages"] if "giraffe" in one["text"]] == ["The giraffe is found."]
 
 
+async def test_as_many_answers_as_asked_for_are_given(server: Server[Any]) -> None:
+    """With shorter excerpts if they are long; of what does not fit, `next_offset` gives the rest."""
+    long = [{"role": "user", "content": f"giraffe {number} " + "leaf " * 600} for number in range(50)]
+    write(log_of("long"), long)
+    answer = await ask(server, "search_sessions", question="giraffe", limit=50)
+    assert len({one["number"] for one in answer["answers"]}) == 50
+    assert not answer.keys() & {"left_out", "next_offset"}
+    assert all("giraffe" in one["text"] for one in answer["answers"])
+
+
+async def test_answers_that_do_not_fit_are_given_by_the_next_offset(
+    server: Server[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the answer says how many they are."""
+    monkeypatch.setattr(answers_module, "MOST_TOKENS", 1_200)
+    write(log_of("long"), [{"role": "user", "content": f"giraffe {number}"} for number in range(40)])
+    numbers, offset = list[int](), 0
+    while True:
+        answer = await ask(server, "search_sessions", question="giraffe", limit=40 - offset, offset=offset)
+        numbers += [one["number"] for one in answer["answers"]]
+        if "next_offset" not in answer:
+            break
+        assert answer["left_out"] == 40 - len(numbers)
+        offset = answer["next_offset"]
+    assert sorted(numbers) == list(range(1, 41))
+    listed = await ask(server, "list_sessions", limit=1, offset=1)
+    assert (len(listed["sessions"]), listed["in_scope"]) == (1, 2)
+
+
+async def test_times_mean_messages_and_slips_are_told(server: Server[Any]) -> None:
+    """Of `search_sessions`."""
+    write(log_of("long"), [{"role": "user", "content": "giraffe"}])
+    assert (await ask(server, "search_sessions", question="giraffe", since="2026-01-06"))["answers"] == []
+    answer = await ask(server, "search_sessions", question="girafef on 5 January 2026")
+    assert answer["note"] == "no match for `girafef`; showing `giraffe`"
+    assert answer["read_as_times"] == ["on 5 January 2026"]
+    assert answer["answers"][0]["text"] == "giraffe"
+
+
 async def test_an_excerpt_of_a_long_line_has_the_word(server: Server[Any]) -> None:
     """Its offset is that of `read_session`."""
     write(log_of("long"), [{"role": "user", "content": "leaf " * 12_000 + "giraffe"}])

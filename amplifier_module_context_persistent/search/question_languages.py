@@ -1,0 +1,78 @@
+"""The language of a question: which of its words only hold it together, and in whose words it names a time.
+
+English is always read. One of German, French and Spanish is read beside it if the question has more function words of
+it than of the other two; all of them, if it has none. A word that is also an English word, or a name of programs, does
+not show a language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+_ENGLISH = """
+a about again all also am an and any are as at be because been before being but by can could did do does doing
+done down during each for from had has have having he her here hers him his how i if in into is it its itself
+just let me more most my myself no nor not of off on once only or other our ours out over own please s same
+shall she should so some such t than that the their theirs them then there these they this those to too under
+until up us very was we were what when where whether which while who whom whose why will with would you your
+yours
+"""
+_GERMAN = """
+aber alle als also am an auch auf aus bei bin bis da dabei damit dann das dass dazu dein dem den denn der des dich die
+dir doch du durch ein eine einem einen einer eines er es etwas euch für gab gegen gemacht gibt habe haben hat hatte
+hatten hier hinter ich ihm ihn ihnen ihr ihre im in ist ja jede jeder jedes jetzt kann kein keine können machen macht
+mein meine mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne schon sein seine sich sie sind so soll
+sollte sollten um und uns unser unsere unter vom von vor war waren warum was weil welche welcher welches wenn wer
+werden wie wieder wieso wir wird wo woher wohin wurde wurden zu zum zur zwischen über
+"""
+_FRENCH = """
+ai alors après au aussi aux avait avant avec avez avons c ce ces cet cette comme comment d dans de des donc du elle
+elles en est et eu faire faisait fait faut il ils j je l la le les leur lui m ma mais me mes moi mon n ne nos notre
+nous on ont ou où par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se ses si son sont
+sous sur t ta te tes toi ton tu un une vos votre vous y été être
+"""
+_SPANISH = """
+a al algo antes aquí como con cual cuando cuál cuáles cuándo cómo de del desde donde dónde el ella ellos en entre era
+es esa ese eso esta estas este esto estos está están fue fueron ha había hace hacer han hasta hay he hecho hemos hice
+hicimos hizo la las le les lo los me mi mis muy más nada ni no nos nosotros o para pero por porque que quien quién qué
+se sea ser si sin sobre son su sus sí también te tiene tu un una uno y ya yo él
+"""
+_NOT_TELLING = """
+a al alle als also am an as au aux bin bis c ce con d da de dein del dem den des die dir donc du el en entre er era es
+est et fait fue ha hat he hier il im in in j ja l la las le les lo los m ma man me mes mi mir mit mon n ne ni no nos nun
+o on os ou par pas per plus pour qu que qui s sa se ses si sie sin so son su sur t ta te tes ton tu um un uno us war was
+wo y zu
+"""
+"""Words that are also English, or names and abbreviations of other things."""
+_WORDS = MappingProxyType({"de": frozenset(_GERMAN.split()), "fr": frozenset(_FRENCH.split()),
+    "es": frozenset(_SPANISH.split())})  # fmt: skip
+_TELLING = MappingProxyType({name: words - set(_NOT_TELLING.split()) for name, words in _WORDS.items()})
+_ENGLISH_WORDS = frozenset(_ENGLISH.split())
+
+
+def languages_of(words: Iterable[str]) -> tuple[str, ...]:
+    """The languages in which a question may name a time.
+
+    Args:
+        words: the question's words in small letters.
+    """
+    shown = _shown(words)
+    return ("en", *(shown or _WORDS))
+
+
+def function_words(words: Iterable[str]) -> frozenset[str]:
+    """The words that do not tell what a question is about, in the languages that it shows."""
+    return _ENGLISH_WORDS.union(*(_WORDS[name] for name in _shown(words)))
+
+
+def _shown(words: Iterable[str]) -> list[str]:
+    """The other languages than English with the most words of the question; none if it has no word of them."""
+    asked = set(words)
+    counts = {name: (len(asked & _TELLING[name]), len(asked & known)) for name, known in _WORDS.items()}
+    telling = {name: count for name, count in counts.items() if count[0] or count[1] > _SURE}
+    return [name for name, count in telling.items() if count == max(telling.values())]
+
+
+_SURE = 2
+"""More words than this show a language even if each of them may be something else."""

@@ -1,0 +1,115 @@
+"""The words, numbers and dates of a question, with what each may mean in an expression of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .accents import without_accents
+from .time_words import Kind, Meanings, vocabulary
+
+_BEFORE_DATE = r"(?<![\w/.:-])"
+_AFTER_DATE = r"(?![\w/:-]|\.\w)"
+"""A date within a path, a version or a name of a file is no time."""
+_DATES = (
+    re.compile(rf"{_BEFORE_DATE}(?P<year>\d{{4}})(?P<by>[-/])(?P<month>\d\d)(?P=by)(?P<day>\d\d)"
+        rf"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?{_AFTER_DATE}"),
+    re.compile(rf"{_BEFORE_DATE}(?P<day>\d\d?)\. ?(?P<month>\d\d?)\. ?(?P<year>\d{{4}}){_AFTER_DATE}"),
+    re.compile(rf"{_BEFORE_DATE}(?P<day>1[3-9]|2\d|3[01])/(?P<month>\d\d?)/(?P<year>\d{{4}}){_AFTER_DATE}"),
+    re.compile(rf"{_BEFORE_DATE}(?P<month>\d\d?)/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{{4}}){_AFTER_DATE}"),
+    re.compile(rf"{_BEFORE_DATE}(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2]){_AFTER_DATE}"),
+    re.compile(rf"{_BEFORE_DATE}(?P<day>\d\d?)\. ?(?P<month>\d\d?)\.(?!\w|\.)"),
+)  # fmt: skip
+"""Dates in figures. Of two figures that may both be months nobody knows which is the day: they are no date."""
+_WORD = re.compile(r"\d+(?:st|nd|rd|th|er|e)?(?![^\W\d_])|[^\W\d_]+|\d+|_+")
+_NUMBER = re.compile(r"\d+")
+_GAP = re.compile(r"[\s,.'\u2019-]{0,3}")
+_MOST_WORDS_TOGETHER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date in figures; the parts that it lacks are 0."""
+
+    year: int
+    month: int
+    day: int
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or a group of words, a number, or a date.
+
+    Attributes:
+        start, stop: its place in the text.
+        number: its value if it is a number; else -1.
+        date: the date.
+        meanings: what it may mean in an expression of time.
+    """
+
+    start: int
+    stop: int
+    number: int
+    date: Date | None
+    meanings: Meanings
+
+
+_NONE: Mapping[Kind, float] = MappingProxyType({})
+
+
+def tokens_of(text: str, languages: tuple[str, ...]) -> list[Token]:
+    """Divide a question into tokens.
+
+    Args:
+        text: the question.
+        languages: the languages whose words are known.
+    """
+    known, words = vocabulary(languages), list[tuple[int, int, str]]()
+    dates = list(_dates_in(text))
+    tokens: list[Token] = []
+    at = 0
+    for start, stop, date in [*dates, (len(text), len(text), None)]:
+        words = [(found.start(), found.end(), found[0]) for found in _WORD.finditer(text, at, start)]
+        tokens += _grouped(words, known)
+        if date is not None:
+            tokens.append(Token(start, stop, -1, date, _NONE))
+        at = stop
+    return tokens
+
+
+def may_follow(text: str, one: Token, other: Token) -> bool:
+    """Whether only spaces, a comma, a point or an apostrophe are between two tokens."""
+    return _GAP.fullmatch(text, one.stop, other.start) is not None
+
+
+def _dates_in(text: str) -> Iterator[tuple[int, int, Date]]:
+    at = 0
+    while (found := _first_date(text, at)) is not None:
+        given = {name: int(value) for name, value in found.groupdict().items() if name != "by"}
+        yield found.start(), found.end(), Date(given.get("year", 0), given["month"], given.get("day", 0))
+        at = found.end()
+
+
+def _first_date(text: str, at: int) -> re.Match[str] | None:
+    """The first date from a place on; of two that begin there, the one of the first expression."""
+    found = [match for pattern in _DATES if (match := pattern.search(text, at)) is not None]
+    return min(found, key=lambda match: match.start(), default=None)
+
+
+def _grouped(words: Sequence[tuple[int, int, str]], known: Mapping[tuple[str, ...], Meanings]) -> Iterator[Token]:
+    """Tokens of words; words that mean something together are one token."""
+    plain = tuple(without_accents(word) for _, _, word in words)
+    at = 0
+    while at < len(words):
+        count = next((n for n in range(_MOST_WORDS_TOGETHER, 0, -1) if plain[at : at + n] in known), 1)
+        count = min(count, len(words) - at)
+        digits = _NUMBER.match(plain[at])
+        number = int(digits[0]) if digits is not None and len(digits[0]) <= _MOST_DIGITS else -1
+        meanings = known.get(plain[at : at + count], _NONE)
+        yield Token(words[at][0], words[at + count - 1][1], number, None, meanings)
+        at += count
+
+
+_MOST_DIGITS = 4
