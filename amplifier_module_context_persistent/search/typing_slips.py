@@ -1,7 +1,8 @@
 """One slip of the finger: a word that no message has is taken for a word that differs by one slip.
 
-Swapped, doubled and superfluous letters are tried first, then forgotten and wrong ones. Only words of plain letters are
-tried, their first letter is taken as right, and of several words the one in the most messages is meant.
+Swapped letters and letters doubled or not are tried first, then superfluous, forgotten and wrong ones. Only words of
+plain letters are tried, and their first letter is taken as right. Of several words the one in the most messages is
+meant.
 """
 
 from __future__ import annotations
@@ -78,15 +79,16 @@ def _meant(word: str, index: _Index, *, tries_all: bool) -> str:
 
 
 def _likely(word: str) -> Iterator[str]:
-    """The word with two letters swapped, without one of its letters, or with one doubled."""
+    """The word with two letters swapped, with one of two equal letters, or with one letter twice."""
     places = range(1, len(word))
     yield from (word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] for at in places)
-    yield from (word[:at] + word[at + 1 :] for at in places)
+    yield from (word[:at] + word[at + 1 :] for at in places if word[at] == word[at - 1])
     yield from (word[:at] + word[at] + word[at:] for at in places)
 
 
 def _others(word: str) -> Iterator[str]:
-    """The word with one letter more, or with another letter."""
+    """The word without a letter, with one letter more, or with another letter."""
+    yield from (word[:at] + word[at + 1 :] for at in range(1, len(word)))
     for letter in ascii_lowercase:
         for at in range(1, len(word) + 1):
             yield word[:at] + letter + word[at:]
