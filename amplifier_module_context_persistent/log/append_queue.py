@@ -5,6 +5,9 @@ takes what waits: appends that follow each other are committed together, with on
 to itself. So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call
 is withdrawn if it was not taken yet, else it completes.
 
+Little is made for a call that waits: an item and a future. When thousands of tasks append at once, the garbage collector
+goes through all that they wait with, again and again, and that can cost more than their appends.
+
 The appends of a batch are prepared before one of them is written, so they do not see each other. An append that looks
 at messages (a rewind, a save that compares revisions) therefore begins a batch. So does an append of an id that the
 batch already has: the second one has to find the first one stored.
@@ -46,9 +49,8 @@ class _Item:
     unstored: Callable[[], None] = lambda: None
     looks_back: bool = False
     ids: frozenset[str] = frozenset()
-    loop: asyncio.AbstractEventLoop | None = None
     future: asyncio.Future[Any] | None = None
-    """Where somebody waits for the answer, on which event loop."""
+    """Where somebody waits for the answer."""
     outcome: Any = None
     """What the work gave, or the exception that it raised."""
 
@@ -102,12 +104,21 @@ class AppendQueue:
             unstored()
             raise outcome
         item = _Item(prepare, appends=True, unstored=unstored, looks_back=looks_back, ids=ids)
-        ordinals: range = await self._answer(item)
+        try:
+            ordinals: range = await self._answer(item)
+        except asyncio.CancelledError:
+            self._withdraw(item)
+            raise
         return ordinals
 
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log when it is its turn, after what was queued before."""
-        result: T = await self._answer(_Item(function, appends=False))
+        item = _Item(function, appends=False)
+        try:
+            result: T = await self._answer(item)
+        except asyncio.CancelledError:
+            self._withdraw(item)
+            raise
         return result
 
     def call(self, function: Callable[[Log], None]) -> None:
@@ -135,17 +146,17 @@ class AppendQueue:
         finally:
             self._mutex.release()
 
-    async def _answer(self, item: _Item) -> Any:
-        item.loop = asyncio.get_running_loop()
-        item.future = item.loop.create_future()
+    def _answer(self, item: _Item) -> asyncio.Future[Any]:
+        """Queue an item; the future of its answer."""
+        item.future = future = asyncio.get_running_loop().create_future()
         self._enter(item)
-        try:
-            return await item.future
-        except asyncio.CancelledError:
-            with contextlib.suppress(ValueError):  # it was taken: then it completes
-                self._queue.remove(item)
-                item.unstored()
-            raise
+        return future
+
+    def _withdraw(self, item: _Item) -> None:
+        """Take a cancelled caller's item out of the queue; if it was taken already, it completes."""
+        with contextlib.suppress(ValueError):
+            self._queue.remove(item)
+            item.unstored()
 
     def _enter(self, item: _Item) -> None:
         if self._pid != os.getpid():
@@ -218,8 +229,8 @@ def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
         item.outcome = outcome
         if isinstance(outcome, BaseException):
             item.unstored()
-        if item.loop is not None:
-            by_loop.setdefault(item.loop, []).append(item)
+        if item.future is not None:
+            by_loop.setdefault(item.future.get_loop(), []).append(item)
     for loop, of_loop in by_loop.items():
         try:
             loop.call_soon_threadsafe(_answer_all, of_loop)

@@ -9,7 +9,8 @@ of the list. They are not stored again, as long as nothing else was added since 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..config import Config
@@ -35,6 +36,7 @@ from ..messages.offload import may_offload
 from ..tokens.calibration import Meter
 from .host import Host
 from .pending_requests import PendingRequests
+from .record_builder import EncodedMessages
 from .redact_on_write import RedactionOnWrite
 from .store import Session, Store
 
@@ -79,23 +81,24 @@ class Additions:
         self._unknown: dict[str, str] = {}
         """Ids of messages that may or may not be stored, by content; a repeat of the message gets the same id."""
 
-    async def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> bool:
+    def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> Coroutine[Any, Any, bool]:
         """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`.
 
         Returns:
             Whether one of them may say more than a message that `is_ordinary`.
         """
         given: Sequence[Message] = messages if type(messages) is list else listed(messages)
+        if given and form is None and self._may_encode(given):
+            return self._append_encoded(given, is_list=is_list)
+        return self._add_copied(given, form, is_list=is_list)
+
+    async def _add_copied(self, given: Sequence[Message], form: str | None, *, is_list: bool) -> bool:
+        """Add copies of messages: opening waits, and changes that the caller makes meanwhile must not be stored."""
         if not given:
             return False
-        if form is None and self._may_encode(given):
-            await self._append_encoded(given, is_list=is_list or len(given) > 1)
-            return False
-        # opening waits; changes that the caller makes meanwhile must not be stored
         copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
         if form is None and self._may_encode(copied):  # a copy is plain where what was given was not
-            await self._append_encoded(copied, is_list=is_list or len(copied) > 1)
-            return False
+            return await self._append_encoded(copied, is_list=is_list)
         if checked := await self._checked(copied, form):
             session = self._store.session or await self._store.open()
             await self._add_checked(session, checked, is_list=is_list or len(checked) > 1)
@@ -221,28 +224,36 @@ class Additions:
                 self._unknown.pop(content_key(message), None)
         return session
 
-    async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> None:
-        """Append messages that `_may_encode`: their JSON is encoded at once, so no copy of them is made."""
+    async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> bool:
+        """Append messages that `_may_encode`: their JSON is encoded at once, so no copy of them is made.
+
+        Returns:
+            False, as `add`.
+        """
         told = _to_tell(given) if self._host.hooks is not None else ()
-        noted, bodies, timestamp = list[Message](), list[bytes](), self._now()
+        bodies, timestamp = list[bytes](), self._now()
         try:
             for message in given:
-                if message["role"] == "assistant":
-                    self._meter.answered()
-                noted.append(message := self._pending.note(message))
-                bodies.append(encode_message(message, message_id=self._new_id(), timestamp=timestamp, is_finite=True))
-            small = len(bodies) <= _MANY
+                bodies.append(self._encoded(message, timestamp))
             session = await self._store.append(
-                lambda history: history.add_encoded(bodies, is_list=is_list), small=small
+                partial(EncodedMessages, bodies, is_list or len(bodies) > 1), small=len(bodies) <= _MANY
             )
         except (RecordError, LogError, MemoryFilesError) as error:
-            self._take_back(noted)
+            self._take_back(given[: len(bodies) + 1])  # the one after the last body was noted, but not encoded
             if isinstance(error, LogFailedError):
                 for message in map(decode_body, bodies):
                     self._unknown[content_key(message)] = f"{given_id(message)}"
             raise
         if told:
             await self._tell(session, told)
+        return False
+
+    def _encoded(self, message: Message, timestamp: str) -> bytes:
+        """The body of a message's record; an answer with reasoning gets the hash of its request."""
+        if message["role"] == "assistant":
+            self._meter.answered()
+        noted = self._pending.note(message)
+        return encode_message(noted, message_id=self._new_id(), timestamp=timestamp, is_finite=True)
 
     def _noted(self, message: Message) -> Message:
         """A message before it is appended; an answer with reasoning gets the hash of its request."""

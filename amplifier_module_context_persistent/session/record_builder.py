@@ -108,10 +108,10 @@ class RecordBuilder:
             with contextlib.suppress(ValueError):
                 self._deferred.remove(one)
 
-    def take_deferred(self) -> list[Deferred]:
+    def take_deferred(self) -> Sequence[Deferred]:
         """Take the buffered records; the caller appends them, or puts them back."""
         if not self._deferred:
-            return []
+            return ()
         taken: list[Deferred] = []
         with contextlib.suppress(IndexError):  # until there are none: other threads add and take meanwhile
             while True:
@@ -165,25 +165,16 @@ class RecordBuilder:
 
         return prepare
 
-    def add_encoded(self, bodies: list[bytes], *, is_list: bool = False) -> Prepare:
-        """Prepare the records of messages that were encoded when they came; they are stored together.
-
-        Args:
-            bodies: the bodies of messages that had neither an id nor a time.
-            is_list: as in `add`.
-        """
-
-        def prepare(index: Index) -> list[bytes]:
-            new = bodies
-            if is_list and self._may_repeat(index):
-                new = bodies[self._repeated(index, list(map(decode_body, bodies))) :]
-            if new and (line := self._line_before(index)):
-                new = [_body_with_line(new[0], line), *new[1:]]
-            if self._headed and index.columns.offsets:
-                return new
-            return [*self._preamble(index), *new] if new else new
-
-        return prepare
+    def add_encoded(self, index: Index, bodies: list[bytes], *, is_list: bool) -> list[bytes]:
+        """The records of `EncodedMessages`, without messages that the log already has."""
+        new = bodies
+        if is_list and self._may_repeat(index):
+            new = bodies[self._repeated(index, list(map(decode_body, bodies))) :]
+        if new and (line := self._line_before(index)):
+            new = [_body_with_line(new[0], line), *new[1:]]
+        if self._headed and index.columns.offsets:
+            return new
+        return [*self._preamble(index), *new] if new else new
 
     def _id_of(self, message: Message, own_id: str, taken: Collection[str]) -> str | None:
         """The id under which to store a message; None if the log already has the message.
@@ -382,6 +373,24 @@ class RecordBuilder:
             **({REMOTE: remote} if remote else {}),
         )
         return [header]
+
+
+@dataclass(slots=True, eq=False)
+class EncodedMessages:
+    """Prepares the records of messages that were encoded when they came; they are stored together.
+
+    An object and no closure: while thousands of tasks append at once, each keeps one (`log/group_commit.py`).
+    """
+
+    bodies: list[bytes]
+    """The bodies of messages that had neither an id nor a time."""
+    is_list: bool
+    """As in `RecordBuilder.add`."""
+    history: RecordBuilder
+
+    def __call__(self, index: Index) -> list[bytes]:
+        """The records that the log lacks."""
+        return self.history.add_encoded(index, self.bodies, is_list=self.is_list)
 
 
 def _with_line(message: Message, line: str) -> Message:

@@ -46,13 +46,22 @@ class _Opening:
     """
 
     def __init__(self, task: asyncio.Task[Session]) -> None:
-        self.task, self.ended = task, asyncio.Event()
+        self.task = task
+        self._waiting: list[asyncio.Future[None]] = []
         task.add_done_callback(self._end)
+
+    def ended(self) -> asyncio.Future[None]:
+        """A future of the end, for one caller; one who is cancelled leaves the opening to the others."""
+        future = self.task.get_loop().create_future()
+        self._waiting.append(future)
+        return future
 
     def _end(self, task: asyncio.Task[Session]) -> None:
         if not task.cancelled():
             task.exception()  # so that it counts as told if every caller was cancelled
-        self.ended.set()
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
 
 
 class Store:
@@ -118,11 +127,16 @@ class Store:
         if self._session is not None:
             await self.report_lost()
             return self._session
+        opening = self._begin_to_open()
+        await opening.ended()
+        return opening.task.result()
+
+    def _begin_to_open(self) -> _Opening:
+        """The opening that is under way on this event loop; a new one if there is none."""
         loop, opening = asyncio.get_running_loop(), self._opening
         if opening is None or opening.task.done() or opening.task.get_loop() is not loop:
             self._opening = opening = _Opening(loop.create_task(self._open()))
-        await opening.ended.wait()  # not the task: a caller that is cancelled leaves it to the others
-        return opening.task.result()
+        return opening
 
     async def _open(self) -> Session:
         """Open the log; concurrent callers share one opening."""
@@ -174,7 +188,9 @@ class Store:
         """
         session = self._session
         if session is None:
-            session = await self.open()
+            opening = self._begin_to_open()
+            await opening.ended()
+            session = opening.task.result()
             small = False  # others waited for it, too: what they append is written together, on the log's thread
         history, known = session.history, session.log.index
         prepared = prepare(history)
