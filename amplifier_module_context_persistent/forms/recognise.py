@@ -128,8 +128,11 @@ def is_ordinary(message: Any) -> bool:
                 return False
     elif calls is not None:
         return False
-    if metadata is not None and not (type(metadata) is dict and _is_silent(metadata)):
+    if metadata is not None and not (type(metadata) is dict and TELLING_KEYS.isdisjoint(metadata)):
         return False
+    for key, value in (metadata or {}).items():  # nothing in lists, as providers have it
+        if type(key) is not str or (type(value) not in _SCALARS and not (type(value) is dict and is_json(value, 0))):
+            return False
     if role == "assistant":
         return type(role) is str and "tool_call_id" not in message and "name" not in message
     if type(role) is not str or role not in _PLAIN_ROLES or (role == "tool" and message.get("tool_call_id") is None):
@@ -148,14 +151,6 @@ def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
     if kind is list:
         return all(type(item) in _SCALARS or (levels > 0 and is_json(item, levels - 1)) for item in value)
     return kind in _SCALARS or (kind is float and isfinite(value))
-
-
-def _is_silent(metadata: Message) -> bool:
-    """Whether metadata say nothing of how their message is to be added, nor anything in lists, as providers do."""
-    for key, value in metadata.items():
-        if type(key) is not str or (type(value) not in _SCALARS and not (type(value) is dict and is_json(value, 0))):
-            return False
-    return TELLING_KEYS.isdisjoint(metadata)
 
 
 def _is_text_block(block: Any) -> bool:

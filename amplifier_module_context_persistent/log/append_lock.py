@@ -86,14 +86,16 @@ class AppendLock:
         Raises:
             LogUnreadableError, AppendError: as the class's.
         """
-        log, file = self._log, self._log.file
+        file, fd, is_as_left = self._log.file, self._log.file.fd, False
+        if fd is None:
+            return False
         try:
-            lock = file.files.try_lock(file.path, file.descriptor)
+            lock = file.files.try_lock(file.path, fd)
         except OSError as error:
-            raise _refusal(error, log.path) from error
+            raise _refusal(error, file.path) from error
         if lock is None:
             return False
-        self._lock, is_as_left = lock, False
+        self._lock = lock
         try:
             is_as_left = file.is_as_left(size, end)
         finally:

@@ -5,8 +5,8 @@ takes what waits: appends that follow each other are committed together, with on
 to itself. So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call
 is withdrawn if it was not taken yet, else it completes.
 
-Little is made for a call that waits: an item and a future. When thousands of tasks append at once, the garbage collector
-goes through all that they wait with, again and again, and that can cost more than their appends.
+A call that waits keeps few objects: an item and a future. While thousands of tasks append at once, Python's garbage
+collector visits the objects of all of them again and again, and that can cost more than the appends.
 
 The appends of a batch are prepared before one of them is written, so they do not see each other. An append that looks
 at messages (a rewind, a save that compares revisions) therefore begins a batch. So does an append of an id that the
@@ -31,7 +31,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..errors import LogError
 from .base import Log, Outcome, Prepare
 from .thread_pool import FILE_THREADS, ThreadPool
 
@@ -98,11 +97,12 @@ class AppendQueue:
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.
         """
-        if self._inline and small and (outcome := self._append_here(prepare)) is not None:
-            if type(outcome) is range:
-                return outcome
+        try:
+            if small and (stored := self.append_at_once(prepare)) is not None:
+                return stored
+        except Exception:
             unstored()
-            raise outcome
+            raise
         item = _Item(prepare, appends=True, unstored=unstored, looks_back=looks_back, ids=ids)
         try:
             ordinals: range = await self._answer(item)
@@ -133,18 +133,25 @@ class AppendQueue:
         """Close the log after what was queued before; nobody waits for it. For a finaliser: it never blocks."""
         self.call(lambda log: log.close())
 
-    def _append_here(self, prepare: Prepare) -> Outcome | None:
-        """Append on the calling thread; None, and nothing done, if that would take long or overtake others."""
-        if not self._mutex.acquire(blocking=False):
+    def append_at_once(self, prepare: Prepare) -> range | None:
+        """Append on the calling thread; None, and nothing done, if that would take long or overtake others.
+
+        Raises:
+            LogError: as `Log.append`; and whatever `prepare` raises.
+        """
+        if not self._inline or not self._mutex.acquire(blocking=False):
             return None
         try:
-            return self._log.append([prepare], wait=False)[0] if not self._queue else None
+            if self._queue:
+                return None
+            outcome = self._log.append([prepare], wait=False)[0]
         except BlockingIOError:  # another process holds the lock: wait for it on the log's thread
             return None
-        except LogError as error:
-            return error
         finally:
             self._mutex.release()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
 
     def _answer(self, item: _Item) -> asyncio.Future[Any]:
         """Queue an item; the future of its answer."""

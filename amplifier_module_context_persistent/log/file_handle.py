@@ -140,12 +140,12 @@ class FileHandle:
         Raises:
             LogUnreadableError: the system refuses to tell.
         """
-        files = self.files
+        files, fd = self.files, self.fd
         try:
             status = files.stat(self.path)
-            if status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
+            if fd is None or status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
                 return False
-            return files.read(self.descriptor, len(end), size - len(end)) == end
+            return files.read(fd, len(end), size - len(end)) == end
         except FileNotFoundError:
             return False
         except OSError as error:

@@ -88,13 +88,12 @@ def encode_message(
     if timestamp is not None:
         timestamp = plain.get("timestamp") or timestamp
     metadata = plain.get("metadata") or {}
-    if not _ORDERED.isdisjoint(metadata):
-        metadata = _with_last(metadata, timestamp)
-    elif timestamp is not None:
-        metadata = {**metadata, "timestamp": timestamp}
     stamped = {"role": plain["role"], **plain}
     stamped.pop("metadata", None)  # it comes last
-    stamped["metadata"] = {**metadata, "message_id": message_id}
+    if timestamp is not None and _ORDERED.isdisjoint(metadata):
+        stamped["metadata"] = {**metadata, "timestamp": timestamp, "message_id": message_id}
+    else:
+        stamped["metadata"] = {**_with_last(metadata, timestamp), "message_id": message_id}
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]
     return encode_object(stamped, is_finite=is_finite)

@@ -135,7 +135,9 @@ class Scanner:
         builder, offset = self.builder, self.offset
         model = builder.session.pop_pending_model() if role == ASSISTANT else 0
         builder.index.add((offset, len(line), role, LIVE, hashed, self._chain.stored, crc, model, plain))
-        self.skip_indexed(1, offset + len(line), crc)
+        self.line += 1
+        self.offset = offset + len(line)
+        self._chain.pass_verified(crc)
 
     def look_at_sealed(self, line: bytes) -> tuple[int, int, bool] | None:
         """Read a sealed line with its LF, without taking it.

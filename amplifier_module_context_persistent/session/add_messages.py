@@ -10,7 +10,6 @@ of the list. They are not stored again, as long as nothing else was added since 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from ..config import Config
@@ -234,10 +233,12 @@ class Additions:
         bodies, timestamp = list[bytes](), self._now()
         try:
             for message in given:
-                bodies.append(self._encoded(message, timestamp))
-            session = await self._store.append(
-                partial(EncodedMessages, bodies, is_list or len(bodies) > 1), small=len(bodies) <= _MANY
-            )
+                if message["role"] == "assistant":
+                    self._meter.answered()
+                noted = self._pending.note(message)
+                bodies.append(encode_message(noted, message_id=self._new_id(), timestamp=timestamp, is_finite=True))
+            encoded = EncodedMessages(bodies, is_list or len(bodies) > 1)
+            session = await self._store.append(encoded.of, small=len(bodies) <= _MANY)
         except (RecordError, LogError, MemoryFilesError) as error:
             self._take_back(given[: len(bodies) + 1])  # the one after the last body was noted, but not encoded
             if isinstance(error, LogFailedError):
@@ -247,13 +248,6 @@ class Additions:
         if told:
             await self._tell(session, told)
         return False
-
-    def _encoded(self, message: Message, timestamp: str) -> bytes:
-        """The body of a message's record; an answer with reasoning gets the hash of its request."""
-        if message["role"] == "assistant":
-            self._meter.answered()
-        noted = self._pending.note(message)
-        return encode_message(noted, message_id=self._new_id(), timestamp=timestamp, is_finite=True)
 
     def _noted(self, message: Message) -> Message:
         """A message before it is appended; an answer with reasoning gets the hash of its request."""

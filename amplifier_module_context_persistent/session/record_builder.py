@@ -15,7 +15,7 @@ import logging
 from array import array
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..checkout_remote import REMOTE, remote_of
 from ..log.base import Log, Prepare
@@ -216,7 +216,7 @@ class RecordBuilder:
             ordinal, line = self.shown_line
         else:
             count, line = index.session.line_shown
-            ordinal = count - 1 if count == len(index) else -1
+            ordinal = count - 1 if line and count == len(index) else -1
         return line if line and index.live and index.live[-1] == ordinal else ""
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
@@ -377,20 +377,25 @@ class RecordBuilder:
 
 @dataclass(slots=True, eq=False)
 class EncodedMessages:
-    """Prepares the records of messages that were encoded when they came; they are stored together.
+    """Messages that were encoded when they came, and are stored together; a `Prepare` once the history is known.
 
-    An object and no closure: while thousands of tasks append at once, each keeps one (`log/group_commit.py`).
+    An object and no closure: when thousands of tasks append at once, each keeps one (`log/append_queue.py`).
     """
 
     bodies: list[bytes]
     """The bodies of messages that had neither an id nor a time."""
     is_list: bool
     """As in `RecordBuilder.add`."""
-    history: RecordBuilder
+    _history: RecordBuilder = field(init=False)
+
+    def of(self, history: RecordBuilder) -> Prepare:
+        """Prepare the records for a history."""
+        self._history = history
+        return self
 
     def __call__(self, index: Index) -> list[bytes]:
         """The records that the log lacks."""
-        return self.history.add_encoded(index, self.bodies, is_list=self.is_list)
+        return self._history.add_encoded(index, self.bodies, is_list=self.is_list)
 
 
 def _with_line(message: Message, line: str) -> Message:

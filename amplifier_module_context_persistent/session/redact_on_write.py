@@ -41,17 +41,14 @@ class RedactionOnWrite:
     """
 
     def __init__(self, host: Host, *, is_on: bool) -> None:
-        self._host, self._is_on = host, is_on
-        self._turn = asyncio.Lock()
-
-    @property
-    def is_on(self) -> bool:
+        self._host = host
+        self.is_on = is_on
         """Whether anything is replaced."""
-        return self._is_on
+        self._turn = asyncio.Lock()
 
     async def of(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Redact messages, and tell the host what was replaced; if redaction is off, return the same sequence."""
-        if not self._is_on:
+        if not self.is_on:
             return messages
         async with self._turn:
             if sum(map(_text_chars, messages)) <= _SMALL_CHARS:

@@ -192,15 +192,15 @@ class Store:
             await opening.ended()
             session = opening.task.result()
             small = False  # others waited for it, too: what they append is written together, on the log's thread
-        history, known = session.history, session.log.index
+        history, queue, known = session.history, session.queue, session.log.index
         prepared = prepare(history)
         try:
             if carried := history.take_deferred():
                 unstored = partial(history.put_back, carried)
                 prepared = history.carrying(carried, prepared)
-                await session.queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
-            else:
-                await session.queue.append(prepared, small=small, looks_back=looks_back, ids=ids)
+                await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
+            elif not small or queue.append_at_once(prepared) is None:
+                await queue.append(prepared, small=False, looks_back=looks_back, ids=ids)
         except LogCreateError as error:
             if self._config.require_persistence or self._acknowledged:
                 raise

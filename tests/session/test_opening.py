@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,21 @@ def test_a_session_that_one_event_loop_left_while_it_opened_is_opened_by_the_nex
 
     asyncio.run(leave())
     assert asyncio.run(go_on()) >= 1
+
+
+async def test_a_task_that_waits_for_its_append_keeps_few_objects(tmp_path: Path) -> None:
+    """The garbage collector visits the objects of all that wait; a bare task that awaits a future keeps eight."""
+    count = 500
+    async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
+        await manager.add_message(said(0))
+        gc.collect()
+        gc.disable()
+        try:
+            before = len(gc.get_objects())
+            tasks = [asyncio.create_task(manager.add_message(said(number))) for number in range(count)]
+            await asyncio.sleep(0)
+            kept = len(gc.get_objects()) - before
+        finally:
+            gc.enable()
+        await asyncio.gather(*tasks)
+    assert kept <= 18 * count
