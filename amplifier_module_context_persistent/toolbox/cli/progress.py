@@ -1,7 +1,9 @@
-"""Progress bars for what takes long, on the error stream if that is a terminal: reading logs, and stages of work.
+"""Progress of what takes long, on the error stream: of reading logs, and of stages of work.
 
-A bar is removed before anything else is printed there, and does not appear for what is read within a second. After
-something was printed it returns if the next thing takes longer than a second. Without a terminal rich is not imported.
+In a terminal it is a bar. A bar is removed before anything else is printed there, and does not appear for what is read
+within a second. After something was printed it returns if the next thing takes longer than a second.
+
+Elsewhere it is a line every ten seconds, and rich is not imported.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import click
+
 from ...errors import LogError
 from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem
-from .terminal import one_line
+from .terminal import escaped, one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 LONG_BYTES = 32 << 20
 """For so much a bar is shown at once."""
 LATE_S = 1.0
+LINE_EVERY_S = 10.0
 
 
 class ReadFiles(FileSystem):
@@ -77,6 +82,34 @@ class WatchedFiles(ReadFiles):
         self._late_s = inf
 
 
+class ProgressLines:
+    """Progress as lines of text, for an error stream that is no terminal; nothing for what takes a few seconds."""
+
+    def __init__(self) -> None:
+        self._next_s = monotonic() + LINE_EVERY_S
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Say how far the work is, unless that was said a moment ago."""
+        if monotonic() < self._next_s:
+            return
+        self._next_s = monotonic() + LINE_EVERY_S
+        click.echo(escaped(f"{one_line(what)}: {done:,} of {total:,}"), err=True)
+
+
+class ToldFiles(ReadFiles):
+    """The real file system; reading is told in lines, in megabytes."""
+
+    def __init__(self, title: str, size: int) -> None:
+        self._lines, self._title, self._size, self._read = ProgressLines(), f"{title}, MB", size, 0
+
+    def read(self, fd: int, size: int, offset: int) -> bytes:
+        """Read up to `size` bytes at `offset`."""
+        block = super().read(fd, size, offset)
+        self._read += len(block)
+        self._lines.tell(self._title, min(self._read, self._size) >> 20, self._size >> 20)
+        return block
+
+
 @contextmanager
 def progress(*paths: str, title: str = "reading", passes: int = 1, then: str = "") -> Iterator[ReadFiles]:
     """A file system to read logs with; while long ones are read, `passes` times, a bar is shown.
@@ -87,8 +120,12 @@ def progress(*paths: str, title: str = "reading", passes: int = 1, then: str = "
         passes: how often each is read.
         then: what is done once all was read, if that takes long, too; how far it is cannot be told.
     """
-    if not paths or not sys.stderr.isatty():
+    if not paths:
         yield ReadFiles()
+        return
+    if not sys.stderr.isatty():
+        size = sum(_size_of(path) for path in paths if stored_name(path) is None)  # a database would be asked
+        yield ToldFiles(title, size * passes) if size >= LONG_BYTES else ReadFiles()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -126,9 +163,9 @@ def _size_of(path: str) -> int:
 
 @contextmanager
 def stages() -> Iterator[StageProgress]:
-    """A bar for work in stages, one after the other."""
+    """The progress of work in stages, one after the other."""
     if not sys.stderr.isatty():
-        yield lambda *_: None
+        yield ProgressLines().tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn

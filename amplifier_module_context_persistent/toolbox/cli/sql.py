@@ -12,11 +12,14 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
 
 from ...sessions.filters import SessionFilter
 from ...sessions.prices import PriceList
@@ -26,8 +29,8 @@ from .exit_codes import UNUSABLE
 from .filter_options import chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
 from .session_argument import no_catalogue_option, read_replica, storage_option
-from .tables import table
-from .terminal import UnusableError, console, escaped, unusable
+from .tables import table, width_of
+from .terminal import UnusableError, console, escaped, one_line, unusable
 
 _LATE_S = 0.5
 _FILES = re.compile(r"\bfiles(?:_v\d+)?\b", re.IGNORECASE)
@@ -100,10 +103,23 @@ def sql(
     if as_csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([map(escaped, answer.columns), *rows])
     elif rows:
-        console().print(table(answer.columns, rows, right=_numbers(answer)))
+        _show(console(), answer, rows)
     sys.stdout.flush()
     more = f"; only the first {limit:,} rows, --limit gives more" if answer.is_cut else ""
     click.echo(escaped(f"from {line}{more}"), err=True)
+
+
+def _show(output: Console, answer: Answer, rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; if a terminal is too narrow for it, one value a line, as `psql` does."""
+    heads = [escaped(one_line(name)) for name in answer.columns]
+    if not output.is_terminal or width_of(heads, rows) <= output.width:
+        output.print(table(answer.columns, rows, right=_numbers(answer)))
+        return
+    widest = max(map(cell_len, heads))
+    for number, row in enumerate(rows, 1):
+        output.print(Text(f"-[ {number:,} ]".ljust(min(output.width, widest + len("-[ 1 ]")), "-"), "bold"))
+        for head, cell in zip(heads, row, strict=True):
+            output.print(Text(f"{set_cell_size(head, widest)} | {one_line(cell)}"), soft_wrap=True)
 
 
 def _check_text(query: str) -> None:

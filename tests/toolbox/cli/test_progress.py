@@ -54,6 +54,22 @@ def test_nothing_is_shown_where_it_is_no_terminal(path: Path, capsys: pytest.Cap
     assert capsys.readouterr() == ("", "")
 
 
+def test_long_work_is_told_in_lines_where_it_is_no_terminal(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every ten seconds, of reading and of stages; nothing on the output."""
+    seconds = iter(range(0, 10_000, 4))
+    monkeypatch.setattr(module, "monotonic", lambda: next(seconds))
+    with stages() as tell:
+        for number in range(8):
+            tell("making reports", number, 8)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [f"making reports: {number} of 8" for number in (2, 5)]
+    assert read(path) == 7
+    assert "reading, MB: 0 of 0\n" in capsys.readouterr().err
+
+
 def test_nothing_is_shown_for_a_short_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read at once."""
     errors = Terminal()

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from tests.support.busy_homes import BusyHome
-from tests.support.commands import PLAIN, run
+from tests.support.commands import PLAIN, run, without_colours
 from tests.support.places import DOCS
-from tests.support.sessions_of_a_home import COMMAND, log_of
+from tests.support.sessions_of_a_home import COMMAND, TERMINAL, log_of
 from tests.support.sweeps import proof
 
 DOCUMENT = (DOCS / "catalogue.md").read_text("utf-8")
@@ -232,3 +232,13 @@ def test_a_log_that_cannot_be_read_is_said() -> None:
     answer = told("SELECT count(*) AS n FROM sessions")
     assert (answer["rows"], answer["sessions"]) == ([{"n": 10}], 10)
     assert [Path(one["path"]).parent.name for one in answer["unreadable"]] == ["broken"]
+
+
+def test_a_row_that_does_not_fit_is_shown_value_by_value() -> None:
+    """No cell is folded: in a narrow terminal each value has a line, as in psql; in a pipe it is a table."""
+    long = ("word " * 30).strip()
+    query = f"SELECT 'a' AS short, '{long}' AS long, 7 AS number"
+    narrow = without_colours(run(*ALL, query, env={**TERMINAL, "COLUMNS": "60"}).stdout)
+    assert narrow.splitlines() == ["-[ 1 ]------", "short  | a", f"long   | {long}", "number | 7"]
+    assert without_colours(run(*ALL, query, env={**TERMINAL, "COLUMNS": "300"}).stdout).startswith("short ")
+    assert run(*ALL, query).stdout.startswith("short ")
