@@ -150,13 +150,13 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:
     """Shorten a text to its head, its tail and the lines that stay; unchanged if that would not make it shorter."""
-    head, tail = cut.head_chars, cut.tail_chars
-    reference = "" if cut.no_recall else reference
-    if head + tail >= len(text):
+    if cut.no_recall:
+        reference = ""
+    if cut.head_chars + cut.tail_chars >= len(text):
         return text
     if cut.excerpt and boundary == "line":
         spans = [(first, last) for _, first, last in cut.lines]
-        return excerpt(text, head, tail, spans, reference=reference, prose=cut.brief)
+        return excerpt(text, cut.head_chars, cut.tail_chars, spans, reference=reference, prose=cut.brief)
     start, end = _gap_of(text, cut, boundary)
     if start >= end:
         return text

@@ -46,19 +46,16 @@ def excerpt(
         prose: whether it is cut at paragraphs and sentences; its marker is shorter.
     """
     spans = shown_spans(text, head_chars, tail_chars, lines, prose=prose)
-    gone = len(text) - sum(end - start for start, end in spans)
-    marker = elided_marker(gone, len(text), reference, brief=prose)
-    pieces = [_piece(text, span, prose=prose) for span in spans]
     gaps = _gaps(spans, len(text))
-    marks = [marker, *[gap_mark(text, gap) for gap in gaps[1:]]] if gaps else []
-    parts = list[str]()
-    at = 0
-    for start, end in sorted([*spans, *gaps]):
-        is_gap = (start, end) in gaps
-        parts.append(marks[gaps.index((start, end))] if is_gap else pieces[at])
-        at += not is_gap
-    shorter = "\n".join(part for part in parts if part)
-    return shorter if gaps and len(shorter) < len(text) else text
+    if not gaps:
+        return text
+    parts = {span: _piece(text, span, prose=prose) for span in spans}
+    gone = len(text) - sum(end - start for start, end in spans)
+    parts[gaps[0]] = elided_marker(gone, len(text), reference, brief=prose)
+    for gap in gaps[1:]:
+        parts[gap] = gap_mark(text, gap)
+    shorter = "\n".join(parts[span] for span in sorted(parts) if parts[span])
+    return shorter if len(shorter) < len(text) else text
 
 
 def elided_marker(gone: int, of_chars: int, reference: str, *, brief: bool = False) -> str:
@@ -85,15 +82,23 @@ def joined(text: str, spans: Sequence[Span]) -> list[Span]:
     """Join sorted spans that overlap, or that are apart by no more than a mark would take."""
     found: list[Span] = []
     for start, end in spans:
-        if found and (start <= found[-1][1] or len(text[found[-1][1] : start].strip()) < LEAST_GAP_CHARS):
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        elif start < end:
+        if found:
+            last_start, last_end = found[-1]
+            if start <= last_end or _is_small(text, last_end, start):
+                found[-1] = last_start, max(end, last_end)
+                continue
+        if start < end:
             found.append((start, end))
-    if found and len(text[: found[0][0]].strip()) < LEAST_GAP_CHARS:
+    if found and _is_small(text, 0, found[0][0]):
         found[0] = 0, found[0][1]
-    if found and len(text[found[-1][1] :].strip()) < LEAST_GAP_CHARS:
+    if found and _is_small(text, found[-1][1], len(text)):
         found[-1] = found[-1][0], len(text)
     return found
+
+
+def _is_small(text: str, start: int, end: int) -> bool:
+    """Whether a gap says less than its mark would take."""
+    return len(text[start:end].strip()) < LEAST_GAP_CHARS
 
 
 def _gaps(spans: Sequence[Span], length: int) -> list[Span]:
@@ -106,12 +111,11 @@ def gap_mark(text: str, gap: Span) -> str:
     """The mark of a gap: how many lines are missing, or, within one line, how many characters."""
     start, end = gap
     lines = text[start:end].strip("\r\n").count("\n") + 1
-    is_whole_line = (start == 0 or "\n" in text[start - 1 : start + 1]) and (
-        end == len(text) or "\n" in text[end - 1 : end + 1]
-    )
     if lines > 1:
         return f"{GAP} {lines:,} lines"
-    return f"{GAP} 1 line" if is_whole_line else f"{GAP} {end - start:,} characters"
+    begins_line = start == 0 or "\n" in text[start - 1 : start + 1]
+    ends_line = end == len(text) or "\n" in text[end - 1 : end + 1]
+    return f"{GAP} 1 line" if begins_line and ends_line else f"{GAP} {end - start:,} characters"
 
 
 def _piece(text: str, span: Span, *, prose: bool) -> str:

@@ -232,15 +232,19 @@ def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
     source, kind = source_of_medium(block), MEDIUM_KINDS[block["type"]]
     body = body_in(source)
     tokens = count({"content": [block]}) - count({"content": []}) if count is not None else 0
-    said = first_text(source, TYPE_KEYS) or ""
+    media_type = first_text(source, TYPE_KEYS) or ""
     if body is None:
-        return Medium(kind, said.lower(), 0, tokens=tokens)
+        return Medium(kind, media_type.lower(), 0, tokens=tokens)
     if body.startswith("data:"):
-        said = said or type_in_address(body)
-    is_image = kind == IMAGE or said.lower().startswith("image/")
-    size = image_dimensions(body) if is_image else None
-    width, height = size if size is not None and max(size) <= _MOST_EDGE else (0, 0)  # or it only begins like an image
-    said = said or (type_of_image(body) if is_image else "")
-    is_pdf = kind == "document" and (not said or "pdf" in said.lower())
-    pages = pdf_pages(body) if is_pdf and count is not None else 0
-    return Medium(kind, said.lower(), len(body), width, height, decoded_bytes(body), tokens, pages)
+        media_type = media_type or type_in_address(body)
+    width, height = 0, 0
+    if kind == IMAGE or media_type.lower().startswith("image/"):
+        size = image_dimensions(body)
+        if size is not None and max(size) <= _MOST_EDGE:  # else it only begins like an image
+            width, height = size
+        media_type = media_type or type_of_image(body)
+    pages = 0
+    is_pdf = kind == "document" and (not media_type or "pdf" in media_type.lower())
+    if is_pdf and count is not None:
+        pages = pdf_pages(body)
+    return Medium(kind, media_type.lower(), len(body), width, height, decoded_bytes(body), tokens, pages)

@@ -99,7 +99,10 @@ def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message
 
 def is_block(value: Any, kinds: Collection[str]) -> bool:
     """Whether a value is a content block of one of some kinds; a type that is no string is of no kind."""
-    return isinstance(value, dict) and isinstance(kind := value.get("type"), str) and kind in kinds
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in kinds
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -164,11 +167,15 @@ def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call; JSON text is parsed (an empty one: none), what is no object is put under `arguments`."""
     given = given_arguments_of(call)
     if isinstance(given, str):
+        if not given.strip():
+            return {}
         try:
-            given = parsed(given) if given.strip() else {}
+            given = parsed(given)
         except ValueError:
-            given = {"arguments": given}
-    return given if isinstance(given, dict) else {} if given is None else {"arguments": given}
+            return {"arguments": given}
+    if given is None:
+        return {}
+    return given if isinstance(given, dict) else {"arguments": given}
 
 
 def _no_number(name: str) -> Any:

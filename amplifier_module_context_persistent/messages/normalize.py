@@ -76,9 +76,11 @@ def normalise(message: Message, *, keeps_originals: bool = False) -> Message | N
 
 def _listed_calls(message: Message) -> Any:
     """`tool_calls` without what is no call; the same object if all are."""
-    listed = message.get("tool_calls")
+    if "tool_calls" not in message:
+        return None
+    listed = message["tool_calls"]
     if message.get("role") != "assistant" or not isinstance(listed, list):
-        return None if "tool_calls" not in message else []
+        return []
     good: list[Message] = []
     seen: set[str] = set()
     for call in listed:
@@ -86,9 +88,14 @@ def _listed_calls(message: Message) -> Any:
         if call_id is None or call_id in seen:
             continue
         seen.add(call_id)
-        good.append(_with_object(call if isinstance(call.get("id"), str) else {**call, "id": call_id}))
-    same = listed and len(good) == len(listed) and all(a is b for a, b in zip(good, listed, strict=True))
-    return listed if same else good
+        with_id = call if isinstance(call.get("id"), str) else {**call, "id": call_id}
+        good.append(_with_object(with_id))
+    return listed if listed and _are_same(good, listed) else good
+
+
+def _are_same(items: list[Any], given: list[Any]) -> bool:
+    """Whether two lists have the same objects, not only equal ones."""
+    return len(items) == len(given) and all(one is other for one, other in zip(items, given, strict=True))
 
 
 def _with_object(call: Message) -> Message:
@@ -114,17 +121,19 @@ def _is_object(text: str) -> bool:
 def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any:
     """The content in an accepted form; None if the message says nothing."""
     content, role = message.get("content"), message["role"]
-    if isinstance(content, dict) and "type" in content:
+    if content is None:
+        content = ""
+    elif isinstance(content, dict) and "type" in content:
         content = [content]
-    if not isinstance(content, str | list):
-        content = "" if content is None else as_json(content)
+    elif not isinstance(content, str | list):
+        content = as_json(content)
     if isinstance(content, list):
-        shown = _Blocks.of(message, keeps_originals=keeps_originals)
-        blocks = [kept for block in content if (kept := shown.block(block)) is not None]
+        accepted = _Blocks.of(message, keeps_originals=keeps_originals)
+        blocks = [kept for kept in map(accepted.block, content) if kept is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
-        if blocks and (has_calls or not all(block["type"] in THINKING_BLOCKS for block in blocks)):
-            same = len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True))
-            return content if same else blocks
+        is_thinking_alone = all(block["type"] in THINKING_BLOCKS for block in blocks)
+        if blocks and (has_calls or not is_thinking_alone):
+            return content if _are_same(blocks, content) else blocks
         content = ""
     if content.strip():
         return content

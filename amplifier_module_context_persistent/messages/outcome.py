@@ -126,7 +126,8 @@ def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
         asks: whether exit code 1 is an answer to the call (`asking_calls`).
     """
     text = text_of(result).strip()
-    start = match.end() if (match := _WRAPPING.match(text)) else 0
+    wrapping = _WRAPPING.match(text)
+    start = wrapping.end() if wrapping is not None else 0
     if _REJECTED.match(text, start):
         return REJECTED
     given = _object_in(result, text)
@@ -136,7 +137,9 @@ def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
         or _FAILED_HEAD.match(text, start)
         or _FAILED_TAIL.search(text[-_TAIL_CHARS:])
     )
-    return FAILED if failed and not (asks and _answers_no(given, text)) else ANSWERED
+    if not failed or (asks and _answers_no(given, text)):
+        return ANSWERED
+    return FAILED
 
 
 def asking_calls(message: Message) -> frozenset[str]:
@@ -230,18 +233,30 @@ def _is_asking(words: Sequence[str]) -> bool:
     while words:
         name, rest = words[0].strip("\"'\\").rsplit("/", 1)[-1], words[1:]
         if name == "find":
-            words = rest[next((at + 1 for at, word in enumerate(rest) if word in _FIND_RUNS), len(rest)) :]
+            words = _command_of_find(rest)
             continue
-        first = _after_options(rest, _OF_GIT) if name == "git" else rest
-        if name in _ANSWERS_WITH_1 and (not (needed := _ANSWERS_WITH_1[name]) or not needed.isdisjoint(first[:1])):
-            return True
+        arguments = _after_options(rest, _OF_GIT) if name == "git" else rest
+        if name in _ANSWERS_WITH_1:
+            subcommands = _ANSWERS_WITH_1[name]
+            if not subcommands or not subcommands.isdisjoint(arguments[:1]):
+                return True
         if name in _WRAPPERS:
-            words = _after_options(rest, _WRAPPERS[name])[name == "timeout" :]
+            words = _after_options(rest, _WRAPPERS[name])
+            if name == "timeout":
+                words = words[1:]  # its duration
         elif _ASSIGNMENT.match(words[0]):
             words = rest
         else:
             return False
     return False
+
+
+def _command_of_find(arguments: Sequence[str]) -> Sequence[str]:
+    """The command that `find` runs; empty if it runs none."""
+    for position, word in enumerate(arguments):
+        if word in _FIND_RUNS:
+            return arguments[position + 1 :]
+    return ()
 
 
 def _after_options(words: Sequence[str], valued: str) -> Sequence[str]:

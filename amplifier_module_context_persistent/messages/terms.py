@@ -12,7 +12,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
@@ -43,11 +42,11 @@ MOST_USED_CHARS = 150  # of an argument that says what somebody needed; longer o
 MOST_REPEATED_CHARS = 2_000  # of a text that is compared with others; of a longer one the names tell
 
 
-@lru_cache(maxsize=1 << 15)
 def terms_of_word(word: str) -> tuple[str, ...]:
     """The terms in one word."""
     word = word.strip("./~@+-")
-    if len(word) > _MOST_CHARS or (word.isalpha() and (word.islower() or word.istitle())):
+    is_ordinary = word.isalpha() and (word.islower() or word.istitle())
+    if is_ordinary or len(word) > _MOST_CHARS:
         return ()
     found = {part for part in _PART.split(word) if len(part) >= LEAST_CHARS and _is_name(part)}
     if len(word) >= LEAST_CHARS and ("/" in word or _JOINED.match(word)):
@@ -181,15 +180,20 @@ def terms_of(message: Message) -> Terms:
 def _line_around(number: int, text: str, end: int) -> Place:
     """The line in which a word ends; of a long line one of the pieces of equal length, at the ends of words."""
     start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
-    stop = len(text) if stop < 0 else stop
+    if stop < 0:
+        stop = len(text)
     if stop - start <= MOST_LINE_CHARS:
         return number, start, stop
     first = start + (end - 1 - start) // MOST_LINE_CHARS * MOST_LINE_CHARS
     last = min(stop, first + MOST_LINE_CHARS)
-    if first > start and (space := text.find(" ", first, end)) >= 0:
-        first = space + 1
-    if last < stop and (space := text.rfind(" ", end, last)) >= 0:
-        last = space
+    if first > start:
+        space = text.find(" ", first, end)
+        if space >= 0:
+            first = space + 1
+    if last < stop:
+        space = text.rfind(" ", end, last)
+        if space >= 0:
+            last = space
     return number, first, last
 
 

@@ -112,7 +112,9 @@ def _block_text(block: Mapping[str, Any]) -> str:
 
 def _arguments(call: Mapping[str, Any]) -> str:
     given = given_arguments_of(call)
-    return given if isinstance(given, str) else as_json({} if given is None else given)
+    if given is None:
+        return as_json({})
+    return given if isinstance(given, str) else as_json(given)
 
 
 def arguments_text(arguments: str) -> str:
@@ -150,9 +152,15 @@ def calls_with_arguments(message: Message) -> list[tuple[str, str, dict[str, Any
 def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
     """The content blocks of a message without its calls; a text is one block."""
     content = message.get("content")
-    given = content if isinstance(content, list) else [content] if isinstance(content, str) and content else []
-    blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in given]
-    return [block for block in blocks if isinstance(block, dict) and not is_block(block, CALL_BLOCKS)]
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    found = list[dict[str, Any]]()
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, str):
+            found.append({"type": "text", "text": block})
+        elif isinstance(block, dict) and not is_block(block, CALL_BLOCKS):
+            found.append(block)
+    return found
 
 
 def block_text(block: Mapping[str, Any]) -> str:

@@ -126,25 +126,39 @@ class ReplacedLines:
 
 def replaced_by(arguments: Mapping[str, Any]) -> ReplacedLines:
     """The lines (without surrounding blanks) that a call removes from a file, and the lines that it adds."""
-    pairs = [_pair(arguments)]
-    for key in _EDIT_LISTS:
-        if isinstance(listed := arguments.get(key), list):
-            pairs += [_pair(item) for item in listed if isinstance(item, dict)]
-    texts = [(lines_of(old), lines_of(new or "")) for old, new in pairs if old is not None]
-    if not texts and (patch := _first(arguments, _PATCH_KEYS)) is not None and ("\n-" in patch or "\n+" in patch):
-        lines = [line for line in patch.split("\n") if not line.startswith(("---", "+++"))]
-        before, after = ("\n".join(line[1:] for line in lines if line[:1] in (" ", sign)) for sign in "-+")
-        texts = [(lines_of(before), lines_of(after))]
-    if texts:
+    edits = _edits_in(arguments) or _edits_of_patch(arguments)
+    if edits:
         return ReplacedLines(
-            frozenset().union(*[old - new for old, new in texts]),
-            put=frozenset().union(*[new - old for old, new in texts]),
-            around=frozenset().union(*[old & new for old, new in texts]),
+            frozenset().union(*[old - new for old, new in edits]),
+            put=frozenset().union(*[new - old for old, new in edits]),
+            around=frozenset().union(*[old & new for old, new in edits]),
         )
-    if (whole := _first(arguments, WHOLE_KEYS)) is not None:
+    whole = _first(arguments, WHOLE_KEYS)
+    if whole is not None:
         return ReplacedLines(new=frozenset(lines_of(whole)))
     new = _first(arguments, NEW_KEYS)  # what is only inserted takes nothing out
     return ReplacedLines(unknown=new is None, put=frozenset(lines_of(new or "")))
+
+
+def _edits_in(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
+    """The lines before and after each edit that a call names by its old and its new text."""
+    pairs = [_pair(arguments)]
+    for key in _EDIT_LISTS:
+        listed = arguments.get(key)
+        if isinstance(listed, list):
+            pairs += [_pair(item) for item in listed if isinstance(item, dict)]
+    return [(lines_of(old), lines_of(new or "")) for old, new in pairs if old is not None]
+
+
+def _edits_of_patch(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
+    """The lines before and after the patch of a call; empty if it has none."""
+    patch = _first(arguments, _PATCH_KEYS)
+    if patch is None or not ("\n-" in patch or "\n+" in patch):
+        return []
+    lines = [line for line in patch.split("\n") if not line.startswith(("---", "+++"))]
+    before = "\n".join(line[1:] for line in lines if line[:1] in (" ", "-"))
+    after = "\n".join(line[1:] for line in lines if line[:1] in (" ", "+"))
+    return [(lines_of(before), lines_of(after))]
 
 
 def lines_of(text: str) -> set[str]:
@@ -169,10 +183,15 @@ def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
-    given = next((arguments[key] for key in keys if arguments.get(key)), None)
-    listed = given if isinstance(given, list) else [given] if given is not None else arguments.get("paths", [])
+    """The paths in some arguments of a call, else in its patch."""
+    listed = next((arguments[key] for key in keys if arguments.get(key)), None)
+    if listed is None:
+        listed = arguments.get("paths")
+    elif not isinstance(listed, list):
+        listed = [listed]
     found = [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
-    if not found and (patch := _first(arguments, _PATCH_KEYS)) is not None:
+    patch = _first(arguments, _PATCH_KEYS)
+    if not found and patch is not None:
         found = _PATCHED.findall(patch)
     return [path.rstrip().removeprefix("./").replace("\\", "/") for path in found]
 

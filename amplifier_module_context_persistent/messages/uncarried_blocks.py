@@ -54,10 +54,12 @@ def line_about(block: Mapping[str, Any], reference: str = "") -> str:
         kind, details = _kind_of(medium), _details_of_medium(medium)
     else:
         kind, details = kind_of_item(block), [f"{len(as_json(block)):,} characters"]
-    name = next((given for given in _names_in(block)), "")
-    told = ", ".join([*([name] if name else []), *details])
-    recall = f"; recall {reference}" if reference else ""
-    return f"[{kind}{': ' if told else ''}{told}{recall}]"
+    name = next(iter(_names_in(block)), "")
+    told = ", ".join([name, *details] if name else details)
+    line = f"{kind}: {told}" if told else kind
+    if reference:
+        line += f"; recall {reference}"
+    return f"[{line}]"
 
 
 def words_of(block: Mapping[str, Any]) -> str:

@@ -122,21 +122,24 @@ def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
 
 def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[str, int]]:
     """Give what may be codes, with their places, as far as nothing but the marks of a list lies between."""
-    at = end
+    code = _first_code(text, end, heads_lines=heads_lines)
     for _ in range(_MOST_CODES):
-        if at == end:
-            within = _WITHIN_LINES_CHARS if heads_lines else _WITHIN_CHARS
-            first = next((code for code in _CODE.finditer(text, at, at + within) if _has_digit(code[0])), None)
-            between = text[at : first.start()] if first else ""
-            is_near = _TO_FIRST.match(between) or (heads_lines and _TO_FIRST_LINE.match(between))
-            code = first if is_near else None
-        else:
-            gap = _BETWEEN.match(text, at)
-            code = _CODE.match(text, gap.end()) if gap else None
         if code is None or not _has_digit(code[0]):
             return
         yield code[0], code.start()
-        at = code.end()
+        gap = _BETWEEN.match(text, code.end())
+        code = _CODE.match(text, gap.end()) if gap else None
+
+
+def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | None:
+    """The first code behind a heading; None if other words are between them."""
+    within_chars = _WITHIN_LINES_CHARS if heads_lines else _WITHIN_CHARS
+    for code in _CODE.finditer(text, end, end + within_chars):
+        if _has_digit(code[0]):
+            between = text[end : code.start()]
+            is_near = _TO_FIRST.match(between) or (heads_lines and _TO_FIRST_LINE.match(between))
+            return code if is_near else None
+    return None
 
 
 def _has_digit(code: str) -> bool:

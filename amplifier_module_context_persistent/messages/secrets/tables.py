@@ -50,10 +50,13 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     stop = text.find("\n", end, end + _MOST_LINE_CHARS)
     if stop < 0 or first - start >= _MOST_LINE_CHARS:
         return [], 0
-    bar = _BAR.search(text, start, stop)
-    delimiter = f"[{_BARS}]" if bar else next((re.escape(sign) for sign in _DELIMITERS if sign in text[start:stop]), "")
+    delimiter = _delimiter_of(text, start, stop)
     head = _cells(text, start, stop, delimiter)
-    names = {number: name for number, cell in enumerate(head) if (name := _sensitive(text, cell))}
+    names = dict[int, str]()
+    for number, cell in enumerate(head):
+        name = _sensitive(text, cell)
+        if name:
+            names[number] = name
     filled = [cell for cell in head if text[slice(*cell)].strip(_AROUND)]
     if not names or len(head) > _MOST_CELLS or (len(filled) == 1 and not _RULE_BELOW.match(text, stop)):
         return [], 0
@@ -61,8 +64,21 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     table_end = 0
     for row in _rows(text, stop, delimiter, head):
         table_end = row[-1][1]
-        found += [secret for number, name in names.items() if (secret := _secret(text, row[number], name))]
+        for number, name in names.items():
+            secret = _secret(text, row[number], name)
+            if secret:
+                found.append(secret)
     return found, table_end
+
+
+def _delimiter_of(text: str, start: int, stop: int) -> str:
+    """The expression of what divides the cells of a head; empty if nothing does."""
+    if _BAR.search(text, start, stop):
+        return f"[{_BARS}]"
+    for sign in _DELIMITERS:
+        if sign in text[start:stop]:
+            return re.escape(sign)
+    return ""
 
 
 def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
