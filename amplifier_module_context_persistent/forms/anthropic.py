@@ -344,26 +344,27 @@ def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) ->
 def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
     """A block as Anthropic takes it; None for one that says nothing, or is not signed."""
     original = original_of(block)
-    kind, own = original.get("type"), is_own(message)
-    if exact and own and not _FROM_MCP.isdisjoint(original):
-        return mcp.write_block(original, own=True)
+    kind, form, own = original.get("type"), form_of(message), is_own(message)
     if exact and own:
+        if not _FROM_MCP.isdisjoint(original):
+            return mcp.write_block(original, own=True)
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
     if kind == "thinking":
-        signed = text(original.get("signature"))
-        return {"type": kind, "thinking": original.get("thinking") or "", "signature": signed} if signed else None
+        signature = text(original.get("signature"))
+        if not signature:
+            return None
+        return {"type": kind, "thinking": original.get("thinking") or "", "signature": signature}
     if kind == "redacted_thinking":
         return {"type": kind, "data": str(original.get("data") or "")}
     if kind == "reasoning":
         return None
-    if kind in ("document", "search_result") and _is_anthropic_source(original.get("source"), form_of(message)):
-        return _document(original, is_foreign=form_of(message) not in ("", NAME))
-    if kind in KINDS and form_of(message) in ("", NAME):
-        return dict(original)
-    if own and is_item(original):
+    if kind in ("document", "search_result") and _is_anthropic_source(original.get("source"), form):
+        return _document(original, is_foreign=form not in ("", NAME))
+    if (kind in KINDS and form in ("", NAME)) or (own and is_item(original)):
         return dict(original)
     marks = {"cache_control": original["cache_control"]} if "cache_control" in original else {}
-    if (medium := _medium(original, form_of(message))) is not None:
+    medium = _medium(original, form)
+    if medium is not None:
         return {**medium, **marks}
     if kind == "text" and own and isinstance(original.get("text"), str):
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK | _OF_MCP_ON_A_TEXT}
@@ -410,28 +411,36 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
         block: the medium.
         form: the form of its message; an id of a file means nothing to another provider.
     """
-    source = source_of(block)
+    source, given = source_of(block), block.get("source")
     if source is None or source.kind not in ("image", "document"):
         return None
-    kind = "image" if source.kind == "image" else "document"
-    if source.data and source.media_type in (IMAGE_TYPES if kind == "image" else ("application/pdf",)):
+    is_image = source.kind == "image"
+    types = IMAGE_TYPES if is_image else ("application/pdf",)
+    body: Message
+    if source.data and source.media_type in types:
         body = {"type": "base64", "media_type": source.media_type, "data": source.data}
-    elif is_fetchable(source.url) and (kind == "image" or source.media_type in ("", "application/pdf")):
+    elif is_fetchable(source.url) and (is_image or source.media_type in ("", "application/pdf")):
         body = {"type": "url", "url": source.url}
-    elif isinstance(given := block.get("source"), dict) and given.get("type") == "file" and form in ("", NAME):
+    elif isinstance(given, dict) and given.get("type") == "file" and form in ("", NAME):
         body = given
     else:
         return None
-    return {"type": kind, "source": body, **({"title": source.name} if source.name and kind == "document" else {})}
+    written: Message = {"type": source.kind, "source": body}
+    if source.name and not is_image:
+        written["title"] = source.name
+    return written
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
-    given = message.get("content")
+    own = is_own(message)
     blocks = _said_blocks(result_blocks(message), message, exact=exact)
     content: Any = blocks
-    is_alike = is_own(message) or (exact and not form_of(message))
-    if all(block.keys() == PLAIN_TEXT for block in blocks) and not (is_alike and isinstance(given, list)):
+    keeps_list = (own or (exact and not form_of(message))) and isinstance(message.get("content"), list)
+    if not keeps_list and all(block.keys() == PLAIN_TEXT for block in blocks):
         content = "\n".join(block["text"] for block in blocks)
-    failed = {"is_error": True} if metadata_of(message).get("is_error") is True else {}
-    more = beside(message) if is_own(message) else {}
-    return {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content, **failed, **more}
+    written: Message = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content}
+    if metadata_of(message).get("is_error") is True:
+        written["is_error"] = True
+    if own:
+        written.update(beside(message))
+    return written

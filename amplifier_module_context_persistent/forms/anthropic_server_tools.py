@@ -105,21 +105,30 @@ def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = No
         programs: by their ids, calls whose result is in another message, and the ids that the provider takes.
     """
     blocks, programs = list(blocks), programs or {}
-    asked: dict[str, int] = {}
-    pairs: dict[int, str] = {}
-    for at, block in enumerate(blocks):
-        own_id = str(block.get("id" if is_block(block, SERVER_CALLS) else "tool_use_id"))
-        if is_block(block, SERVER_CALLS | SERVER_RESULTS) and own_id in programs:
-            pairs[at] = programs[own_id]
-        elif is_block(block, SERVER_CALLS):
-            asked[own_id] = at
-        elif is_block(block, SERVER_RESULTS) and (called := asked.pop(own_id, -1)) >= 0:
-            pairs[called] = pairs[at] = _server_id(blocks[called])
-    return [
-        {**block, ("id" if is_block(block, SERVER_CALLS) else "tool_use_id"): pairs[at]} if at in pairs else block
-        for at, block in enumerate(blocks)
-        if at in pairs or not is_block(block, SERVER_CALLS | SERVER_RESULTS)
-    ]
+    open_calls: dict[str, int] = {}
+    new_ids: dict[int, str] = {}
+    for position, block in enumerate(blocks):
+        is_call, is_result = is_block(block, SERVER_CALLS), is_block(block, SERVER_RESULTS)
+        own_id = str(block.get(_id_key(block)))
+        if (is_call or is_result) and own_id in programs:
+            new_ids[position] = programs[own_id]
+        elif is_call:
+            open_calls[own_id] = position
+        elif is_result and own_id in open_calls:
+            call = open_calls.pop(own_id)
+            new_ids[call] = new_ids[position] = _server_id(blocks[call])
+    kept = list[Message]()
+    for position, block in enumerate(blocks):
+        if position in new_ids:
+            kept.append({**block, _id_key(block): new_ids[position]})
+        elif not is_block(block, SERVER_CALLS | SERVER_RESULTS):
+            kept.append(block)
+    return kept
+
+
+def _id_key(block: Message) -> str:
+    """The key of a server block that has the id of the call."""
+    return "id" if is_block(block, SERVER_CALLS) else "tool_use_id"
 
 
 def _server_id(asked: Message) -> str:

@@ -310,8 +310,9 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _write_reasoning(original, own=own)
-    if (written := _write_medium(original, own=own)) is not None:
-        return written
+    medium = _write_medium(original, own=own)
+    if medium is not None:
+        return medium
     if own and is_item(original):
         return {key: with_bytes(item, key) for key, item in part_of(original).items()}
     said = told(block)
@@ -320,10 +321,15 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
             return {"json": parsed(said)}
         except ValueError:  # a view has shortened it
             return {"text": said}
-    if own and said.strip() and (wrapped := _write_wrapped(original, said)) is not None:
-        return wrapped
-    more = without(original, "type", "text", "original", "json", "visibility") if own and original is block else {}
-    return {"text": said, **more} if said.strip() else None
+    if not said.strip():
+        return None
+    if own:
+        wrapped = _write_wrapped(original, said)
+        if wrapped is not None:
+            return wrapped
+    if own and original is block:
+        return {"text": said, **without(original, "type", "text", "original", "json", "visibility")}
+    return {"text": said}
 
 
 def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:

@@ -212,13 +212,15 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
     name, call_id = text(given.get("name")), text(given.get("id"))
     if not name and not call_id:
         raise refused(".parts", "a functionResponse has neither name nor id", "give the name of its functionCall")
+    told_of: Message = {} if call_id else {"unnamed": True}
     response = given.get("response")
     key = next(iter(response)) if isinstance(response, Mapping) and len(response) == 1 else ""
+    said = mapping(response)[key] if key in ("output", "result", "error") else None
     content: Any = as_json(response)
-    told_of: Message = {} if call_id else {"unnamed": True}
-    if key in ("output", "result", "error") and isinstance(mapping(response)[key], str):
-        content, told_of["key"] = mapping(response)[key], key
-    if inner := given.get("parts"):
+    if isinstance(said, str):
+        content, told_of["key"] = said, key
+    inner = given.get("parts")
+    if inner:
         content = [text_block(content), *[read_part(part) for part in parts_in(inner)]]
     told_of |= without(given, "id", "name", "response", "parts")
     read_result = result(call_id or _id_for(name, number), content, failed=key == "error", name=name)
@@ -371,19 +373,25 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
     """The part that a block becomes; None if Gemini gets nothing of it."""
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
-        if not own or original.get("type") != "thinking":
-            return None
-        thought = {} if original.get("part") == "text" else {"thought": True}
-        return {"text": text(original.get("thinking")), **thought, **_signature(original)}
+        return _thought(original) if own and original.get("type") == "thinking" else None
     more = {key: value for key, value in original.items() if key not in _NO_KEYS} if own else {}
-    if medium := _medium_part(original, own=own):
+    medium = _medium_part(original, own=own)
+    if medium:
         return {**medium, **more, **_signature(original)}
     if own and is_item(original):
         return part_of(original)
     said = told(block)
-    if original.get("type") == "text" and own:
+    if own and original.get("type") == "text":
         return {"text": said, **more, **_signature(original)} if said or exact else None
     return {"text": said} if said.strip() else None
+
+
+def _thought(block: Mapping[str, Any]) -> Message:
+    """The part of a block of thinking."""
+    thought: Message = {"text": text(block.get("thinking"))}
+    if block.get("part") != "text":
+        thought["thought"] = True
+    return {**thought, **_signature(block)}
 
 
 _NO_KEYS = frozenset({"type", "text", "source", "title", "original", "visibility", _SIGNATURE, "cache_control"})

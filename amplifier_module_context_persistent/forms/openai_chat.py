@@ -140,27 +140,31 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     told_of: Message = {}
     thoughts, refusal = _thoughts_of(message, told_of), text(message.get("refusal"))
     audio = mapping(message.get("audio"))
-    if transcript := text(audio.get("transcript")):
+    transcript = text(audio.get("transcript"))
+    if transcript:
         content = content or transcript
     elif audio and not content:
         content = [{"type": _AUDIO, **audio}]
     if thoughts or refusal:
         said = [text_block(content)] if isinstance(content, str) and content else items(content)
-        content = [*thoughts, *said, *([text_block(refusal, refusal=True)] if refusal else [])]
+        content = [*thoughts, *said]
+        if refusal:
+            content.append(text_block(refusal, refusal=True))
     more = without(message, *ON_ANSWERS, "role", "content", "tool_calls")
     read_answer: Message = {"role": "assistant", "content": content, **more}
-    if message.get("annotations"):
-        told_of["annotations"] = message["annotations"]
-    if message.get(_DETAILS):
-        told_of[_DETAILS] = message[_DETAILS]
+    for key in ("annotations", _DETAILS):
+        if message.get(key):
+            told_of[key] = message[key]
     if transcript:
         told_of["audio"] = without(audio, "transcript")
     if refusal:
         told_of["refusal"] = True
-    if isinstance(calls := message.get("tool_calls"), list) and calls:
+    calls, legacy_call = message.get("tool_calls"), message.get("function_call")
+    if isinstance(calls, list) and calls:
         read_answer["tool_calls"] = [_read_call(one) for one in calls]
-    elif isinstance(legacy := message.get("function_call"), Mapping):
-        read_answer["tool_calls"] = [{"id": _legacy_id(legacy), "type": "function", "function": dict(legacy)}]
+    elif isinstance(legacy_call, Mapping):
+        call = {"id": _legacy_id(legacy_call), "type": "function", "function": dict(legacy_call)}
+        read_answer["tool_calls"] = [call]
         told_of["function_call"] = True
     return marked(read_answer, NAME, beside=told_of)
 
@@ -371,16 +375,27 @@ def _of_server(block: Mapping[str, Any]) -> bool:
 def _answer(said: list[Message], calls: list[Message], message: Message, *, reasoning: bool) -> Iterator[Message]:
     if not said and not calls:
         return
-    if _is_own(message) and (audio := _audio_in(said)) is not None:
-        yield {"role": "assistant", "audio": {"id": audio.get("id")}, **({"tool_calls": calls} if calls else {})}
-        return
-    content: Any = "\n".join(told(block) for block in said) or None
-    was_list = not {"thoughts", "refusal", _DETAILS} & beside(message).keys() or len(said) > 1
-    if _keeps_list(message, exact=False) and said and (was_list or said[0].get("refusal")):
-        content = [part for block in said if (part := spoken_part(block)) is not None] or None
-    more = _added_by_server(message) if reasoning else {}
-    called = {"tool_calls": calls} if calls else {}
-    yield {"role": "assistant", "content": content, **_named(message), **more, **called}
+    answer: Message = {"role": "assistant"}
+    audio = _audio_in(said) if _is_own(message) else None
+    if audio is not None:
+        answer["audio"] = {"id": audio.get("id")}
+    else:
+        answer["content"] = _content_of_answer(said, message)
+        answer.update(_named(message))
+        if reasoning:
+            answer.update(_added_by_server(message))
+    if calls:
+        answer["tool_calls"] = calls
+    yield answer
+
+
+def _content_of_answer(said: list[Message], message: Message) -> Any:
+    """The content of an answer: text, or parts if it came as a list; None if it says nothing."""
+    was_list = {"thoughts", "refusal", _DETAILS}.isdisjoint(beside(message)) or len(said) > 1
+    if said and _keeps_list(message, exact=False) and (was_list or said[0].get("refusal")):
+        parts = [part for part in map(spoken_part, said) if part is not None]
+        return parts or None
+    return "\n".join(told(block) for block in said) or None
 
 
 def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:

@@ -245,28 +245,25 @@ def _items_of_answer(
         exact: write the items as they were added, for readers of the history; else as a request accepts them.
     """
     own = form_of(message) == NAME
-    given = blocks_without_calls(message)
-    thought = message.get("thinking_block")
-    if isinstance(thought, dict) and not any(is_block(block, THINKING_BLOCKS) for block in given):
-        given = [thought, *given]
-    calls = [{"type": "tool_call", "call": (call_id, one)} for call_id, one in given_calls(message).items()]
-    ordered = in_places(given, calls, mark_of(message).get("calls_at") if own else None)
+    ordered = _blocks_in_order(message, own=own)
     shows = any(reasoning_item(block) is not None for block in ordered)
     bound = Bound.KEPT if exact else reasoning.of(message, shows=shows)
     keeps_ids = own and bound is Bound.KEPT
     made: list[Message] = []
     for block in ordered:
+        original = original_of(block)
         if block.get("type") == "tool_call":
             call_id, called = block["call"]
-            as_function = bound is Bound.LOST or (
-                call_id in unseen and mapping(called.get("item")).get("type") == "computer_call"
-            )
+            lacks_screenshot = call_id in unseen and mapping(called.get("item")).get("type") == "computer_call"
+            as_function = bound is Bound.LOST or lacks_screenshot
             made.append(write_call(call_id, called, keeps_ids=keeps_ids, as_function=as_function))
         elif exact and block.get(CARRIED):
             continue
         elif is_block(block, THINKING_BLOCKS):
-            made += [item] if (item := reasoning_item(block)) is not None else []
-        elif own and is_item(original := original_of(block)) and not _is_lost(original, bound):
+            item = reasoning_item(block)
+            if item is not None:
+                made.append(item)
+        elif own and is_item(original) and not _is_lost(original, bound):
             made.append(dict(original))
         elif own and block.get("item") == _SAME and made and made[-1].get("type") == "message":
             made[-1]["content"].append(_answer_part(block, exact=exact))
@@ -275,6 +272,16 @@ def _items_of_answer(
     while made and not exact and made[-1].get("type") == "reasoning":  # it needs the item that follows it
         made.pop()
     return made
+
+
+def _blocks_in_order(message: Message, *, own: bool) -> list[Message]:
+    """The blocks of an answer and its calls, each call in its place among them if the answer was of this form."""
+    blocks = blocks_without_calls(message)
+    thought = message.get("thinking_block")
+    if isinstance(thought, dict) and not any(is_block(block, THINKING_BLOCKS) for block in blocks):
+        blocks = [thought, *blocks]
+    calls = [{"type": "tool_call", "call": (call_id, call)} for call_id, call in given_calls(message).items()]
+    return in_places(blocks, calls, mark_of(message).get("calls_at") if own else None)
 
 
 def _is_lost(item: Mapping[str, Any], bound: Bound) -> bool:

@@ -145,7 +145,9 @@ def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
     kind = type(value)
     if kind is dict:
         for key, item in value.items():
-            if type(key) is not str or (type(item) not in _SCALARS and not (levels and is_json(item, levels - 1))):
+            if type(key) is not str:
+                return False
+            if type(item) not in _SCALARS and not (levels and is_json(item, levels - 1)):
                 return False
         return True
     if kind is list:
@@ -248,16 +250,19 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
     if not kind:
         if not gemini.PARTS.isdisjoint(block):
             return gemini.NAME
-        return bedrock.NAME if not (bedrock.BLOCKS - {"text"}).isdisjoint(block) else None
+        own_blocks_of_bedrock = bedrock.BLOCKS - {"text"}
+        return None if own_blocks_of_bedrock.isdisjoint(block) else bedrock.NAME
     if kind == "tool_result":
         return anthropic.NAME if role == "user" or "tool_use_id" in block else None
     if kind in responses_parts.PARTS:
         return openai_responses.NAME
     if kind in chat_parts.PARTS:
         return openai_chat.NAME
-    if kind in mcp.KINDS or (kind in ("image", "audio") and isinstance(block.get("data"), str)):
+    has_data = kind in ("image", "audio") and isinstance(block.get("data"), str)
+    if kind in mcp.KINDS or has_data:
         return mcp.NAME
-    if kind in _OF_ANTHROPIC or (kind == "text" and isinstance(block.get("citations"), list)):
+    has_citations = kind == "text" and isinstance(block.get("citations"), list)
+    if kind in _OF_ANTHROPIC or has_citations:
         return anthropic.NAME
     return None
 

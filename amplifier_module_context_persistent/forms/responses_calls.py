@@ -84,18 +84,19 @@ def write_call(call_id: str, asked: Message, *, keeps_ids: bool, as_function: bo
         kind, more = "function_call", {}
     elif not keeps_ids and kind not in NEED_IDS:
         more.pop("id", None)
+    arguments = call_arguments_of(asked)
     if kind not in CALLS or kind == "function_call":
         given = given_arguments_of(asked)
-        arguments = call_arguments_of(asked)
-        is_good = isinstance(given, str) and given.strip() and arguments.keys() != {"arguments"}
-        said = given if is_good else as_json(arguments)
+        is_json_text = isinstance(given, str) and given.strip() and arguments.keys() != {"arguments"}
+        said = given if is_json_text else as_json(arguments)
         return {"type": "function_call", "call_id": call_id, "name": call_name_of(asked), "arguments": said, **more}
-    key, arguments = _ARGUMENTS[kind], call_arguments_of(asked)
-    key = "actions" if arguments.keys() == {"actions"} else key
-    value = arguments[key] if arguments.keys() == {key} else arguments
-    named = {"name": call_name_of(asked)} if kind == "custom_tool_call" else {}
-    by = "id" if told_of.get("by") == "id" else "call_id"
-    return {"type": kind, by: call_id, **named, key: value, **more}
+    key = "actions" if arguments.keys() == {"actions"} else _ARGUMENTS[kind]
+    id_key = "id" if told_of.get("by") == "id" else "call_id"
+    written: Message = {"type": kind, id_key: call_id}
+    if kind == "custom_tool_call":
+        written["name"] = call_name_of(asked)
+    written[key] = arguments[key] if arguments.keys() == {key} else arguments
+    return {**written, **more}
 
 
 def read_output(item: Mapping[str, Any], kind: str) -> Message:
@@ -135,27 +136,44 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
         exact: as it was added, for a reader of the history.
     """
     call_id = str(message.get("tool_call_id"))
-    kept = beside(message) if form_of(message) == RESPONSES else {}
+    is_own = form_of(message) == RESPONSES
+    kept = beside(message) if is_own else {}
     kind = text(kept.get("type"))
     if kind not in OUTPUTS or (not exact and kinds.get(call_id) in CALLS):
         kind = f"{kinds.get(call_id, 'function_call')}_output"
-    own = form_of(message) == RESPONSES
     if kind != kept.get("type"):
-        kept = {"status": _status(message)} if kind == "apply_patch_call_output" else {}
-    content = message.get("content")
+        kept = {}
+        if kind == "apply_patch_call_output":
+            kept["status"] = _status(message)
+    chunks = items(kept.get("chunks"))
+    id_key = "id" if kept.get("by") == "id" else "call_id"
+    return {
+        "type": kind,
+        id_key: call_id,
+        "output": _output(message, kind, chunks, is_own=is_own, exact=exact),
+        **without(kept, "type", "by", "role", "chunks"),
+    }
+
+
+def _output(message: Message, kind: str, chunks: Sequence[Any], *, is_own: bool, exact: bool) -> Any:
+    """The `output` of a result, as its kind has it: a screenshot, chunks, parts, or text."""
     blocks = list(result_blocks(message))
-    output: Any = "\n".join(told(block) for block in blocks)
-    parts = [part for block in blocks if (part := write_part(block, message, exact=exact)) is not None]
+    said = "\n".join(told(block) for block in blocks)
     if kind == "computer_call_output":
-        output = next((_screenshot(block) for block in blocks if block.get("type") == "image"), output)
-    elif kind == "shell_call_output":
-        output = _chunks(blocks, items(kept.get("chunks")))
-    elif isinstance(content, list) and (own or any(part["type"] != "input_text" for part in parts)):
-        output = parts or output
-    elif isinstance(content, str):
-        output = content
-    by = "id" if kept.get("by") == "id" else "call_id"
-    return {"type": kind, by: call_id, "output": output, **without(kept, "type", "by", "role", "chunks")}
+        return next((_screenshot(block) for block in blocks if block.get("type") == "image"), said)
+    if kind == "shell_call_output":
+        return _chunks(blocks, chunks)
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return said
+    written = [write_part(block, message, exact=exact) for block in blocks]
+    parts = [part for part in written if part is not None]
+    is_text_alone = all(part["type"] == "input_text" for part in parts)
+    if is_text_alone and not is_own:
+        return said
+    return parts or said
 
 
 def _status(message: Message) -> str:

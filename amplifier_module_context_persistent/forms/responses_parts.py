@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..messages.media_blocks import source_of
+from ..messages.media_blocks import MediaSource, source_of
 from ..messages.message import (
     Message,
     is_block,
@@ -63,15 +63,12 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
     original, own = original_of(block), form_of(message) == RESPONSES
     source = source_of(original)
     if source is not None and source.kind == "image":
-        given = mapping(original.get("source"))
-        detail = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
-        if given.get("type") == "file" and own:
-            return {"type": "input_image", "file_id": given.get("file_id"), "detail": "auto", **detail}
-        if source.data or is_fetchable(source.url) or (own and source.url):
-            more = detail if exact else {"detail": "auto", **detail}
-            return {"type": "input_image", "image_url": source.address, **more}
-    if (given_file := file_part(original, form_of(message))) is not None:
-        return {"type": "input_file", **given_file}
+        image = _image_part(original, source, own=own, exact=exact)
+        if image is not None:
+            return image
+    file = file_part(original, form_of(message))
+    if file is not None:
+        return {"type": "input_file", **file}
     if source is not None and source.kind == "document" and is_fetchable(source.url):
         return {"type": "input_file", "file_url": source.url}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
@@ -80,3 +77,16 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
     if own and exact and original.get("type") == "text":
         return {"type": "input_text", "text": said, **without(original, "type", "text", "item")}
     return {"type": "input_text", "text": said} if said.strip() else None
+
+
+def _image_part(block: Mapping[str, Any], source: MediaSource, *, own: bool, exact: bool) -> Message | None:
+    """The part of an image; None if its source is not one that this form takes."""
+    given = mapping(block.get("source"))
+    detail = {"detail": block["detail"]} if isinstance(block.get("detail"), str) else {}
+    if given.get("type") == "file" and own:
+        return {"type": "input_image", "file_id": given.get("file_id"), "detail": "auto", **detail}
+    if source.data or is_fetchable(source.url) or (own and source.url):
+        if not exact:
+            detail = {"detail": "auto", **detail}
+        return {"type": "input_image", "image_url": source.address, **detail}
+    return None

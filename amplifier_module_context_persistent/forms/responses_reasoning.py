@@ -19,14 +19,20 @@ from .responses_parts import RESPONSES
 
 def reasoning_block(item: Mapping[str, Any]) -> Message:
     """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
-    parts = {key: [text(mapping(part).get("text")) for part in items(item.get(key))] for key in ("summary", "content")}
-    said = "\n\n".join(part for texts in parts.values() for part in texts)
-    lengths = {key: [len(part) for part in texts] for key, texts in parts.items() if texts}
+    parts, lengths = list[str](), dict[str, list[int]]()
+    for key in ("summary", "content"):
+        texts = [text(mapping(part).get("text")) for part in items(item.get(key))]
+        parts += texts
+        if texts:
+            lengths[key] = [len(part) for part in texts]
+    said = "\n\n".join(parts)
     block: Message = {"type": "thinking", "thinking": said, "content": [item.get("encrypted_content"), item.get("id")]}
     if lengths not in ({}, {"summary": [len(said)]}):
         block["lengths"] = lengths
     more = without(item, "type", "summary", "content", "encrypted_content", "id")
-    return {**block, **({"item": more} if more else {})}
+    if more:
+        block["item"] = more
+    return block
 
 
 def reasoning_item(block: Message) -> Message | None:
@@ -95,14 +101,16 @@ class ReasoningShown:
     def of(self, answer: Message, *, shows: bool) -> Bound:
         """Say of the next answer how its items stand to its reasoning; `shows` says whether it shows reasoning."""
         told_of = beside(answer)
-        is_alone = "alone" in told_of
-        self._reasons |= "reasons" in told_of
+        had_reasoning, is_alone = "reasons" in told_of, "alone" in told_of
+        self._reasons |= had_reasoning
         self._in_turn |= shows
         if form_of(answer) != RESPONSES:
             return Bound.LOST
-        if shows or not (is_alone or "reasons" in told_of):
+        if shows or not (is_alone or had_reasoning):
             return Bound.KEPT
-        return Bound.LOST if self._reasons and not (is_alone and self._in_turn) else Bound.UNKNOWN
+        if not self._reasons or (is_alone and self._in_turn):
+            return Bound.UNKNOWN
+        return Bound.LOST
 
 
 class Bound(Enum):
