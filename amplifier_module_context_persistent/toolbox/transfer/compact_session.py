@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import clock
 from ...config import Config
@@ -111,31 +111,63 @@ def compact_session(
     with Transcript(path) as transcript:
         session = _Session.of(transcript, counter, budget_tokens)
         index, found = transcript.reader.index, transcript.path
-        past = PastLog(transcript.reader, index)
         window = Window(session.config, counter, Extras(), new_id, store=False)
-        whole = replace(session.request, budget_tokens=sys.maxsize)
-        before = window.build(past, whole)
+        log = PastLog(transcript.reader, index)
+        before = window.build(log, session.whole_request)
+        new: _PlannedView | None
         if undo:
-            earlier = _plan_before(transcript, new_id)
-            followed = PastLog(transcript.reader, index.under_plan(earlier))
-            after = Window(session.config, counter, Extras(), new_id, store=False).build(followed, whole)
-            session.check_fits(after.tokens, len(after.items))
-            record, plan = encode_object(earlier), name_of(earlier.get("id"))
-            items, tokens_after = after.items, after.tokens
+            new = _plan_of_undo(transcript, session, counter, new_id)
         else:
-            made = window.build(past, replace(session.request, plans_now=True)).planning.compaction
-            frees = before.tokens - made.plan.making.tokens_after if made is not None else 0
-            hidden_before = set((index.session.plan or {}).get("hidden", ()))
-            hides_otherwise = made is not None and set(made.plan.left_out.hidden) != hidden_before
-            if made is None or not (hides_otherwise or session.is_worth_it(frees)):
-                return session.report(found, "", before.tokens, before.tokens, ())
-            record = window.plan_record(past)
-            items, tokens_after, plan = made.arrangement.items, made.plan.making.tokens_after, made.plan.id
-        done = session.report(found, plan, before.tokens, tokens_after, _changes(transcript, before.items, items))
+            new = _new_plan(log, session, window, before.tokens)
+        if new is None:
+            return session.report(found, "", before.tokens, before.tokens, ())
+        changes = _changes(transcript, before.items, new.items)
+        done = session.report(found, new.plan_id, before.tokens, new.tokens_after, changes)
         known = index.generation, _plan_id(index)
     if not dry_run:
-        _append(open_log(found, lock_timeout_s=lock_timeout_s), record, known)
+        _append(open_log(found, lock_timeout_s=lock_timeout_s), new.record, known)
     return done
+
+
+class _PlannedView(NamedTuple):
+    """A plan to append, and the view under it."""
+
+    plan_id: str
+    record: bytes
+    items: Sequence[Item]
+    tokens_after: int
+
+
+def _plan_of_undo(
+    transcript: Transcript, session: _Session, counter: TokenCounter, new_id: Callable[[], str]
+) -> _PlannedView:
+    """The plan before the current one.
+
+    Raises:
+        CompactError: there is none, or its view does not fit.
+    """
+    earlier = _plan_before(transcript, new_id)
+    log = PastLog(transcript.reader, transcript.reader.index.under_plan(earlier))
+    view = Window(session.config, counter, Extras(), new_id, store=False).build(log, session.whole_request)
+    session.check_fits(view.tokens, len(view.items))
+    return _PlannedView(name_of(earlier.get("id")), encode_object(earlier), view.items, view.tokens)
+
+
+def _new_plan(log: PastLog, session: _Session, window: Window, tokens_before: int) -> _PlannedView | None:
+    """A new plan for the view of a window; None if it neither frees enough nor hides other turns.
+
+    Raises:
+        FloorError: the view cannot be made to fit.
+    """
+    made = window.build(log, replace(session.request, plans_now=True)).planning.compaction
+    if made is None:
+        return None
+    tokens_after = made.plan.making.tokens_after
+    hidden_before = set((log.index.session.plan or {}).get("hidden", ()))
+    hides_others = set(made.plan.left_out.hidden) != hidden_before
+    if not hides_others and not session.is_worth_it(tokens_before - tokens_after):
+        return None
+    return _PlannedView(made.plan.id, window.plan_record(log), made.arrangement.items, tokens_after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +176,11 @@ class _Session:
 
     config: Config
     request: ViewRequest
+
+    @property
+    def whole_request(self) -> ViewRequest:
+        """The request with a budget that every view fits, so that no plan is made."""
+        return replace(self.request, budget_tokens=sys.maxsize)
 
     @classmethod
     def of(cls, transcript: Transcript, counter: TokenCounter, budget_tokens: int | None) -> _Session:

@@ -13,11 +13,12 @@ header and have the same bytes at the end of the shorter one: nothing in between
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from itertools import zip_longest
+from typing import Any
 
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
@@ -116,15 +117,18 @@ def _by_ends(first: str, second: str) -> Comparison | None:
     with closing(one), closing(two):
         if not (one.open(create=False) and two.open(create=False)):
             return None
-        sizes = one.size(), two.size()
-        size = min(sizes)
-        end, begin = one.before(size, _END_BYTES), one.read(0, min(size, _HEADER_BYTES))
-        is_record = end.endswith(b'"}\n') and end[-CRC_TAIL_BYTES - 1 :].startswith(CRC_KEY)
-        if not is_record or two.before(size, _END_BYTES) != end or two.read(0, len(begin)) != begin:
+        one_bytes, two_bytes = one.size(), two.size()
+        shared_bytes = min(one_bytes, two_bytes)
+        end = one.before(shared_bytes, _END_BYTES)
+        ends_with_record = end.endswith(b'"}\n') and end[-CRC_TAIL_BYTES - 1 :].startswith(CRC_KEY)
+        if not ends_with_record or two.before(shared_bytes, _END_BYTES) != end:
             return None
-    if sizes[0] == sizes[1]:
+        begin = one.read(0, min(shared_bytes, _HEADER_BYTES))
+        if two.read(0, len(begin)) != begin:
+            return None
+    if one_bytes == two_bytes:
         return Comparison(Relation.SAME)
-    return Comparison(Relation.LONGER if sizes[0] > sizes[1] else Relation.SHORTER, abs(sizes[0] - sizes[1]))
+    return Comparison(Relation.LONGER if one_bytes > two_bytes else Relation.SHORTER, abs(one_bytes - two_bytes))
 
 
 def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
@@ -149,18 +153,27 @@ def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
 
 def _of_imports(one: ReadableLog, two: ReadableLog) -> Relation:
     """Say which of two imports of one source has all that the other one has; if both have, the earlier one."""
-    first, second = (log.index.headers[0] if log.index.headers else {} for log in (one, two))
-    keys = [
-        source.get("key") if isinstance(source := header.get("source"), dict) else None for header in (first, second)
-    ]
-    if keys[0] is None or keys[0] != keys[1]:
+    first, second = _first_header(one), _first_header(two)
+    key = _import_key(first)
+    if key is None or key != _import_key(second):
         return Relation.OTHER
     has_all, is_had = _is_import_of(two, one), _is_import_of(one, two)
+    if not has_all and not is_had:
+        return Relation.OTHER
     if has_all and is_had:
         is_had = (str(second.get("created")), log_id_of(two)) < (str(first.get("created")), log_id_of(one))
-    elif not (has_all or is_had):
-        return Relation.OTHER
     return Relation.IMPORTED_OTHER if is_had else Relation.IMPORTED
+
+
+def _first_header(log: ReadableLog) -> Mapping[str, Any]:
+    """The first header of a log; empty if it has none."""
+    return log.index.headers[0] if log.index.headers else {}
+
+
+def _import_key(header: Mapping[str, Any]) -> Any:
+    """The key of the source that a log was imported from; None if it was not imported."""
+    source = header.get("source")
+    return source.get("key") if isinstance(source, dict) else None
 
 
 def _is_import_of(log: ReadableLog, other: ReadableLog) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 from ...errors import DeleteError, LogError
 from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
+from ...messages.json_fields import present
 from ...sessions.delete_log import delete_log, files_of
 from ...sessions.find_session import root_of
 from ...sessions.open_files import is_held
@@ -67,12 +68,14 @@ class Deletion:
             "bytes": self.seen.size_bytes,
             "files": self.files,
             "host_files": self.host_files,
-            **({"finishes": True} if self.finishes else {}),
-            **({"shared_checkpoints": self.shared} if self.shared else {}),
-            **({"linked": self.linked} if self.linked else {}),
-            **({"doubtful": self.doubtful} if self.doubtful else {}),
-            **({"not_noted": self.not_noted} if self.not_noted else {}),
-            **({"refused": self.refused} if self.refused else {}),
+            **present(
+                finishes=self.finishes,
+                shared_checkpoints=self.shared,
+                linked=self.linked,
+                doubtful=self.doubtful,
+                not_noted=self.not_noted,
+                refused=self.refused,
+            ),
         }
 
 

@@ -133,31 +133,43 @@ def catalogue_bytes(projects: Iterable[str | os.PathLike[str]]) -> int:
 
 
 def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> None:
+    """Count the bytes of each kind of lines, and what a purge of the hidden messages would free."""
     offsets, kinds = index.columns.offsets, use.kinds
-    ordinal = framing = late_receipts = 0
+    ordinal = 0
+    with_hidden_bytes = 0  # of records that a purge of hidden messages takes along
     for line in lines:
         size = len(line.content) + 1
         while ordinal < len(offsets) and offsets[ordinal] < line.offset:  # of several records in one damaged line
             ordinal += 1
         if ordinal < len(offsets) and offsets[ordinal] == line.offset:
-            if not index.is_live(ordinal):
-                kinds["cleared"] += size
-                continue
-            images = _media_bytes(line.content)
-            kinds["images"] += images
-            kinds["results" if index.columns.roles[ordinal] in _RESULTS else "messages"] += size - images
+            _count_message(kinds, index, ordinal, line.content)
             continue
         name = _control_name(line.content)
+        kind = kind_of(name)
         if name in _RECEIPTS:
             kinds["receipts"] += size
-            late_receipts += size if kinds["cleared"] and kind_of(name).depends_on_history else 0
+            if kinds["cleared"] and kind.depends_on_history:
+                with_hidden_bytes += size
         elif name in _PLANS:
             kinds["plans"] += size
         else:
             kinds["other"] += size
-            framing += size if kind_of(name).frames or kind_of(name).bundles else 0
+            if kind.frames or kind.bundles:
+                with_hidden_bytes += size
     if kinds["cleared"]:
-        use.purge_frees = kinds["cleared"] + framing + late_receipts
+        use.purge_frees = kinds["cleared"] + with_hidden_bytes
+
+
+def _count_message(kinds: dict[str, int], index: Index, ordinal: int, content: bytes) -> None:
+    """Count the bytes of a message's line; its images apart."""
+    size = len(content) + 1
+    if not index.is_live(ordinal):
+        kinds["cleared"] += size
+        return
+    images = _media_bytes(content)
+    kinds["images"] += images
+    is_result = index.columns.roles[ordinal] in _RESULTS
+    kinds["results" if is_result else "messages"] += size - images
 
 
 def _control_name(line: bytes) -> str:

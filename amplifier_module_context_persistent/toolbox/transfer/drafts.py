@@ -302,14 +302,19 @@ class Drafts:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
         if draft.pending is None:
             return
-        (plan, kept, upto), draft.pending = draft.pending, None
+        plan, kept, upto = draft.pending
+        draft.pending = None
         if 0 <= draft.last_human <= upto:
             kept = sorted({*kept, draft.last_human})
-        talk = next((position for position in kept if position not in draft.systems), upto + 1)
+        notice_before = ""
+        if plan.notice.text:
+            talk = next((position for position in kept if position not in draft.systems), upto + 1)
+            if talk < len(draft.ids):
+                notice_before = draft.ids[talk]
         whole = replace(
             plan,
             keep=tuple(draft.ids[position] for position in kept),
-            notice=replace(plan.notice, before=draft.ids[talk] if plan.notice.text and talk < len(draft.ids) else ""),
+            notice=replace(plan.notice, before=notice_before),
             left_out=LeftOut(upto + 1 - draft.cleared - len(kept)),
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)

@@ -66,11 +66,15 @@ def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
     """
     path = Path(copy)
     if ".jsonl" in path.name:
+        unit = "line"
         with path.open("rb") as lines:
-            found, unit = sum(_holds_match(line, replace) for line in lines), "line"
+            found = sum(_holds_match(line, replace) for line in lines)
     else:
-        found, unit = sum(replace(text) != text for text in texts_of(path)), "text"
-    return f"{found:,} {unit}{'' if found == 1 else 's'}" if found else ""
+        unit = "text"
+        found = sum(replace(text) != text for text in texts_of(path))
+    if found == 0:
+        return ""
+    return f"1 {unit}" if found == 1 else f"{found:,} {unit}s"
 
 
 def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:

@@ -236,12 +236,15 @@ def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable
         reader = transcript.reader
         _keep(target, time)
         _replace(note, target, transcript_lines(reader, as_hosts_see(reader)))
-        if fields := read_metadata(target.parent):
+        fields = read_metadata(target.parent)
+        if fields:
             _keep(metadata, time)
-            said = {key: text for key in ("name", "description") if isinstance(text := fields.get(key), str)}
-            told = {key: redact(text) for key, text in said.items()} if redact is not None and is_ours else said
-            changed_fields = {**fields, **told, "turn_count": host_turns(transcript)}
-            _replace(note, metadata, [_pretty(changed_fields)])
+            new_fields = {**fields, "turn_count": host_turns(transcript)}
+            if redact is not None and is_ours:
+                for key in ("name", "description"):
+                    if isinstance(fields.get(key), str):
+                        new_fields[key] = redact(fields[key])
+            _replace(note, metadata, [_pretty(new_fields)])
             changed.append(os.fspath(metadata))
     if note.begun == REWINDING:
         note.finish()

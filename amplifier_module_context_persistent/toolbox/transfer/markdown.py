@@ -206,32 +206,39 @@ class _Sums:
         )
         if ending is not None:
             self.ended[ending.outcome] += 1
-        if (instant := instant_of_message(message)) is not None:
-            self.first, self.last = min(self.first or instant, instant), max(self.last or instant, instant)
-        self.models[billed.model] += bool(billed.model)
+        instant = instant_of_message(message)
+        if instant is not None:
+            self.first = min(self.first or instant, instant)
+            self.last = max(self.last or instant, instant)
+        if billed.model:
+            self.models[billed.model] += 1
         self.cost += max(0.0, billed.cost)
         self.is_estimated = self.is_estimated or billed.is_estimated
 
     def line(self) -> str:
-        """All of it, apart by dots."""
-        counts = self.counts
+        """All sums in one line, apart by dots."""
+        facts = [_count(self.counts["messages"], "message")]
         failed, rejected = sum(self.ended.values()) - self.ended[ANSWERED], self.ended[REJECTED]
-        of_them = f" ({rejected:,} rejected)" if rejected else ""
-        bad = (
-            [f"{failed:,} failed{of_them}"] if failed else []
-        )  # as `stats` counts: a rejected call did not do it either
-        calls = ", ".join([f"{counts['calls']:,} call{'' if counts['calls'] == 1 else 's'}", *bad])
-        facts = [
-            f"{counts['messages']:,} message{'' if counts['messages'] == 1 else 's'}",
-            calls if counts["calls"] or bad else "",
-            _duration(seconds_between(self.first, self.last) or 0),
-            *(inline(model) for model in sorted(+self.models)),
+        if self.counts["calls"] or failed:
+            calls = _count(self.counts["calls"], "call")
+            if failed:  # as `stats` counts: a rejected call did not do it either
+                calls += f", {failed:,} failed"
+            if rejected:
+                calls += f" ({rejected:,} rejected)"
+            facts.append(calls)
+        facts.append(_duration(seconds_between(self.first, self.last) or 0))
+        facts += [inline(model) for model in sorted(+self.models)]
+        facts.append(
             _bill(
                 RequestBill(
-                    counts["read"], counts["cached"], counts["written"], cost=self.cost, is_estimated=self.is_estimated
+                    self.counts["read"],
+                    self.counts["cached"],
+                    self.counts["written"],
+                    cost=self.cost,
+                    is_estimated=self.is_estimated,
                 )
-            ),
-        ]
+            )
+        )
         return " · ".join(filter(None, facts))
 
 
@@ -290,16 +297,25 @@ def _turn_end(number: int, sums: _Sums) -> str:
     return f"Turn {number}: {sums.line()}\n\n"
 
 
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _bill(billed: RequestBill) -> str:
     """The tokens and the cost of requests; empty if nobody reported them. An estimate is marked with a tilde."""
     read, cached, written, cost = billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost
-    mark = "~" * billed.is_estimated
     if read <= 0 and written <= 0:
         return ""
-    share = f" ({100 * cached / read:.0f} % cached)" if cached > 0 and read > 0 else ""
-    said = [f"{read:,} tokens read{share}"] if read > 0 else []
-    said += [f"{mark}{written:,} written"] if written > 0 else []
-    said += [mark + (f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}")] if cost > 0 else []
+    mark = "~" if billed.is_estimated else ""
+    said = list[str]()
+    if read > 0:
+        share = f" ({100 * cached / read:.0f} % cached)" if cached > 0 else ""
+        said.append(f"{read:,} tokens read{share}")
+    if written > 0:
+        said.append(f"{mark}{written:,} written")
+    if cost > 0:
+        dollars = f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}"
+        said.append(f"{mark}{dollars}")
     return ", ".join(said)
 
 

@@ -19,6 +19,7 @@ from ...log.index import Index
 from ...log.open_log import open_log
 from ...log.record_line import Message, encode_object
 from ...log.reset_record import ids_in, reset_bodies
+from ...messages.json_fields import present
 from ...messages.metadata import given_id
 from ...sessions.transcript import Transcript
 from .copy_log import append_all
@@ -59,7 +60,7 @@ class Rewind:
     def to_json(self) -> dict[str, Any]:
         """The report in plain JSON types."""
         return {
-            **({"finishes": True} if self.finishes else {}),
+            **present(finishes=self.finishes),
             "path": self.path,
             "message_id": self.message_id,
             "turn": self.turn,
@@ -67,8 +68,7 @@ class Rewind:
             "hidden": self.hidden,
             "hidden_to": self.hidden_to or None,
             "plan": self.plan or None,
-            **({"host_files": list(self.host_files)} if self.host_files else {}),
-            **({"host_files_because": self.host_files_because} if self.host_files_because else {}),
+            **present(host_files=list(self.host_files), host_files_because=self.host_files_because),
         }
 
 

@@ -28,6 +28,7 @@ from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, open_log, taken_error
 from ...log.record_line import CRC_TAIL_BYTES, FORMAT_VERSION, encode_control
 from ...log.reset_record import ids_in, reset_bodies
+from ...messages.json_fields import present
 from ...messages.metadata import given_id
 from ...paths import LOG_NAME, check_session_id, log_name, log_path
 from ...sessions.find_session import sessions_of_id
@@ -120,26 +121,33 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
     given = main.start.source_id or main.start.parent_source_id
     main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
     main.session_id = to.session_id
-    if to.session_id is None and to.path is None and (origin := exported_here(main, to.storage)):
-        main.is_origin, main.session_id, to = True, main.start.exported_from, replace(to, beside=origin)
-    elif main.session_id is None and to.path is None:
-        to = _with_id(main, _derived(session_name(given), main), first[:8], to)
+    if to.path is None and to.session_id is None:
+        origin = exported_here(main, to.storage)
+        if origin:
+            main.is_origin, main.session_id = True, main.start.exported_from
+            to = replace(to, beside=origin)
+        else:
+            to = _with_id(main, _derived(session_name(given), main), first[:8], to)
     if main.session_id is not None:
         check_session_id(main.session_id)
-    main.path, main.parent_id = to.place(main.session_id, suffix), main.start.parent_source_id or None
+    main.path = to.place(main.session_id, suffix)
+    main.parent_id = main.start.parent_source_id or None
+
     taken = set[str]()
     for number, draft in enumerate(others, 1):
         name = draft.start.name or f"part{number}"
         while name in taken:
             name = f"{name}-{number}"
         taken.add(name)
-        mark = "_" if draft.start.kind == "subagent" else "-"
+        is_sub_agent = draft.start.kind == "subagent"
+        ending = f"_{name}" if is_sub_agent else f"-{name}"
         draft.parent_id = main.session_id
-        draft.session_id = f"{main.session_id}{mark}{name}" if main.session_id is not None else None
-        draft.path, draft.key = to.place(draft.session_id, f"{suffix}{mark}{name}"), f"{main.key}:{name}"
-        alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
-        if mark == "_" and key_at(draft.path) == alone:  # its file was imported before, alone
-            draft.key = alone
+        draft.session_id = None if main.session_id is None else f"{main.session_id}{ending}"
+        draft.path = to.place(draft.session_id, f"{suffix}{ending}")
+        draft.key = f"{main.key}:{name}"
+        key_alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
+        if is_sub_agent and key_at(draft.path) == key_alone:  # its file was imported before, alone
+            draft.key = key_alone
 
 
 def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> Destination:
@@ -291,29 +299,6 @@ class SessionWriter:
             draft: the session.
             records_in_log: how many records its log has when an addition is complete; 0 for a new log.
         """
-        start, is_main = draft.start, draft.start.kind == "session" or draft is self.sessions[0]
-        others = [other for other in self.families[draft.family] if other is not draft] if is_main else []
-        links = {
-            kind: [other.session_id or other.path for other in others if other.start.kind == word]
-            for kind, word in (("subagents", "subagent"), ("branches", "branch"))
-        }
-        tasks = [_task_of(other.start.facts) for other in others if other.start.kind == "subagent"]
-        source = {
-            "format": self.format_name,
-            "key": draft.key,
-            "session_id": start.source_id or None,
-            **{key: value for key, value in start.facts.items() if value not in (None, "", {}, [])},
-            **{key: value for key, value in links.items() if value},
-            **({"subagent_tasks": tasks} if any(tasks) else {}),
-            "file": self.source,
-            **({"account": self.account.to_json()} if draft is self.sessions[0] else {}),
-            "lines": self.account.lines_by_file[draft.file],
-            "messages": draft.messages,
-            "records": len(draft.bodies),
-            **({"records_in_log": records_in_log} if records_in_log else {}),
-            **({"clears": len(draft.clears)} if draft.clears else {}),
-        }
-        parents = {"parent_id": draft.parent_id, "forked_from": start.forked_from or None}
         return encode_control(
             "header",
             version=FORMAT_VERSION,
@@ -322,10 +307,37 @@ class SessionWriter:
             tokenizer="estimate",
             created=self.now(),
             **header_marks([], late_system="reminder"),
-            **{key: value for key, value in parents.items() if value},
+            **present(parent_id=draft.parent_id, forked_from=draft.start.forked_from),
             imported_from=self.format_name,
-            source=source,
+            source=self._source_of(draft, records_in_log),
         )
+
+    def _source_of(self, draft: SessionDraft, records_in_log: int) -> dict[str, Any]:
+        """The header's account of where a session comes from, and of the logs that belong to it."""
+        is_first = draft is self.sessions[0]
+        sub_agents, branches = list[SessionDraft](), list[SessionDraft]()
+        if is_first or draft.start.kind == "session":
+            others = [other for other in self.families[draft.family] if other is not draft]
+            sub_agents = [other for other in others if other.start.kind == "subagent"]
+            branches = [other for other in others if other.start.kind == "branch"]
+        tasks = [_task_of(other.start.facts) for other in sub_agents]
+        return {
+            "format": self.format_name,
+            "key": draft.key,
+            "session_id": draft.start.source_id or None,
+            **{key: value for key, value in draft.start.facts.items() if value not in (None, "", {}, [])},
+            **present(
+                subagents=[other.session_id or other.path for other in sub_agents],
+                branches=[other.session_id or other.path for other in branches],
+                subagent_tasks=tasks if any(tasks) else [],
+            ),
+            "file": self.source,
+            **({"account": self.account.to_json()} if is_first else {}),
+            "lines": self.account.lines_by_file[draft.file],
+            "messages": draft.messages,
+            "records": len(draft.bodies),
+            **present(records_in_log=records_in_log, clears=len(draft.clears)),
+        }
 
     def find_earlier(self) -> None:
         """Compare what earlier imports of the same sessions made with the source.
@@ -399,29 +411,34 @@ class SessionWriter:
         if draft.is_origin:
             append_to_origin(draft, start, earlier.live)
             return
-        if earlier.kept == earlier.live:  # what followed the last message then is there already
+        keeps_all = earlier.kept == earlier.live
+        if keeps_all:  # what followed the last message then is there already
             following = draft.at[earlier.common] if earlier.common < draft.messages else records
             start = min(max(start, earlier.records), following)
         log = open_log(draft.path)
 
-        def begin(index: Index) -> list[bytes]:
-            live = index.live
-            if len(live) != earlier.live:
+        def records_before(index: Index) -> list[bytes]:
+            """The header, and the reset that hides what changed; made under the log's lock."""
+            if len(index.live) != earlier.live:
                 raise ImportConflictError(CHANGED_MEANWHILE)
-            if earlier.kept == earlier.live:
-                return [self._header(draft, _records_in(index) + 1 + records - start)]
-            kept, time = live[: earlier.kept], self.now()
-            reset = reset_bodies(live, kept, ids_in(log.read), reset_id=self.new_id(), reason="rewind", time=time)
-            before = [*reset, *_plan_before(draft, start)]
-            return [self._header(draft, _records_in(index) + 1 + len(before) + records - start), *before]
+            hiding = list[bytes]()
+            if not keeps_all:
+                kept, time = index.live[: earlier.kept], self.now()
+                reset_id = self.new_id()
+                hiding += reset_bodies(
+                    index.live, kept, ids_in(log.read), reset_id=reset_id, reason="rewind", time=time
+                )
+                hiding += _plan_before(draft, start)
+            records_then = _records_in(index) + 1 + len(hiding) + records - start
+            return [self._header(draft, records_then), *hiding]
 
         new = draft.bodies.part(start)
-        if earlier.kept == earlier.live:
-            append_all(log, begin, new)
+        if keeps_all:
+            append_all(log, records_before, new)
             return
         time = self.now()
         with rewinding(draft.path, time):
-            append_all(log, begin, new)
+            append_all(log, records_before, new)
         update_host_files(draft.path, time=time)
 
 

@@ -1,0 +1,10 @@
+"""Fields of JSON objects that are left out if they are empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def present(**fields: Any) -> dict[str, Any]:
+    """The fields that have a value; those that are None, False, 0, "" or an empty list are left out."""
+    return {key: value for key, value in fields.items() if value}
