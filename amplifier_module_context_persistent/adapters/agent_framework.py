@@ -14,17 +14,18 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from agent_framework import HistoryProvider, Message
 
 from ..errors import RecordError
-from ..forms.agent_framework import NAME, read_message, write
+from ..forms.agent_framework import NAME, read_message, usage, write
 from ..forms.whole_body import bodies_in
 from ..log.base import ReadableLog
 from ..messages.incoming import json_copy, listed
 from ..messages.message import as_json
-from ..messages.metadata import given_id
+from ..messages.metadata import given_id, metadata_of
 from ..session.change_history import HistoryChange
 from .kept_plan import KeptPlan, Named
 from .sessions_by_key import SessionKey, SessionsByKey
@@ -34,6 +35,8 @@ _PROJECT = "agent-framework"
 _SESSION = "_context_persistent_session"
 """The property of a loaded message that names its session."""
 _MOST_VIEWS = 32
+_REPORTED: ContextVar[dict[str, Any]] = ContextVar("_REPORTED", default={})  # noqa: B039 - nobody changes it
+"""The metadata of the last answer that the run at hand saves: the usage of its response."""
 
 
 class PersistentHistory:
@@ -89,12 +92,39 @@ class PersistentHistoryProvider(HistoryProvider):
         **kwargs: Any,
     ) -> None:
         """Store messages in order, together or not at all; those that were loaded from a session are left out."""
+        told = _REPORTED.get()
         new = [message for message in _checked(messages) if _SESSION not in message.additional_properties]
         parts = [part for message in new for part in read_message(json_copy(message.to_dict()))]
+        answers = [at for at, part in enumerate(parts) if part["role"] == "assistant"]
+        if told and answers:
+            last = parts[answers[-1]]
+            parts[answers[-1]] = {**last, "metadata": {**metadata_of(last), **told}}
         if parts:
             manager = await self._sessions.open(_key(session_id))
             await manager.change_history(lambda _, ready: HistoryChange(added=ready), parts)
             await self._strategy.saved(session_id or "", new)
+
+    async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
+        """Store the messages of a run, or of one model call of it, with the usage that its response reports."""
+        before = _REPORTED.set(_reported(agent, context.response))
+        try:
+            await super().after_run(agent=agent, session=session, context=context, state=state)
+        finally:
+            _REPORTED.reset(before)
+
+
+def _reported(agent: Any, response: Any) -> dict[str, Any]:
+    """The usage of a response, its model and its provider, as an answer's metadata; empty without usage."""
+    client = getattr(agent, "client", None)
+    provider = str(getattr(client, "OTEL_PROVIDER_NAME", ""))
+    answers = sum(str(message.role) == "assistant" for message in getattr(response, "messages", ()))
+    found = usage(getattr(response, "usage_details", None), provider=provider, requests=answers)
+    if not found:
+        return {}
+    raw = getattr(response, "raw_representation", None)
+    model = getattr(raw, "model", None) or getattr(client, "model", None)
+    named = {"provider": provider} if provider not in ("", "unknown") else {}
+    return {"usage": found, **named, **({"model": model} if isinstance(model, str) else {})}
 
 
 class ViewStrategy:

@@ -6,10 +6,12 @@
 | `function_result` | a message of the role `tool` for each |
 | `text`, `data` and `uri` of others | one message with texts, images, documents |
 
+The framework reports usage for all requests of a response together; it is kept with the last answer (`usage`).
+
 A message comes back as it was (`whole_body`); other content is in its body alone. What a view has changed is written
 anew (`write`).
 
-Source: `agent_framework/_types.py` (1.23).
+Source: `agent_framework/_types.py` (1.23); `_chat_client.py` of `agent-framework-anthropic` for its counts.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..messages.message import Message, as_json, call_arguments_of, call_name_of, given_calls, parsed, text_of
-from .canonical import UNKNOWN_TOOL, items, mapping, medium, source_from_url, text, text_block
+from .canonical import UNKNOWN_TOOL, items, mapping, medium, source_from_url, text, text_block, usage_of
 from .whole_body import can_be_stored, for_people, with_body
 
 NAME = "agent_framework"
+_CACHED_APART = ("anthropic", "aws.bedrock")
+"""The services whose input does not include what was read from their caches or written to them."""
 _ROLES = {"user": "user", "system": "system", "developer": "developer"}
 
 
@@ -43,6 +47,26 @@ def read_message(message: Mapping[str, Any]) -> list[Message]:
 def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Write canonical messages."""
     return [_written(message) for message in messages]
+
+
+def usage(reported: Any, *, provider: str, requests: int) -> dict[str, Any]:
+    """Usage by the names that the log uses, from the framework's `UsageDetails`; empty if nothing was reported.
+
+    Args:
+        reported: the details.
+        provider: the service, as the framework's client names it.
+        requests: the number of requests that they sum up.
+    """
+    counts = mapping(reported)
+    read, said = counts.get("input_token_count"), counts.get("output_token_count")
+    if type(read) is not int and type(said) is not int:
+        return {}
+    names = ("cache_read_tokens", "cache_write_tokens")
+    if provider in _CACHED_APART:
+        names = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    cached, written = (counts.get(f"cache_{kind}_input_token_count") for kind in ("read", "creation"))
+    cache = dict(zip(names, (cached, written), strict=True))
+    return usage_of(input_tokens=read, output_tokens=said, requests=max(1, requests), **cache)
 
 
 def _result(content: Mapping[str, Any]) -> Message:

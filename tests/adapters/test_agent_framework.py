@@ -12,10 +12,11 @@ import pytest
 
 pytest.importorskip("agent_framework", reason="agent-framework-core is not installed (the extra `kits`)")
 
-from agent_framework import Content, InMemoryHistoryProvider, Message
+from agent_framework import Content, InMemoryHistoryProvider, Message, UsageDetails
 
 from amplifier_module_context_persistent.adapters.agent_framework import PersistentHistory
 from tests.support.agent_framework_agent import made_up_agent
+from tests.support.commands import run
 from tests.support.kit_kills import assert_the_next_process_asks_the_same, kill_again_and_again
 from tests.support.kit_requests import StrictService, words
 from tests.support.sweeps import proof, whole
@@ -184,3 +185,21 @@ def test_runs_that_are_killed_lose_and_double_nothing(tmp_path: Path, kit: str) 
 def test_the_next_process_asks_as_the_killed_one_would_have(tmp_path: Path) -> None:
     """Its first request is the same, part by part, whatever was planned before."""
     assert_the_next_process_asks_the_same("agent_framework", tmp_path / "s", kills=25 if whole() else 6)
+
+
+@pytest.mark.parametrize("call_by_call", [False, True], ids=["a run at once", "call by call"])
+async def test_the_usage_of_a_run_counts(tmp_path: Path, *, call_by_call: bool) -> None:
+    """`stats` has the tokens that the responses of the framework report, and their model."""
+    kit = PersistentHistory(tmp_path)
+    reported = UsageDetails(input_token_count=1_000, output_token_count=10, cache_read_input_token_count=400)
+    more = {"require_per_service_call_history_persistence": True} if call_by_call else {}
+    agent = made_up_agent(StrictService(100_000), calls=2, usage=reported, context_providers=[kit.provider], **more)
+    session = agent.create_session(session_id="s")
+    for _ in range(2):
+        await agent.run("Look it up.", session=session)
+    await kit.close()
+    told = json.loads(await asyncio.to_thread(lambda: run("stats", "--in", tmp_path, "--json").stdout))
+    total = told["total"]
+    counts = ("requests", "input_tokens", "cached_tokens", "output_tokens", "unpriced_requests")
+    assert [total[name] for name in counts] == [6, 6_000, 2_400, 60, 0]
+    assert [one["model"] for one in told["by_model"]] == ["gpt-5"]

@@ -15,6 +15,7 @@ from agent_framework import (
     Content,
     FunctionInvocationLayer,
     Message,
+    UsageDetails,
 )
 
 from tests.support.kit_requests import Part, StrictService, words
@@ -23,8 +24,9 @@ from tests.support.kit_requests import Part, StrictService, words
 class MadeUpClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
     """Asks `calls` tools in each turn, one after the other, then answers; hands each request to a service."""
 
-    def __init__(self, service: StrictService, calls: int) -> None:
+    def __init__(self, service: StrictService, calls: int, usage: UsageDetails | None = None) -> None:
         super().__init__()
+        self._usage = usage
         self.function_invocation_configuration["max_iterations"] = 1_000
         self._asked, self._service, self._calls, self._ids = 0, service, calls, itertools.count()
         self._unique = random.Random().getrandbits(32)
@@ -37,21 +39,25 @@ class MadeUpClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient)
             if self._asked < self._calls:
                 call = Content.from_function_call(f"call_{own}", "look", arguments={"number": self._asked})
                 thought = Content.from_text_reasoning(text=f"thought {own}")
-                return ChatResponse(messages=[Message("assistant", [thought, call])])
-            return ChatResponse(messages=[Message("assistant", [f"answer {own} after {self._asked}"])])
+                asks = Message("assistant", [thought, call])
+                return ChatResponse(messages=[asks], usage_details=self._usage, model="gpt-5")
+            said = Message("assistant", [f"answer {own} after {self._asked}"])
+            return ChatResponse(messages=[said], usage_details=self._usage, model="gpt-5")
 
         return answer()
 
 
-def made_up_agent(service: StrictService, *, calls: int = 2, result_words: int = 150, **more: Any) -> Agent:
-    """Make an agent; `more` are its providers and its strategy."""
+def made_up_agent(
+    service: StrictService, *, calls: int = 2, result_words: int = 150, usage: UsageDetails | None = None, **more: Any
+) -> Agent:
+    """Make an agent, each request of which reports `usage`; `more` are its providers and its strategy."""
     rng = random.Random(1)
 
     def look(number: int) -> str:
         """Look something up."""
         return f"result {number}: {words(rng, result_words)}"
 
-    client = MadeUpClient(service, calls)
+    client = MadeUpClient(service, calls, usage)
     return Agent(client=client, name="a", instructions="Be brief.", tools=[look], **more)
 
 
