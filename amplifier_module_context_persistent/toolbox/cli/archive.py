@@ -23,6 +23,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_held, is_open
 from ...sessions.overview import held_logs, look_at
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
+from ..transfer.host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log
 from .erasing import check_can_ask, check_says_which, erasing_options
 from .exit_codes import DONE, FINDINGS, UNUSABLE
@@ -122,6 +123,8 @@ def archive(
     todo = [one for one in candidates if not one.refused]
     if not as_json:
         _show(candidates, todo, undo=undo)
+        if not todo:
+            say(_why_nothing(chosen, candidates, undo=undo, is_named=is_named))
     if todo and not dry_run:
         ask(f"{'Bring back' if undo else 'Archive'} {counted(len(todo), 'session')}?", yes=yes)
         for one in todo:
@@ -209,15 +212,31 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
     for one in todo:
         size = _size(one.size.file_bytes)
         about = "" if undo else f", archived about {_size(one.size.archived_bytes)}"
-        say(f"{one.session.id}: {size}{about}")
+        is_larger = not undo and one.size.frees <= 0
+        say(f"{one.session.id}: {size}{about}{': nothing is freed' if is_larger else ''}")
     for one in candidates:
         if one.refused:
             say(f"stays as it is: {one.session.path}: {one.refused}")
-    if not todo:
-        say("no session to bring back" if undo else "no session to archive")
-    elif not undo:
+    if todo and not undo:
         now, frees = sum(one.size.file_bytes for one in todo), sum(one.size.frees for one in todo)
         say(f"{counted(len(todo), 'session')}, {_size(now)}; this frees about {_size(frees)} (from a sample)")
+        paths = [str(one.session.path) for one in todo if stored_name(str(one.session.path)) is None]
+        if hosts := sum(file.lstat().st_size for path in paths for file in hosts_files(path)):
+            say(f"The host's files beside the logs stay as they are: {_size(hosts)}.")
+
+
+def _why_nothing(chosen: Sequence[SessionFile], candidates: Sequence[_Candidate], *, undo: bool, is_named: bool) -> str:
+    """Say that there is nothing to do, and why, unless each session that stays was named with its reason."""
+    nothing = "no session to bring back" if undo else "no session to archive"
+    if candidates:
+        return nothing
+    if not chosen:
+        return f"{nothing}: none matches"
+    looked_at = f"{counted(len(chosen), 'session')} looked at"
+    if undo:
+        return f"{nothing}: {looked_at}, none is archived"
+    small = "" if is_named else f", or below {_size(LEAST_LOG_BYTES)}"
+    return f"{nothing}: {looked_at}, all archived already{small}"
 
 
 def _told(

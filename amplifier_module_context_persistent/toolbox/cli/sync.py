@@ -164,7 +164,7 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
     for side in (plan.sync.here, there):
         on_side = [step for step in erasing if step.side is side and not step.error]
         if on_side:
-            say(f"Erased first {side.where}, since it was erased elsewhere; then compared again:")
+            say(f"To be erased first {side.where}, since it was erased elsewhere (then these are compared again):")
         for one in on_side:
             say(f"  {_called(one.session.id, str(one.session.path))}: {_what_goes(one)}")
             for file in one.files_that_stay:
@@ -172,9 +172,10 @@ def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
         to_side = [step for step in plan.steps if step.to is side]
         if to_side:
             size = sum(step.new_bytes for step in to_side)
-            say(f"To {_name(side)}: {counted(len(to_side), 'session')}, {scaled(size, 'kMGT')}B")
+            about = f", {scaled(size, 'kMGT')}B" if size else ""
+            say(f"To {_name(side)}: {counted(len(to_side), 'session')}{about}")
         for step in to_side:
-            say(f"  {_called(step.session_id, step.source)}: {_what_comes(step)}")
+            say(f"  {_called(step.session_id, step.source)}: {_what_comes(step, plan.sync)}")
 
 
 def _name(side: Side) -> str:
@@ -198,7 +199,7 @@ def _what_goes(step: ErasingStep) -> str:
     return ", ".join(told) or "copies and records of what was erased"
 
 
-def _what_comes(step: Step) -> str:
+def _what_comes(step: Step, sync: Sync) -> str:
     size = f"{scaled(step.new_bytes, 'kMGT')}B"
     match step.what:
         case What.COPY:
@@ -210,12 +211,10 @@ def _what_comes(step: Step) -> str:
         case What.FINISH:
             return "what an earlier sync left is finished"
         case What.REPLACE:
-            return "the purged log takes the place of the copy"
-        case What.FORK:
-            fate = "becomes"
-        case _:
-            fate = "is kept as"
-    return f"{step.parting}; this history {fate} the session {step.fork}, and the other side's takes its place"
+            return "the purged log replaces the copy, which has nothing beyond it"
+    to, other = (sync.there, sync.here) if step.to is sync.there else (sync.here, sync.there)
+    fate = "becomes" if step.what is What.FORK else "is kept as"
+    return f"{step.parting}; the history {to.where} {fate} the session {step.fork}; the one {other.where} keeps the id"
 
 
 def _left(step: Step) -> str:
@@ -238,21 +237,24 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             click.echo(f"NOT ERASED: {one.session.id} {one.side.where}: {one.error}", err=True)
         for step in left:
             click.echo(_left(step), err=True)
-        say("Nothing was done (--dry-run)." if dry_run else _summary(erasing, plan))
+        say(_summary(erasing, plan, dry_run=dry_run))
+        if dry_run:
+            say("Nothing was done (--dry-run).")
     return FINDINGS if left or failed or stays else DONE
 
 
-def _summary(erasing: Sequence[ErasingStep], plan: _Plan) -> str:
-    """The completed actions, on one line."""
+def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> str:
+    """The completed actions, on one line, or those of a sync that is not a dry run."""
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
     erased = sum(not step.error for step in erasing)
     kept = len(erasing) - erased
     if not (plan.steps or erasing):
         return f"Nothing is new: {counted(plan.in_step, 'session')} in step." if plan.in_step else "No session matches."
-    said = [f"{counted(done, 'session')} brought in step", f"{plan.in_step:,} were so already"]
-    said += [f"erased in {counted(erased, 'session')}"] * bool(erased) + [f"{kept:,} not erased"] * bool(kept)
-    said += [f"{left:,} left"] * bool(left)
+    would, were = ("would be ", "are") if dry_run else ("", "were")
+    said = [f"{counted(done, 'session')} {would}brought in step", f"{plan.in_step:,} {were} so already"]
+    said += [f"{would}erased in {counted(erased, 'session')}"] * bool(erased)
+    said += [f"{kept:,} not erased"] * bool(kept) + [f"{left:,} left as they are"] * bool(left)
     return f"{', '.join(said)}."
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from ...catalogue.index_snapshots import CatalogueSnapshots
+from ...errors import ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate, estimate
 from ...log.archive_log import Archived, archive_log, bring_back
 from ...log.database_location import split_location, stored_name
@@ -54,6 +57,18 @@ def estimate_session(path: str) -> ArchiveEstimate:
     from ...log.postgres.archive import estimate_stored  # its driver is an extra
 
     return estimate_stored(path)
+
+
+def archive_like(source: str, target: str) -> None:
+    """Archive a copy of a log if the log is archived. A copy that cannot be archived stays plain.
+
+    Args:
+        source: the log's file, or its location in a database.
+        target: the copy, which is complete.
+    """
+    if is_archived_session(source) and not is_archived_session(target):
+        with contextlib.suppress(ContextPersistentError, OSError):
+            archive_session(target)
 
 
 def is_archived_session(path: str) -> bool:

@@ -28,6 +28,7 @@ from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
 from .append_to_copy import append_to_copy
+from .archive_session import archive_like
 from .beside_synced import host_files_made
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
@@ -155,6 +156,7 @@ class Backup:
             if step.what is Done.MORE:
                 with host_files_made(step.target, step.source, named_only=True, now=self.now):
                     step.new_bytes = append_to_copy(step.source, step.target)
+                archive_like(step.source, step.target)
                 return
             if step.aside:
                 os.replace(step.target, step.aside)
@@ -163,6 +165,7 @@ class Backup:
                 if not is_unfinished(step.target):
                     step.new_bytes = copy_log(step.source, step.target).size_bytes
                 write_host_files(step.target, created=self.now(), origin=step.source, named_only=True)
+            archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
             step.what, step.why = Done.LEFT, reason_of(error)
 

@@ -67,8 +67,8 @@ class Parting:
     """The turn that it belongs to, from 1, counted by messages of the role user; 0 before the first."""
     time: str
     """When the last message that both have was written; empty if it does not say."""
-    is_purged: bool
-    """Whether one of the copies was purged since."""
+    is_one_purged: bool
+    """Whether one of the copies was purged more often than the other one."""
 
     def __str__(self) -> str:
         """Say it to a person."""
@@ -192,7 +192,8 @@ def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Co
             return Comparison(Relation.PURGED_OTHER)
     turn = sum(role == USER for role in one.index.columns.roles[: message + 2])
     time = timestamp_of(next(iter(one.read([message])))) if message >= 0 else None
-    return Comparison(Relation.PARTED, parting=Parting(common + 1, turn, str(time or ""), any(purges)))
+    parting = Parting(common + 1, turn, str(time or ""), is_one_purged=purges[0] != purges[1])
+    return Comparison(Relation.PARTED, parting=parting)
 
 
 def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:

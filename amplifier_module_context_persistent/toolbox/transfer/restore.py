@@ -14,6 +14,7 @@ from ...errors import ContextPersistentError
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
+from .archive_session import archive_like
 from .backup import BackupStep, Done, reason_of
 from .beside_synced import beside_copy, finish, is_interrupted
 from .compare_logs import Relation, compare_logs
@@ -112,6 +113,7 @@ class Restore:
             else:
                 with beside_copy(step.target, step.source, is_home=True, now=self.now):
                     step.new_bytes = append_to_copy(step.source, step.target)
+            archive_like(step.source, step.target)
         except (ContextPersistentError, OSError) as error:
             step.what, step.why = Done.LEFT, reason_of(error)
 

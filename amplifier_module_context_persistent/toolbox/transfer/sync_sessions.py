@@ -6,6 +6,7 @@ Rules:
 - Content that was erased on one side never comes back (`sync_erasures`).
 - A session is compared again right before it is changed: the plan is only for the person who is asked.
 - A failure concerns one session only. The next sync continues after a kill.
+- A copy is archived if the log that it is brought up to is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
 from .append_to_copy import OPEN, append_to_copy
+from .archive_session import archive_like
 from .beside_synced import beside_copy, finish, is_interrupted
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
@@ -207,6 +209,7 @@ class Sync:
                     finish(step.target)
                 case _:
                     self._replace(step, step.to)
+            archive_like(step.source, step.target)
         except (ContextPersistentError, CatalogueError, OSError) as error:
             step.what, step.why = What.LEFT, _reason(error)
 
@@ -319,7 +322,7 @@ def _why_replaced(relation: Relation) -> What:
 
 
 def _why_parted(parting: Parting | None) -> str:
-    if parting is not None and parting.is_purged:
+    if parting is not None and parting.is_one_purged:
         return "one copy was purged and the other one went on; purge that too, or --keep both"
     return "both sides went on; nothing is merged; --keep both makes the other side's a session of its own"
 

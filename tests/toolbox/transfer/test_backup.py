@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import NOTE_SUFFIX
+from tests.support.archives import content_of_log
 from tests.support.kills import killed_before
 from tests.support.sessions_of_a_home import write
 from tests.support.sweeps import proof
@@ -76,6 +78,19 @@ def test_only_what_is_new_is_written(home: Home, kept: Path) -> None:
     by_session = {one["session"]: (one["what"], one["bytes"]) for one in told["sessions"]}
     assert by_session == {"talk": ("more", len(after) - len(before)), "other": ("same", 0)}
     assert copy_of(kept, "other").stat() == other
+
+
+def test_the_copy_of_an_archived_log_is_archived(home: Home, kept: Path, new_home: Home) -> None:
+    """In the backup, and in the home that it is restored to."""
+    home.says("talk", "one", "word " * 10_000)
+    plain = home.log("talk").read_bytes()
+    home.run("archive", "talk", "--yes")
+    home.run("backup", kept)
+    new_home.run("backup", kept, "--restore")
+    for log in (copy_of(kept, "talk"), new_home.log("talk")):
+        assert is_archived(log)
+        assert content_of_log(log) == plain
+    assert "Nothing is new" in home.run("backup", kept).output
 
 
 def test_a_dry_run_writes_nothing(home: Home, kept: Path, new_home: Home) -> None:

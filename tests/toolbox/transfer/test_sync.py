@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.database_location import location_of
+from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.open_mark import mark_path
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.sessions.find_session import SessionFile
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, MAKING, WrittenFiles
 from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import pairs_of
+from tests.support.archives import content_of_log
 from tests.support.claude_entries import answers, says, text
 from tests.support.two_homes import Home, files_below, holders
 
@@ -135,7 +137,7 @@ def test_what_a_home_purged_on_the_stick_goes_from_the_home_too(
     carry(stick, laptop, desktop)
     laptop.says("talk", "two")
     laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
-    assert "Erased first here" in laptop.run("sync", stick, "--yes", *more).output
+    assert "To be erased first here" in laptop.run("sync", stick, "--yes", *more).output
     carry(stick, desktop)
     assert [holders(root, KEY) for root in (laptop.root, stick, desktop.root)] == [[], [], []]
     assert laptop.sessions() == desktop.sessions() == ["talk"]
@@ -232,6 +234,21 @@ def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Hom
     assert "1 not erased" in told.output
     assert desktop.texts("talk") == ["one", "two"]
     assert not list(stick.rglob(LOG_NAME))
+
+
+def test_a_dry_run_says_what_would_be_done(laptop: Home, desktop: Home, stick: Path) -> None:
+    """How many sessions, and which history becomes which session; or that there is nothing new."""
+    laptop.says("talk", "one")
+    assert "1 session would be brought in step, 0 are so already" in laptop.run("sync", stick, "--dry-run").output
+    carry(stick, laptop, desktop)
+    assert "Nothing is new: 1 session in step" in laptop.run("sync", stick, "--dry-run").output
+    laptop.says("talk", "from the laptop")
+    desktop.says("talk", "from the desktop")
+    carry(stick, laptop)
+    told = desktop.run("sync", stick, "--dry-run", "--keep", "both").output
+    assert f"the history in {stick} becomes the session" in told
+    assert "the one here keeps the id" in told
+    assert "0B" not in told
 
 
 def test_marks_of_open_logs_that_a_killed_sync_left_are_removed(laptop: Home, stick: Path) -> None:
@@ -367,6 +384,21 @@ def test_an_archived_session_of_a_database_is_synced(laptop: Home, desktop: Home
     desktop.run("sync", storage, "--yes")
     assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
     assert holders(desktop.root, KEY) == []
+
+
+def test_a_copy_of_an_archived_session_is_archived(laptop: Home, desktop: Home, stick: Path) -> None:
+    """On the stick and in the other home; the session goes on there, and is the same on both sides after that."""
+    laptop.says("talk", "one", "word " * 10_000)
+    plain = laptop.log("talk").read_bytes()
+    laptop.run("archive", "talk", "--yes")
+    carry(stick, laptop, desktop)
+    logs = [laptop.log("talk"), next(stick.rglob(LOG_NAME)), desktop.log("talk")]
+    assert all(map(is_archived, logs))
+    assert all(content_of_log(log) == plain for log in logs)
+    desktop.says("talk", "two")
+    carry(stick, desktop, laptop)
+    assert laptop.texts("talk")[-1] == "two"
+    assert "Nothing is new" in laptop.run("sync", stick).output
 
 
 def test_both_histories_are_kept_in_a_database(laptop: Home, desktop: Home, storage: str) -> None:

@@ -37,8 +37,8 @@ class Walk:
     """The texts of each session."""
     erased: dict[str, set[str]] = field(default_factory=dict)
     """The texts of each session that were purged."""
-    deleted: dict[str, int] = field(default_factory=dict)
-    """The sessions that were deleted, and the number of the next text then."""
+    deleted: dict[str, set[str]] = field(default_factory=dict)
+    """The texts of the sessions that were deleted; one that has others went on, or is another one."""
     gone: set[str] = field(default_factory=set)
     """The texts that were erased in a session that a sync made of one of two histories; nothing else had them."""
     told: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Walk:
                 self._is_deleted(session, texts)
 
     def _is_deleted(self, session: str, texts: list[str]) -> None:
-        self.deleted[session] = next(self.numbers)
+        self.deleted.setdefault(session, set()).update(texts)
         self.gone |= set(texts) if is_kept_history(session) else set()
 
     def archive(self, home: Home) -> None:
@@ -181,9 +181,9 @@ def check(walk: Walk) -> None:
             wanted = set(said) - walk.erased.get(session, set()) - walk.gone
             if session not in walk.deleted:
                 assert wanted <= there, f"lost in {name} {session}: {wanted - there}\n{story}"
-        for session, number in walk.deleted.items():
-            later = [text for text in walk.said.get(session, ()) if int(text[7:11]) > number]
-            assert later or session not in sessions, f"deleted, is in {name}: {session}\n{story}"
+        for session, gone in walk.deleted.items():
+            is_other = session in sessions and set(sessions[session]) - gone
+            assert is_other or session not in sessions, f"deleted, is in {name}: {session}\n{story}"
     agreed = [
         {one: texts for one, texts in sessions.items() if one not in walk.deleted} for sessions in everywhere.values()
     ]
