@@ -54,23 +54,22 @@ def literals_of(expression: str) -> list[list[str]]:
         expression: a valid regular expression.
     """
     flags = _FLAGS.match(expression)
-    depth, runs = 0, [""]
-    alternatives = [runs]
+    depth, alternatives = 0, [[""]]
     for token in _TOKEN.finditer(expression, flags.end() if flags else 0):
         if token["unknown"]:
             return [[]]
-        if token["or"] and not depth:
-            alternatives.append(runs := [""])
-            continue
+        runs = alternatives[-1]
         literal = token["escaped"] or token["literal"]
-        if token["open"] or token["close"]:
+        if token["or"] and not depth:
+            alternatives.append([""])
+        elif token["open"] or token["close"]:
             depth += 1 if token["open"] else -1
             runs.append("")
         elif depth:
             continue
         elif token["repeat"]:
             if not token["repeat"].startswith("+"):
-                runs[-1] = runs[-1][:-1]
+                runs[-1] = runs[-1][:-1]  # the character before it may be missing
             runs.append("")
         elif literal:
             runs[-1] += literal

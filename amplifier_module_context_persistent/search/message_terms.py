@@ -66,13 +66,13 @@ def field_texts(message: Message) -> Iterator[tuple[str, str]]:
     if is_output and (message.get("name") == RECALL_TOOL or recalled_from(message)):
         return
     is_said = message.get("role") == "assistant" or is_human(message)
-    plain = SAID if is_said else OUTPUT
     for part in parts_of(message):
-        if part.kind == "call":
-            if part.name != RECALL_TOOL:
-                yield CALLED, f"{part.name}\n{arguments_text(part.text)}"
-        else:
-            yield THOUGHT if part.kind == "thinking" else plain, part.text
+        if part.kind == "thinking":
+            yield THOUGHT, part.text
+        elif part.kind != "call":
+            yield SAID if is_said else OUTPUT, part.text
+        elif part.name != RECALL_TOOL:
+            yield CALLED, f"{part.name}\n{arguments_text(part.text)}"
 
 
 def weights_of(message: Message) -> tuple[dict[str, int], int]:

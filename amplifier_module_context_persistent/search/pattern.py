@@ -122,11 +122,16 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     """
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: a text to look for has at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
-    flags = regex.IGNORECASE | (regex.ASCII if query.isascii() else 0) if ignore_case else 0
-    if len(forms := forms_of(query)) > 1:
+    flags = 0
+    if ignore_case:
+        flags = regex.IGNORECASE | regex.ASCII if query.isascii() else regex.IGNORECASE
+    forms = forms_of(query)
+    if len(forms) > 1:
         literals = tuple((form,) for form in forms)
         return Pattern(_compiled(either_form(query), flags), b"", ignore_case, query, literals)
-    needle = (query.lower() if ignore_case else query).encode() if is_plain(query, any_case=ignore_case) else b""
+    needle = b""
+    if is_plain(query, any_case=ignore_case):
+        needle = (query.lower() if ignore_case else query).encode()
     return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query, ((query,),))
 
 
@@ -238,6 +243,8 @@ def _windows(text: str, *, ends_at_lines: bool) -> Iterator[tuple[int, int]]:
 
 def is_plain(text: str, *, any_case: bool) -> bool:
     """Whether JSON has no other way to write it, as we write JSON; with `any_case`, letters beyond ASCII have one."""
-    return (text.isascii() if any_case else not _SURROGATE.search(text)) and all(
-        char >= " " and char not in '"\\\x7f' for char in text
-    )
+    if any_case and not text.isascii():
+        return False
+    if not any_case and _SURROGATE.search(text):
+        return False
+    return all(char >= " " and char not in '"\\\x7f' for char in text)

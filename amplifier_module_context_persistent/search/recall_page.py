@@ -178,26 +178,29 @@ def cut_page(
     reference, offset, chars = wanted.reference, wanted.offset, len(text)
     if offset >= chars and offset > 0:
         raise RecallError(f"offset: {offset:,} is past the end; {reference} has {chars:,} characters")
-    around = ", ".join(f"{name} {found}" for name, found in (("before it", before), ("after it", after)) if found)
-    about = f"[{_who(message)}, {timestamp_of(message) or 'no time'}{'; ' * bool(around)}{around}]"
+    about = f"{_who(message)}, {timestamp_of(message) or 'no time'}"
+    neighbours = [f"{name} {found}" for name, found in (("before it", before), ("after it", after)) if found]
+    if neighbours:
+        about += f"; {', '.join(neighbours)}"
 
     def output(end: int) -> str:
-        lines = [f"[recall of {reference}, characters {offset}-{end} of {chars}]", about, text[offset:end]]
+        lines = [f"[recall of {reference}, characters {offset}-{end} of {chars}]", f"[{about}]", text[offset:end]]
         if end < chars:
             lines.append(f"[{chars - end} characters follow: recall reference={reference} offset={end}]")
         return "\n".join(lines)
 
-    asked = min(chars, offset + wanted.limit) if wanted.limit is not None else chars
-    asked = min(asked, offset + most_chars)
-    end = _furthest(lambda end: fits(output(end)), offset, asked)
+    asked_end = min(chars, offset + most_chars)
+    if wanted.limit is not None:
+        asked_end = min(asked_end, offset + wanted.limit)
+    end = _furthest(lambda end: fits(output(end)), offset, asked_end)
     if end is None or (end == offset and chars):
         raise RecallError("the session's budget is too small to recall anything: a page is a tenth of it")
-    if end < asked:
-        newline = text.rfind("\n", max(offset, end - _LINE_CHARS), end) + 1
-        end = newline if newline > offset and fits(output(newline)) else end
-    return RecallPage(
-        output(end), reference, text[offset:end], offset, end, chars, next_offset=end if end < chars else None
-    )
+    if end < asked_end:
+        line_end = text.rfind("\n", max(offset, end - _LINE_CHARS), end) + 1
+        if line_end > offset and fits(output(line_end)):
+            end = line_end
+    next_offset = end if end < chars else None
+    return RecallPage(output(end), reference, text[offset:end], offset, end, chars, next_offset=next_offset)
 
 
 def tell_hits(
@@ -226,15 +229,22 @@ def tell_hits(
     Raises:
         RecallError: not even one hit fits.
     """
-    shown = repr(wanted.query if len(wanted.query) <= _MATCH_CHARS else wanted.query[:_MATCH_CHARS] + "…")
-    for count in range(len(hits), -1, -1):
-        if hits and not count:
-            break
+    query = wanted.query if len(wanted.query) <= _MATCH_CHARS else wanted.query[:_MATCH_CHARS] + "…"
+    notes = list[str]()
+    if given_up:
+        messages = "1 message" if given_up == 1 else f"{given_up} messages"
+        notes.append(f"[{messages} took too long and may hold more; a simpler expression finds it]")
+    if unranked:
+        notes.append(f"[{unranked}]")
+    if hits:
+        notes.append("[to read on: recall reference=ID offset=CHARACTER]")
+    counts = range(len(hits), 0, -1) if hits else (0,)
+    for count in counts:
         following = wanted.offset + count
         if hits:
-            head = f"[search for {shown}: hits {wanted.offset + 1}-{following}, {order}]"
+            head = f"[search for {query!r}: hits {wanted.offset + 1}-{following}, {order}]"
         else:
-            head = f"[search for {shown}: no {'more ' if wanted.offset else ''}hits]"
+            head = f"[search for {query!r}: no {'more ' if wanted.offset else ''}hits]"
         lines = [head, *map(_hit_text, hits[:count])]
         goes_on = more or count < len(hits)
         if goes_on:
@@ -242,14 +252,7 @@ def tell_hits(
         elif stopped_at is not None:
             how = f"go on with until={stopped_at}" if stopped_at else "narrow the search"
             lines.append(f"[time ran out: what is older was not searched; {how}]")
-        if given_up:
-            what = f"{given_up} message{'s' * (given_up > 1)} took too long"
-            lines.append(f"[{what} and may hold more; a simpler expression finds it]")
-        if unranked:
-            lines.append(f"[{unranked}]")
-        if hits:
-            lines.append("[to read on: recall reference=ID offset=CHARACTER]")
-        output = "\n".join(lines)
+        output = "\n".join([*lines, *notes])
         if fits(output) or not hits:
             return RecallPage(output, hits=tuple(hits[:count]), next_offset=following if goes_on else None)
     raise RecallError("the session's budget is too small for even one hit: a page is a tenth of it")

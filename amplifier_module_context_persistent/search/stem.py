@@ -8,7 +8,6 @@ program's names often differ in that. Words of other languages lose at most an e
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from types import MappingProxyType
 
 _IRREGULAR_FORMS = """
@@ -81,20 +80,18 @@ _MOST_CHARS = 24
 """Longer words are names or data: they keep their endings."""
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The stem of a word in small letters; a word with anything but ASCII letters is its own stem."""
-    base = _BASES.get(word)
-    if base is not None:
-        word = base
+    word = _BASES.get(word, word)
     if not _LEAST_CHARS <= len(word) <= _MOST_CHARS or not (word.isascii() and word.isalpha()):
         return word
     if "our" in word:
         word = _OUR.sub(r"\1or", word)
-    if (found := _ISE.search(word)) is not None and word[found.start() - 1] in "iy":
+    found = _ISE.search(word)
+    if found is not None and word[found.start() - 1] in "iy":
         word = f"{word[: found.start()]}z{found[1]}"
-    first, word = word[0], word[1:] if word[0] == "y" else word  # a first y is a consonant
-    word = f"Y{word}" if first == "y" else word
+    if word[0] == "y":
+        word = f"Y{word[1:]}"  # a first y is a consonant
     word = _without_past(_without_plural(word))
     if word.endswith("y") and _HAS_VOWEL.match(word[:-1]):
         word = f"{word[:-1]}i"
@@ -147,4 +144,6 @@ def _without_e(word: str) -> str:
         rest = word[:-1]
         if _LONGER.match(rest) or (_OF_ONE.match(rest) and not _SHORT_END.match(rest)):
             word = rest
-    return word[:-1] if word.endswith("ll") and _LONGER.match(word[:-1]) else word
+    if word.endswith("ll") and _LONGER.match(word[:-1]):
+        return word[:-1]
+    return word

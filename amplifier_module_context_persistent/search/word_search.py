@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from unicodedata import normalize
 
 import regex
@@ -86,15 +87,17 @@ def words_pattern(query: str) -> AllWords:
 
 
 def _term(found: re.Match[str]) -> Pattern | None:
-    said = found["plain"] if found["plain"] is not None else found["phrase"]
-    is_beginning = bool(found["begin"]) or (found["plain"] is not None and said.endswith("*"))
+    """The pattern of one term of a query, a word or a phrase; None if it has no word."""
+    is_word = found["plain"] is not None
+    said = found["plain"] if is_word else found["phrase"]
+    is_beginning = bool(found["begin"]) or (is_word and said.endswith("*"))
     words = _WORD.findall(normalize("NFC", said))
     if not words:
         return None
     before = "" if _is_unparted(words[0][0]) else f"(?<!{_IN_A_WORD})"
     after = "" if is_beginning or _is_unparted(words[-1][-1]) else f"(?!{_IN_A_WORD})"
     expression = regex.compile(before + r"\W+".join(map(either_form, words)) + after, regex.IGNORECASE | regex.VERSION0)
-    parts = [part for word in words for part in common_parts(word)]
+    parts = list(chain.from_iterable(map(common_parts, words)))
     needle = longest_plain(parts, any_case=True, is_plain=partial(is_plain, any_case=True)).encode()
     # The text is a line break: a phrase may go over the ends of lines.
     return Pattern(expression, needle, ignores_case=True, text="\n", literals=(tuple(parts),))
