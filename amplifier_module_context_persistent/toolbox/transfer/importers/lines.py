@@ -25,8 +25,6 @@ MOST_LINE_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 CUT = "; the file ends within this line"
-_LONG_NUMBER = b"0" * 19
-_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _MOST_CONTINUED_LINES = 200
 _MOST_CONTINUED_BYTES = 4 << 20
 
@@ -58,7 +56,7 @@ def parse_json(content: bytes) -> Any:
     """
     try:
         value = orjson.loads(content.removeprefix(BOM))
-        return value if not _may_be_rounded(content, value) else json.loads(content.removeprefix(BOM))
+        return value if not may_be_rounded(content, value) else json.loads(content.removeprefix(BOM))
     except orjson.JSONDecodeError as refused:
         try:
             return json.loads(content.removeprefix(BOM).decode("utf-8"))
@@ -66,19 +64,6 @@ def parse_json(content: bytes) -> Any:
             raise ValueError("nested too deeply") from None
         except ValueError:
             raise ValueError(f"not JSON: {refused.msg}") from None
-
-
-def _may_be_rounded(content: bytes, value: Any) -> bool:
-    """Whether JSON has a number of more than 64 bits, of which `orjson` makes a float.
-
-    Such a number has 19 digits or more. With all digits made zeros, a search for as many zeros finds them, twelve times
-    as fast as a regular expression.
-    """
-    for begin in range(0, len(content), BLOCK_BYTES):
-        block = content[begin : begin + BLOCK_BYTES + len(_LONG_NUMBER)]
-        if _LONG_NUMBER in block.translate(_DIGITS_AS_ZEROS):
-            return may_be_rounded([value])
-    return False
 
 
 def as_object(value: Any) -> Any:
