@@ -105,7 +105,8 @@ def encode_message(
 
 def _with_last(given_metadata: Message, timestamp: Any) -> Message:
     """A copy of metadata with the keys at its end that come last, without the id."""
-    metadata, marks = {**given_metadata}, dict[str, Any]()
+    metadata = {**given_metadata}
+    marks: dict[str, Any] = {}
     if "pinned" in metadata or "critical" in metadata:
         marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
     timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from ..log.record_line import is_too_deep
+import orjson
+
+from ..log.record_line import is_too_deep, may_be_rounded
 
 Message = dict[str, Any]
 
 _SORTED = json.JSONEncoder(sort_keys=True, default=str).encode  # `json.dumps` would make an encoder for each call
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
 ORIGINAL = "original"
@@ -160,7 +163,7 @@ def given_arguments_of(call: Mapping[str, Any]) -> Any:
 
 def as_json(value: Any) -> str:
     """A value as JSON text without spaces; what JSON lacks is written as a string."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _COMPACT(value)
 
 
 def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,19 +185,32 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
+_STANDARD = json.JSONDecoder(parse_constant=_no_number)
+
+
 def parsed(text: str) -> Any:
     """The value that a text in a message is the JSON of.
 
     Raises:
         ValueError: it is none, or nested very deeply.
     """
+    content = text.encode("utf-8", "surrogatepass")
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = _parsed(text, content)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    if is_too_deep(text.encode("utf-8", "surrogatepass"), value, _MOST_DEPTH):
+    if is_too_deep(content, value, _MOST_DEPTH):
         raise ValueError("nested too deeply")
     return value
+
+
+def _parsed(text: str, content: bytes) -> Any:
+    """Parse with `orjson`; with the standard library what `orjson` refuses or rounds."""
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return _STANDARD.decode(text)
+    return _STANDARD.decode(text) if may_be_rounded(content, value) else value
 
 
 def strings_in(value: Any) -> Iterator[str]:

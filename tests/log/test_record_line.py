@@ -328,3 +328,10 @@ def test_a_line_with_few_brackets_is_not_gone_through() -> None:
     assert not is_too_deep(line, Unseen(), 100)
     with pytest.raises(AssertionError):
         is_too_deep(line, Unseen(), 99)
+
+
+@pytest.mark.parametrize("before", [0, 1, (1 << 20) - 10, (1 << 20) - 1, 1 << 20])
+def test_a_long_number_is_read_exactly_wherever_it_is(before: int) -> None:
+    """Also over the border of two blocks of the search for it."""
+    line = b'{"role":"user","content":"' + b"x" * before + b'","n":-9223372036854775809}'
+    assert decode(line)["n"] == -(2**63) - 1

@@ -84,6 +84,21 @@ def test_arguments_that_no_log_may_hold_as_json_stay_text(arguments: str) -> Non
     assert [call.id for call in calls_of({"role": "assistant", "tool_calls": [asked]})] == ["c1"]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('{"n":18446744073709551616,"m":-9223372036854775809}', {"n": 2**64, "m": -(2**63) - 1}),
+        ('{"half":"\\ud800"}', {"half": "\ud800"}),
+        ('{"n":NaN}', {"arguments": '{"n":NaN}'}),
+        ("[" * 150 + "]" * 150, {"arguments": "[" * 150 + "]" * 150}),
+    ],
+    ids=["beyond 64 bits", "half a pair", "not a number", "deep"],
+)
+def test_arguments_in_text_are_read_exactly(written: str, read: Any) -> None:
+    """What is no JSON, or too deep, stays a text."""
+    assert call_arguments_of({"id": "a", "function": {"name": "f", "arguments": written}}) == read
+
+
 def test_a_host_drops_thinking_copies_and_none_at_any_depth() -> None:
     """All else stays, and the message itself is not changed."""
     message = {

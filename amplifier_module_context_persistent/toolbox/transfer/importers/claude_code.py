@@ -133,7 +133,9 @@ def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Ev
 
 def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry]) -> dict[str, Any] | None:
     """The message of the records of an answer; None if there is none left."""
-    blocks, calls, reported = list[Message](), dict[str, Message](), dict[str, Any]()
+    blocks: list[Message] = []
+    calls: dict[str, Message] = {}
+    reported: dict[str, Any] = {}
     model, stop = "", None
     values = [file.value(record) for record in records]
     for value in values:

@@ -103,7 +103,9 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id: str) -> None:
     kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
-    is_part, blocks, calls = is_of_answer(item), list[Message](), list[Message]()
+    is_part = is_of_answer(item)
+    blocks: list[Message] = []
+    calls: list[Message] = []
     if is_part or kind in ("message", "reasoning"):
         blocks, calls = read_item(item)
     if kind in ("message", "reasoning") and not plain_content(blocks):

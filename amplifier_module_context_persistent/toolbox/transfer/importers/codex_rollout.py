@@ -183,7 +183,9 @@ class Rollout:
         if answer is None:
             return
         self.reasoned = answer.reasoning
-        blocks, calls, time, number = list[Message](), dict[str, Message](), None, 0
+        blocks: list[Message] = []
+        calls: dict[str, Message] = {}
+        time, number = None, 0
         for line in answer.lines:
             if line.told and line.told in answer.reasoning:
                 self.account.skip("event agent_reasoning")

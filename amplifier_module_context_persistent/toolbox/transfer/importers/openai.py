@@ -144,7 +144,9 @@ def _answer_of_items(
     run: Iterable[SourceObject], account: Account, model: str, usage: dict[str, Any]
 ) -> Iterator[Event]:
     """The message that items make which follow each other."""
-    blocks, calls, first = list[Message](), list[Message](), 0
+    blocks: list[Message] = []
+    calls: list[Message] = []
+    first = 0
     for number, item in run:
         more, called = read_item(item)
         if not called and not plain_content(more):

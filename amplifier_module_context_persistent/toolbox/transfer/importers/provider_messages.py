@@ -22,7 +22,8 @@ _ID_KEYS = ("id", "tool_use_id", "tool_call_id", "call_id")
 
 def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
     """Read the content of an answer: its content blocks, and its calls."""
-    blocks, calls = list[Message](), list[Message]()
+    blocks: list[Message] = []
+    calls: list[Message] = []
     for message in _read(form, "assistant", blocks_of(content)):
         blocks += message["content"]
         calls += parsed_calls(message).get("tool_calls", [])
@@ -31,7 +32,8 @@ def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]
 
 def said_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
     """Read the content of a user's message: the results in it as messages, and the blocks that are said beside them."""
-    results, said = list[Message](), list[Message]()
+    results: list[Message] = []
+    said: list[Message] = []
     for message in _read(form, "user", blocks_of(content)):
         if message["role"] == "tool":
             results.append({**message, "content": bare_content(message["content"])})
