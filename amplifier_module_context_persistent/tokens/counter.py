@@ -201,12 +201,15 @@ def _count_call(call: object, counter: TokenCounter) -> int:
     """Count a tool call in any shape: its id, its name, its arguments as the JSON that the model wrote."""
     if not isinstance(call, Mapping):
         return counter.count_text(_json_text(call))
-    body = call.get("function")
-    body = body if isinstance(body, Mapping) else call
+    function = call.get("function")
+    body = function if isinstance(function, Mapping) else call
     name = next((body[key] for key in ("name", "tool") if isinstance(body.get(key), str)), "")
     arguments = next((body[key] for key in ("arguments", "input") if key in body), None)
-    text = arguments if isinstance(arguments, str) else "" if arguments is None else _json_text(arguments)
-    return CALL_TOKENS + sum(map(counter.count_text, (_call_id(call), str(name), text)))
+    if arguments is None:
+        arguments = ""
+    elif not isinstance(arguments, str):
+        arguments = _json_text(arguments)
+    return CALL_TOKENS + sum(map(counter.count_text, (_call_id(call), str(name), arguments)))
 
 
 def _holds_thinking(content: object) -> bool:

@@ -92,12 +92,22 @@ def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
         UnusableError: the range is empty.
     """
     first, last = span
-    start = 1 if first is None else first if first > 0 else count + 1 + first
-    stop = count if last is None else last if last > 0 else count + 1 + last
-    if span != (None, None) and (start > min(stop, count) or stop < 1):
-        named = f"{first}" if first == last else f"{'' if first is None else first}:{'' if last is None else last}"
+    start = 1 if first is None else _from_beginning(first, count)
+    stop = count if last is None else _from_beginning(last, count)
+    is_empty = start > min(stop, count) or stop < 1
+    if is_empty and span != (None, None):
+        named = f"{first}" if first == last else f"{_or_nothing(first)}:{_or_nothing(last)}"
         raise UnusableError(f"there is no {what} {named}: the session has {count:,}")
     return max(0, start - 1), min(stop, count)
+
+
+def _from_beginning(number: int, count: int) -> int:
+    """A number counted from the beginning, from 1; a negative one is counted from the end."""
+    return number if number > 0 else count + 1 + number
+
+
+def _or_nothing(number: int | None) -> str:
+    return "" if number is None else str(number)
 
 
 if TYPE_CHECKING:

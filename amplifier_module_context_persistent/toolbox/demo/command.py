@@ -331,8 +331,15 @@ def _list(console: Console, messages: Sequence[Message], *, first: int = 1) -> N
 
 def _words(message: Message) -> str:
     """The first words of a message, on one line and without control characters; and its calls."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in str(message.get("content"))).split())
+    printable = "".join(char if char.isprintable() else " " for char in str(message.get("content")))
+    text = " ".join(printable.split())
     calls = ", ".join(call["tool"] for call in message.get("tool_calls") or ())
-    more = f" -> {calls}" if calls else "  (stands in)" if _is_stand_in(message) else ""
+    more = ""
+    if calls:
+        more = f" -> {calls}"
+    elif _is_stand_in(message):
+        more = "  (stands in)"
     room = _WORDS - len(more)
-    return (text if len(text) <= room else text[: room - 4].rsplit(" ", 1)[0] + " ...") + more
+    if len(text) > room:
+        text = text[: room - 4].rsplit(" ", 1)[0] + " ..."
+    return text + more

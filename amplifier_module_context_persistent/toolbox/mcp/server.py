@@ -143,8 +143,9 @@ _TYPES = {"string": str, "integer": int, "boolean": bool}
 def _what_is_wrong(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     """What a call's arguments have that the tool's schema does not allow; empty if nothing."""
     properties = schema["properties"]
-    if missing := [name for name in schema["required"] if name not in given]:
-        return f"{missing[0]}: it is missing"
+    for name in schema["required"]:
+        if name not in given:
+            return f"{name}: it is missing"
     for name, value in given.items():
         allowed = properties.get(name)
         if allowed is None:
@@ -154,10 +155,12 @@ def _what_is_wrong(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
             return f"{name}: it must be of the type {allowed['type']}"
         if "enum" in allowed and value not in allowed["enum"]:
             return f"{name}: allowed: {', '.join(allowed['enum'])}"
+        least = allowed.get("minLength", allowed.get("minimum"))
+        most = allowed.get("maxLength", allowed.get("maximum"))
         size = len(value) if isinstance(value, str) else value
-        least, most = allowed.get("minLength", allowed.get("minimum")), allowed.get("maxLength", allowed.get("maximum"))
-        if (least is not None and size < least) or (most is not None and size > most):
-            return f"{name}: from {least} to {most} is allowed" if most is not None else f"{name}: at least {least}"
+        is_too_small, is_too_large = least is not None and size < least, most is not None and size > most
+        if is_too_small or is_too_large:
+            return f"{name}: at least {least}" if most is None else f"{name}: from {least} to {most} is allowed"
     return ""
 
 

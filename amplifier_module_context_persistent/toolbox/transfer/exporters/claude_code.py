@@ -66,23 +66,28 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
     imported = told.get("imported")
     ids = imported if isinstance(imported, dict) else {}
     model = told.get("model")
-    nobody = UNKNOWN_MODEL if answer_usage(message).is_reported else _NOBODY
+    if not isinstance(model, str):
+        model = UNKNOWN_MODEL if answer_usage(message).is_reported else _NOBODY
+    is_billed_elsewhere = is_copy and not ids.get("response_id")
     last = len(blocks) - 1
     for number, block in enumerate(blocks):
         answer = {
             "id": str(ids.get("response_id") or own_response_id(own)),
             "type": "message",
             "role": "assistant",
-            "model": model if isinstance(model, str) else nobody,
+            "model": model,
             "content": [block],
             "stop_reason": _stop_of(message) if number == last else None,
             "stop_sequence": None,
-            "usage": anthropic_usage({} if is_copy and not ids.get("response_id") else message),
+            "usage": anthropic_usage({} if is_billed_elsewhere else message),
         }
-        request = {"requestId": str(ids["request_id"])} if ids.get("request_id") else {}
-        failed = {"isApiErrorMessage": True} if told.get("is_error") is True else {}
-        uuid = own if not number else uuid_of(own, str(number))
-        yield {"type": "assistant", "message": answer, **request, "uuid": uuid, **failed}
+        record: Record = {"type": "assistant", "message": answer}
+        if ids.get("request_id"):
+            record["requestId"] = str(ids["request_id"])
+        record["uuid"] = own if number == 0 else uuid_of(own, str(number))
+        if told.get("is_error") is True:
+            record["isApiErrorMessage"] = True
+        yield record
 
 
 def own_response_id(uuid: str) -> str:

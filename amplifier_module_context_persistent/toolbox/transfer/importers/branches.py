@@ -41,31 +41,41 @@ def split_tree(
         The positions of the live entries; and for each branch, the entries in common with the session (those before the
         siblings among which it began, and so on upwards), and its own entries, its root first.
     """
-    reach = array("l", range(len(parents)))
-    for at in reversed(range(len(parents))):
-        if (parent := parents[at]) >= 0:
-            reach[parent] = max(reach[parent], reach[at])
-    furthest, first_child = (array("l", [-1]) * (len(parents) + 1) for _ in range(2))  # the last place is the roots'
+    # The last place of these two is the roots', whose parent is -1.
+    continued_by, first_child = (array("l", [-1]) * (len(parents) + 1) for _ in range(2))
+    reach = _reach(parents)
     for at, parent in enumerate(parents):
         if first_child[parent] < 0:
             first_child[parent] = at
-        if may_begin(at) and (furthest[parent] < 0 or reach[at] > reach[furthest[parent]]):
-            furthest[parent] = at
-    roots, members = array("l"), defaultdict[int, "array[int]"](lambda: array("l"))
+        if may_begin(at) and (continued_by[parent] < 0 or reach[at] > reach[continued_by[parent]]):
+            continued_by[parent] = at
+    branch_of, members = array("l"), defaultdict[int, "array[int]"](lambda: array("l"))
     for at, parent in enumerate(parents):
-        is_left = parent >= 0 and may_begin(at) and furthest[parent] != at
-        roots.append(at if is_left else roots[parent] if parent >= 0 else -1)
-        members[roots[at]].append(at)
+        branch = branch_of[parent] if parent >= 0 else -1
+        if parent >= 0 and may_begin(at) and continued_by[parent] != at:
+            branch = at
+        branch_of.append(branch)
+        members[branch].append(at)
 
-    def common(root: int) -> list[int]:
+    def common(branch: int) -> list[int]:
         found: list[int] = []
-        while root >= 0:
-            parent = parents[root]
-            root = roots[parent]
-            found = [at for at in members[root] if at < first_child[parent]] + found
+        while branch >= 0:
+            parent = parents[branch]
+            branch = branch_of[parent]
+            found = [at for at in members[branch] if at < first_child[parent]] + found
         return found
 
-    return members[-1], ((common(root), members[root]) for root in list(members) if root >= 0)
+    return members[-1], ((common(branch), members[branch]) for branch in list(members) if branch >= 0)
+
+
+def _reach(parents: Sequence[int]) -> array[int]:
+    """The position of the last entry below each entry, or its own."""
+    reach = array("l", range(len(parents)))
+    for at in reversed(range(len(parents))):
+        parent = parents[at]
+        if parent >= 0:
+            reach[parent] = max(reach[parent], reach[at])
+    return reach
 
 
 def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any], source_id: str) -> Iterator[Event]:

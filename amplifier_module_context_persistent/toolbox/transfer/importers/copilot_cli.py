@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ....forms.canonical import call, id_text, text_block, usage_of
+from ....messages.message import Message
 from .account import Account
 from .branches import Branch, branches
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -172,38 +173,51 @@ def is_entry(entry: dict[str, Any]) -> bool:
 def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None) -> Event:
     kind, time = text(entry.get("type")), entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"
-    if kind in ("user.message", "system.message") and (said := text(data.get("content"))):
+    said, summary = text(data.get("content")), text(data.get("summaryContent"))
+    if kind in ("user.message", "system.message") and said:
+        source = "copilot:system" if kind == "system.message" else text(data.get("source"))
         attached = items(data.get("attachments"))
-        source = "copilot:system" if kind == "system.message" else text(data.get("source")) or None
-        source = None if source == "user" else source
-        given = metadata(message_id, time, source=source, imported={"attachments": attached} if attached else {})
+        given = metadata(
+            message_id,
+            time,
+            source=None if source in ("", "user") else source,
+            imported={"attachments": attached} if attached else {},
+        )
         return MessageRead(user(said, given), number)
     if kind == "tool.execution_complete":
-        given = mapping(data.get("result"))
-        output = given.get("content") if given else data.get("result")
-        if output is None:
-            output = mapping(data.get("error")).get("message", "")
         told = metadata(message_id, time, failed=data.get("success") is False)
-        return MessageRead(result(id_text(data.get("toolCallId")), as_text(output), told), number)
+        return MessageRead(result(id_text(data.get("toolCallId")), as_text(_output(data)), told), number)
     if kind == "assistant.message":
-        thought, said = text(data.get("reasoningText")), text(data.get("content"))
-        blocks = [*([thinking_block(thought)] if thought else []), *([text_block(said)] if said else [])]
-        asked = [mapping(one) for one in items(data.get("toolRequests"))]
-        calls = [
-            call(
-                id_text(one.get("toolCallId")) or f"{message_id}-call{at}", text(one.get("name")), one.get("arguments")
-            )
-            for at, one in enumerate(asked, 1)
-        ]
-        message = assistant(blocks, calls, _told(message_id, entry, data, model, report))
+        message = _answer(data, message_id, _told(message_id, entry, data, model, report))
         if message is not None:
             return MessageRead(message, number)
-    summary = text(data.get("summaryContent"))
     if kind == "session.compaction_complete" and summary and data.get("success") is not False:
         return CompactionEvent(
             summary, number, message_id=message_id, time=time, tokens_before=data.get("preCompactionTokens")
         )
     return KeptEntry(entry, number, kind)
+
+
+def _output(data: dict[str, Any]) -> Any:
+    """The output of a tool; if it has none, the message of its error."""
+    given = mapping(data.get("result"))
+    output = given.get("content") if given else data.get("result")
+    return mapping(data.get("error")).get("message", "") if output is None else output
+
+
+def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | None:
+    """An answer with its thinking, its text and its calls; None if it has none of them."""
+    blocks = list[Message]()
+    thought, said = text(data.get("reasoningText")), text(data.get("content"))
+    if thought:
+        blocks.append(thinking_block(thought))
+    if said:
+        blocks.append(text_block(said))
+    calls = list[Message]()
+    for at, asked in enumerate(map(mapping, items(data.get("toolRequests"))), 1):
+        call_id = id_text(asked.get("toolCallId")) or f"{message_id}-call{at}"
+        calls.append(call(call_id, text(asked.get("name")), asked.get("arguments")))
+    return assistant(blocks, calls, told)
 
 
 def _told(
