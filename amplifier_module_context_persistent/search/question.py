@@ -24,6 +24,14 @@ perhaps please quite rather really simply somehow something still thanks thing t
 """
 _WEAK_WORDS = frozenset(_WEAK_TEXT.split())
 """English words that say little about what is asked."""
+_ACTIVITIES_TEXT = """
+discuss discussed go going happen happened happening occurred talk talked went work worked working
+arbeiten gearbeitet gemacht geschah geschehen passierte passiert
+arrivé discuté fait passé travaillé
+ocurrió pasó trabajamos trabajando
+"""
+_ACTIVITIES = frozenset(_ACTIVITIES_TEXT.split())
+"""Words for anything that people do: beside a time, they ask for all of it."""
 _ROLES = MappingProxyType(
     dict.fromkeys(("user", "person", "human", "people"), "user")
     | dict.fromkeys(("assistant", "agent", "model", "bot"), "assistant")
@@ -47,7 +55,7 @@ class AskedTerm:
     share: float = 1.0
 
 
-ANYTHING_SAID = tuple(AskedTerm(who_term(role), role) for role in ("user", "assistant"))
+ANYTHING_SAID = tuple(AskedTerm(who_term(role), f"said by the {role}") for role in ("user", "assistant"))
 """The terms of a question that names a time and nothing else: what people and agents said then."""
 
 
@@ -85,8 +93,8 @@ def read_question(text: str, *, now: datetime) -> Question:
     asked = asked_words(_without(periods, text))
     little = function_words(all_words)
     telling = [(word, found) for word, found in asked if word.casefold() not in little]
-    terms = [*_terms_of(telling or asked), *_joined([word for word, _ in asked])]
-    if not telling and periods:
+    terms = [*_terms_of(telling or asked), *_joined([word for word, _ in asked], little if telling else frozenset())]
+    if periods and all(word.casefold() in _ACTIVITIES for word, _ in telling):
         terms = list(ANYTHING_SAID)
     if not terms:
         raise RecallError("query: it holds no word")
@@ -113,7 +121,8 @@ def _terms_of(asked: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[AskedTer
             yield AskedTerm(term, word, plain_term(term), share)
 
 
-def _joined(words: Sequence[str]) -> Iterator[AskedTerm]:
-    """The terms of the names that two neighbouring words may form."""
+def _joined(words: Sequence[str], little: frozenset[str]) -> Iterator[AskedTerm]:
+    """The terms of the names that two neighbouring words may form; two that tell little (`for the`) form none."""
     for (one, other), term in zip(pairwise(words), joined_words(words), strict=True):
-        yield AskedTerm(term, f"{one} {other}")
+        if one.casefold() not in little or other.casefold() not in little:
+            yield AskedTerm(term, f"{one} {other}")

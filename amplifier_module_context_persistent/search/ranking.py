@@ -152,11 +152,19 @@ class Ranking:
         found: the best messages, best first.
         common: words of the question that counted only in messages with rarer ones.
         slips: words that no message has, each with the word that is looked for instead.
+        is_by_time_alone: whether no message has a word of the question, so that the time that it names answered.
     """
 
     found: tuple[Ranked, ...]
     common: tuple[str, ...]
     slips: tuple[Slip, ...] = ()
+    is_by_time_alone: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person is told of words that no message has."""
+        by_time = ("no match for the words; showing what was said at that time",) if self.is_by_time_alone else ()
+        return (*(slip.sentence for slip in self.slips), *by_time)
 
 
 def rank(question: Question, index: RankedIndex, *, most: int, written: Written = ANY_TIME) -> Ranking:
@@ -168,7 +176,10 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
         most: how many messages are given at most.
         written: when they were written; those that tell no time are in none.
     """
-    terms, slips = _terms(question, index)
+    terms, slips = _terms(question.terms, index)
+    is_by_time_alone = bool(question.periods) and not terms
+    if is_by_time_alone:
+        terms, _ = _terms(ANYTHING_SAID, index)
     scores, common = _add_up(terms, index, written)
     spoke = _places_of(question.names, index, scores)
     for place in spoke:
@@ -185,7 +196,7 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
         ranked.append(
             Ranked(segment, number, scores[place], reasons, is_spoken, is_then, index.seconds(segment, number))
         )
-    return Ranking(tuple(ranked), tuple(common), slips)
+    return Ranking(tuple(ranked), tuple(common), slips, is_by_time_alone)
 
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
@@ -207,15 +218,13 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
     return sorted(places, key=lambda place: (-rounded[place], -later[place], -place))
 
 
-def _terms(question: Question, index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...]]:
+def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...]]:
     """The terms that are found, rarest first; and the words that are taken for slips of the finger."""
     messages = sum(index.counts)
-    counts = _counts(question.terms, index)
+    counts = _counts(asked, index)
     unknown = [term for term, count in counts.items() if not count]
     slips = slips_in(unknown, index, tries_all=len(unknown) == len(counts))
     counts |= _counts([slip.meant for slip in slips], index)
-    if question.periods and not any(counts.values()):
-        counts = _counts(ANYTHING_SAID, index)  # then the time alone answers
     terms = [
         _Term(term, term.share * log(1 + (messages - count + 0.5) / (count + 0.5)), count)
         for term, count in counts.items()

@@ -43,7 +43,6 @@ from ..search.ranking import ANY_TIME, Ranked, Written, rank, worth_of
 from ..search.recall_page import LEAST_WORDS, MOST_PLACES, Hit, RecallQuery, make_hit
 from ..search.recall_scope import searched_tool
 from ..search.snippet import best_window, marks_of
-from ..search.typing_slips import Slip
 from .store import Session
 
 FILL_S = 1.0
@@ -65,14 +64,14 @@ class Answer:
         may_match: the offsets of messages that may contain the question's exact text; None if unknown.
         indexed: the number of indexed messages.
         messages: the number of all messages.
-        slips: words that no message has, each with the word that was looked for instead.
+        told: what is told of words that no message has.
     """
 
     found: Sequence[tuple[int, Ranked]]
     may_match: frozenset[int] | None
     indexed: int
     messages: int
-    slips: tuple[Slip, ...] = ()
+    told: tuple[str, ...] = ()
 
     @property
     def what_is_lacking(self) -> str:
@@ -84,7 +83,7 @@ class Answer:
     @property
     def notes(self) -> str:
         """What is said beside the answers; "" if nothing is."""
-        return "; ".join(filter(None, [*(slip.sentence for slip in self.slips), self.what_is_lacking]))
+        return "; ".join(filter(None, [*self.told, self.what_is_lacking]))
 
 
 class SessionIndex:
@@ -174,7 +173,7 @@ class SessionIndex:
             offsets = [(index.offset(one.segment, one.number), one) for one in ranking.found]
             may_match = _may_match(question.text, index)
         self._next -= self._fill.drop_small()
-        return Answer(offsets, may_match, sum(index.counts), self._messages, ranking.slips)
+        return Answer(offsets, may_match, sum(index.counts), self._messages, ranking.notes)
 
 
 def _words_in(target: FillTarget) -> KnownWords | None:

@@ -17,7 +17,6 @@ from ..search.question import read_question
 from ..search.question_times import Period
 from ..search.ranking import Ranked, Written, worth_of
 from ..search.snippet import Mark, best_window, marks_of
-from ..search.typing_slips import Slip
 from .find_session import SessionFile
 from .ranked_search import RankedAnswer, RankedSearch
 from .search_session import FoundLine, matching_lines, searched_text
@@ -136,7 +135,7 @@ class BestMessages:
         messages: the best ones, best first.
         common: words of the question that counted only beside rarer ones.
         periods: the times that the question names.
-        slips: words that no message has, each with the word that was looked for instead.
+        notes: what a person is told of words that no message has.
         indexed, sessions: how many of how many sessions were asked.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
@@ -145,7 +144,7 @@ class BestMessages:
     messages: list[BestMessage]
     common: tuple[str, ...]
     periods: tuple[Period, ...]
-    slips: tuple[Slip, ...]
+    notes: tuple[str, ...]
     indexed: int
     sessions: int
     errors: dict[str, LogError]
@@ -194,7 +193,7 @@ def best_messages(
         messages=found,
         common=answer.common,
         periods=question.periods,
-        slips=answer.slips,
+        notes=answer.notes,
         indexed=answer.indexed,
         sessions=answer.sessions,
         errors=answer.errors | transcripts.errors,

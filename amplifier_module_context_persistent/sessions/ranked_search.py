@@ -33,7 +33,6 @@ from ..search.message_terms import VERSION
 from ..search.question import Question
 from ..search.ranked_segment import MessageColumns, Postings, Segment
 from ..search.ranking import ANY_TIME, GAP, Ranked, Written, rank
-from ..search.typing_slips import Slip
 from .find_session import SessionFile
 
 Progress = Callable[[int, int], None]
@@ -95,7 +94,7 @@ class RankedAnswer:
         indexed, sessions: how many of how many sessions were asked.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
-        slips: words that no message has, each with the word that was looked for instead.
+        notes: what a person is told of words that no message has.
     """
 
     found: tuple[RankedMessage, ...]
@@ -104,7 +103,7 @@ class RankedAnswer:
     sessions: int
     errors: dict[str, LogError]
     advice: str = ""
-    slips: tuple[Slip, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class RankedSearch:
@@ -197,7 +196,7 @@ class RankedSearch:
             found = tuple(index.message(ranked) for ranked in ranking.found)
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
-        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.slips)
+        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.notes)
 
 
 def _known_in(path: Path) -> dict[str, KnownWords]:

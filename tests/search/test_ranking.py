@@ -139,8 +139,12 @@ def test_a_question_of_a_time_alone_finds_what_was_said_then() -> None:
     )
     index = MemoryIndex([said("hello", time="2026-03-01T10:00:00Z"), old, new])
     assert index.found("what did we do yesterday")[0] == 2
+    assert index.found("what happened yesterday")[0] == 2
     assert index.found("was haben wir letzte Woche gemacht?")[0] == 1
     assert index.found("zebras of last week?")[0] == 1
+    told = "no match for the words; showing what was said at that time"
+    assert index.ask("zebras of last week?").notes == (told,)
+    assert index.ask("cart of last week?").notes == index.ask("what did we do yesterday").notes == ()
 
 
 def test_only_messages_of_a_wanted_time_are_ranked() -> None:
@@ -187,6 +191,12 @@ def test_function_words_weigh_next_to_nothing(question: str) -> None:
     texts = ["another one, next please", "wo ist der", "was ist mit dem", "où est le"]
     index = MemoryIndex([*map(said, texts), *OTHERS, said("The cart is the subject here, at some length.")])
     assert index.found(question)[0] == 24
+
+
+def test_two_function_words_form_no_name() -> None:
+    """`for the` does not ask for `for_the`."""
+    index = MemoryIndex([said("for_the"), *OTHERS, said("the cart")])
+    assert index.found("what is for the cart") == [21]
 
 
 def test_english_words_that_are_function_words_elsewhere_count() -> None:

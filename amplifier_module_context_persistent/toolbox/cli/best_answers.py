@@ -104,9 +104,15 @@ def _say(output: Console, text: Text) -> None:
 
 
 def _reasons(one: BestMessage) -> str:
-    terms = [f"{one_line(reason.said)} {reason.points:.1f}{'*' * reason.is_near}" for reason in one.ranked.reasons]
+    points, near = dict[str, float](), set[str]()
+    for part in one.ranked.reasons:  # a name has a term for each of its parts
+        points[part.said] = points.get(part.said, 0.0) + part.points
+        if part.is_near:
+            near.add(part.said)
+    most_first = sorted(points.items(), key=lambda pair: -pair[1])
+    terms = [f"{one_line(said)} {of_word:.1f}{'*' * (said in near)}" for said, of_word in most_first]
     told = f"score {one.score:.2f}: {', '.join(terms)}"
-    if any(reason.is_near for reason in one.ranked.reasons):
+    if near:
         told += " (* in a message beside it)"
     if one.ranked.spoke:
         told += "; the question names who wrote it"
@@ -122,8 +128,8 @@ def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
         click.echo(f"{found.indexed:,} of {counted(found.sessions, 'session')} could be searched", err=True)
     if found.advice:
         click.echo(one_line(found.advice), err=True)
-    for slip in found.slips:
-        click.echo(one_line(slip.sentence), err=True)
+    for note in found.notes:
+        click.echo(one_line(note), err=True)
     if explains:
         for period in found.periods:
             click.echo(f"read as a time: {one_line(period.said)} ({_time_of(period)})", err=True)
@@ -136,7 +142,7 @@ def _time_of(period: Period) -> str:
     """A time in this machine's zone, from its first to its last minute."""
     begin, end = (datetime.fromtimestamp(seconds, UTC).astimezone() for seconds in (period.begin, period.end - 1))
     if not period.begin:
-        return f"before {end:%Y-%m-%d %H:%M}"
+        return f"until {end:%Y-%m-%d %H:%M}"
     return f"{begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}"
 
 

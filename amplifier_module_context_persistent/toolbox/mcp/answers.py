@@ -82,7 +82,7 @@ class Answers:
         except RecallError as error:  # it names the argument of `recall`
             raise UnknownError(f"question: {str(error).removeprefix('query: ')}") from error
         answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
-        notes = [slip.sentence for slip in found.slips]
+        notes = [*found.notes]
         if not found.is_whole:
             notes.append(f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others")
         if notes:
