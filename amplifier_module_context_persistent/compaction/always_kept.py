@@ -214,18 +214,24 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, 
         The cut; and by position the tokens of the answer after shortening. Of an answer that is not long, or is cut
         already, the tokens are those that it has.
     """
-    sizes, heads = draft.sizes, {position: draft.view.groups[position].head for position in positions}
-    long = [p for p, head in heads.items() if sizes[p] >= LEAST_SAVED and head.id not in draft.cuts]
+    whole_tokens = {position: draft.sizes[position] for position in positions}
+    heads = {position: draft.view.groups[position].head for position in positions}
+    long = [
+        position
+        for position, tokens in whole_tokens.items()
+        if tokens >= LEAST_SAVED and heads[position].id not in draft.cuts
+    ]
     for head_chars, tail_chars in ANSWER_CUTS:
-        cut, shortened = prose_cut(head_chars, tail_chars), {position: sizes[position] for position in positions}
+        cut = prose_cut(head_chars, tail_chars)
+        tokens_after = dict(whole_tokens)
         for position in long:
             head = heads[position]
             tokens = head.tokens * cut.shown_chars // max(1, sum(head.gist.terms.text_chars))
-            if sizes[position] - tokens >= LEAST_OF_ANSWER:
-                shortened[position] = tokens
-        if sum(shortened.values()) <= LONG_SHARE * draft.room_tokens:
+            if whole_tokens[position] - tokens >= LEAST_OF_ANSWER:
+                tokens_after[position] = tokens
+        if sum(tokens_after.values()) <= LONG_SHARE * draft.room_tokens:
             break
-    return cut, shortened
+    return cut, tokens_after
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:

@@ -450,15 +450,21 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
     """
     absolute = _ends(changed)
     told_changed = each_once([absolute.get(path, path) for path in changed])
-    named = {*told_changed, *_ends(told_changed), *_ends(read)}
-    told_read = list[str]()
-    for path in dict.fromkeys(read):
-        is_named = path in named or not _ends([path]).keys().isdisjoint(told_changed)
-        if not is_named:
-            told_read.append(path)
+    told_read = _not_told(read, told_changed)
     directory = _shared_directory([*told_changed[-MOST_FILES:], *told_read[-MOST_FILES:]])
     text = _sentence("changed", told_changed, directory) + _sentence("read", told_read, directory)
     return text + _BELOW.format(directory) if directory else text
+
+
+def _not_told(read: Sequence[str], told_changed: Sequence[str]) -> list[str]:
+    """The files that were read and are not told as changed, each by its longest name."""
+    other_names = {*told_changed, *_ends(told_changed), *_ends(read)}
+    found = list[str]()
+    for path in dict.fromkeys(read):
+        is_told_by_its_end = any(end in told_changed for end in _ends([path]))
+        if path not in other_names and not is_told_by_its_end:
+            found.append(path)
+    return found
 
 
 def _ends(paths: Sequence[str]) -> dict[str, str]:

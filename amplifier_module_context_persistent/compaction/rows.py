@@ -167,23 +167,39 @@ class _Lines:
         return _PAIR.match(self._body(number).strip()) is not None
 
     def _object(self, first: int, last: int, start: int, end: int) -> Span:
-        """The object around a piece of one long line."""
+        """The object around a piece of one long line; the piece itself if there is none that is short enough."""
         low, high = max(start, first - MOST_ROW_CHARS), min(end, last + MOST_ROW_CHARS)
-        depth, opening = 0, -1
-        for at in range(first, low - 1, -1):
-            depth += (self.text[at] == "}") - (self.text[at] == "{")
-            if depth < 0:
-                opening = at
-                break
-        depth, closing = 0, -1
-        for at in range(opening if opening >= 0 else high, high):
-            depth += (self.text[at] == "{") - (self.text[at] == "}")
-            if depth == 0:
-                closing = at + 1
-                break
-        if opening < 0 or closing < last or closing - opening > MOST_ROW_CHARS:
+        opening = self._opening_before(first, low)
+        if opening < 0:
+            return first, last
+        closing = self._closing_of(opening, high)
+        if closing < last or closing - opening > MOST_ROW_CHARS:
             return first, last
         return opening, closing
+
+    def _opening_before(self, first: int, low: int) -> int:
+        """The place of the brace that opens the object around a place; -1 if it is before `low`."""
+        closed = 0
+        for at in range(first, low - 1, -1):
+            if self.text[at] == "}":
+                closed += 1
+            elif self.text[at] == "{":
+                closed -= 1
+            if closed < 0:
+                return at
+        return -1
+
+    def _closing_of(self, opening: int, high: int) -> int:
+        """The place behind the brace that closes an object; -1 if it is not before `high`."""
+        opened = 0
+        for at in range(opening, high):
+            if self.text[at] == "{":
+                opened += 1
+            elif self.text[at] == "}":
+                opened -= 1
+            if opened == 0:
+                return at + 1
+        return -1
 
 
 def _indent(line: str) -> int:
