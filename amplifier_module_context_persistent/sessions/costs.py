@@ -214,11 +214,16 @@ class Bills:
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:
+    """The bill of two requests together; an unknown number is -1, and counts as 0 beside a known one."""
     costs = [bill.cost for bill in (one, other) if bill.cost >= 0]
     known = [bill for bill in (one, other) if bill.input_tokens >= 0]
+    input_tokens, cached_tokens = -1, -1
+    if known:
+        input_tokens = sum(bill.input_tokens for bill in known)
+        cached_tokens = sum(bill.cached_tokens for bill in known)
     return RequestBill(
-        sum(bill.input_tokens for bill in known) if known else -1,
-        sum(bill.cached_tokens for bill in known) if known else -1,
+        input_tokens,
+        cached_tokens,
         one.output_tokens + other.output_tokens,
         other.model,
         sum(costs) if costs else -1.0,

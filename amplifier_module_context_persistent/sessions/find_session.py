@@ -72,7 +72,10 @@ def projects_dirs() -> dict[Path, str]:
     """The directories of the hosts' projects, and the prefix of the projects' names; Amplifier's command line first."""
     found = {Path.home() / ".amplifier" / "projects": ""}
     for prefix, variable, usual, place in _HOSTS:
-        if root := os.environ.get(variable) or (usual and str(Path.home() / usual)):
+        root = os.environ.get(variable)
+        if not root and usual:
+            root = str(Path.home() / usual)
+        if root:
             found.setdefault(Path(root).expanduser() / place, prefix)
     return found
 
@@ -256,9 +259,9 @@ def _may_exist(path: Path) -> bool:
 
 
 def _begins_as_session(path: Path) -> bool:
-    """Whether a file begins with the header of a log or with a message, or with what nobody can read.
+    """Whether a file may be a log: it begins with a log's header or a message, or it cannot be read.
 
-    Another program's lines of JSON are none, nor is an empty file, a directory or a device.
+    Not: lines of JSON of another program, an empty file, a directory, or a device.
     """
     try:
         if not path.is_file():  # a FIFO would be waited for
@@ -266,9 +269,12 @@ def _begins_as_session(path: Path) -> bool:
         lines = beginning(path, _HEAD_BYTES).splitlines()
     except OSError:
         return True
-    if any(line.startswith(_HEADER) or (line.startswith(b"{") and _ROLE.search(line)) for line in lines):
-        return True
-    return bool(lines) and not any(line.startswith(b"{") or _is_json(line) for line in lines)
+    for line in lines:
+        is_message = line.startswith(b"{") and _ROLE.search(line)
+        if is_message or line.startswith(_HEADER):
+            return True
+    has_json = any(line.startswith(b"{") or _is_json(line) for line in lines)
+    return bool(lines) and not has_json
 
 
 def _is_json(line: bytes) -> bool:

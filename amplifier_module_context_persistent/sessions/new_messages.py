@@ -132,15 +132,18 @@ class SessionFollower:
         is_changed, live = index.generation != self._generation, len(index.live)
         found: list[tuple[int, SessionChange]] = []
         for line in self._log.whole_lines(self._offset):
-            if (control := control_of(line.content)) is None:
+            control = control_of(line.content)
+            if control is None:
                 continue
             kind, record = control
-            time = name_of(record.get("time"))
+            reset_id, time = name_of(record.get("id")), name_of(record.get("time"))
             if kind == BEGIN:
-                self._begun[name_of(record.get("id"))] = line.offset
-            elif kind == COMMIT and (begin := self._begun.pop(name_of(record.get("id")), None)) is not None:
-                change = SessionChange(_BY_REASON.get(name_of(record.get("reason")), "replaced"), live, time)
-                found += [(begin, change)] * (is_changed or self._is_late)
+                self._begun[reset_id] = line.offset
+            elif kind == COMMIT and reset_id in self._begun:
+                begin = self._begun.pop(reset_id)
+                if is_changed or self._is_late:
+                    reason = _BY_REASON.get(name_of(record.get("reason")), "replaced")
+                    found.append((begin, SessionChange(reason, live, time)))
             elif kind == "plan":
                 tokens = _number(record.get("tokens_before")), _number(record.get("tokens_after"))
                 found.append((line.offset, SessionChange("compacted", live, time, *tokens)))

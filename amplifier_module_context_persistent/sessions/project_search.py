@@ -98,23 +98,27 @@ class ProjectSearch:
         name = name_of(session.path)
         known = self._covered.get(name)
         if reader.index.damage:
-            self._gone |= {name} if known else set()
+            if known:
+                self._gone.add(name)
             return None
-        covered = known.end_offset if known is not None and known.still_holds(reader) else 0
-        status, lacking = reader.file.status(), reader.size - covered
-        if lacking >= BLOCK_BYTES or (
-            _is_settled(status) and (lacking or known is None or known.stamp != Stamp.of(status))
-        ):
-            self._stale[name] = covered
-        if not covered or self._found is None:
+        covered_bytes = 0
+        if known is not None and known.still_holds(reader):
+            covered_bytes = known.end_offset
+        status, lacking_bytes = reader.file.status(), reader.size - covered_bytes
+        is_up_to_date = not lacking_bytes and known is not None and known.stamp == Stamp.of(status)
+        if lacking_bytes >= BLOCK_BYTES or (_is_settled(status) and not is_up_to_date):
+            self._stale[name] = covered_bytes
+        if not covered_bytes or self._found is None:
             return None
         ranges = self._found.get(name, [])
         starts = [first for first, _ in ranges]
         offsets = reader.index.columns.offsets
 
         def may_match(offset: int) -> bool:
+            if offset >= covered_bytes:
+                return True
             at = bisect_right(starts, offset) - 1
-            return offset >= covered or (at >= 0 and offset <= ranges[at][1])
+            return at >= 0 and offset <= ranges[at][1]
 
         return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 

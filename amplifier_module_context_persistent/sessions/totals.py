@@ -256,10 +256,15 @@ def _is_own(table: str) -> str:
 
 def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
     """The rows of a table that are counted, with their keys; `with_copies` also turns and calls of a fork's origin."""
-    found = (_BY_TIME[name].format(_TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by)
-    keys = ", ".join(f"ifnull({key}, '') AS key{number}" for number, key in enumerate(found))
+    columns = [_BY_TIME[name].format(_TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by]
+    keys = ", ".join(f"ifnull({column}, '') AS key{number}" for number, column in enumerate(columns))
     tags = " LEFT JOIN tags USING (session)" if "tag" in by else ""
-    condition = "uncached_tokens IS NOT NULL" if table == "requests" else "1" if with_copies else _is_own(table)
+    if table == "requests":
+        condition = "uncached_tokens IS NOT NULL"
+    elif with_copies:
+        condition = "1"
+    else:
+        condition = _is_own(table)
     return (
         f"SELECT {keys}, logs.session AS log, name != root AS is_below, * FROM {table}"
         f" JOIN logs USING (session){tags} WHERE {_within(_TIMES[table])} AND {condition}"

@@ -364,16 +364,18 @@ class Rebuilder:
         return RebuiltView(view, reasons, damaged, proved=proved)
 
     def _reach(self, noted: PlacedReceipt) -> bool:
-        """Let the index be what it was at a request; False if it had been further."""
+        """Extend the index at hand to the state that it had at a request; False if it is not an earlier state."""
         index, upto = self._index, noted.receipt.upto
         if len(index) > noted.records:
             return False
         for name in _PAST_COLUMNS:
-            column = getattr(index.columns, name)
-            column.extend(getattr(self._book.index.columns, name)[len(column) : noted.records])
-        ordinal = index.find(upto) if upto else None
+            column, whole_column = getattr(index.columns, name), getattr(self._book.index.columns, name)
+            column.extend(whole_column[len(column) : noted.records])
+        if not upto:
+            return not index.live
+        ordinal = index.find(upto)
         if ordinal is None:
-            return not upto and not index.live
+            return False
         try:
             (position,) = live_positions(noted.live, [ordinal])
         except KeyError:

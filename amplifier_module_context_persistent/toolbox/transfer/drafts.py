@@ -265,25 +265,15 @@ class Drafts:
     def _compacted(self, draft: SessionDraft, event: CompactionEvent) -> None:
         self._plan(draft)
         draft.compactions += 1
+        summary = event.summary.strip()
         live = range(draft.cleared, len(draft.ids))
-        systems = draft.systems & set(live)
-        if len(live) == len(systems):
-            if event.summary.strip():
-                metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
-                if time := iso_time(event.time):
-                    metadata["timestamp"] = time
-                self._message(
-                    draft, MessageRead({"role": "user", "content": event.summary, "metadata": metadata}, event.line)
-                )
+        if draft.systems.issuperset(live):  # there is nothing that a plan could leave out
+            if summary:
+                self._summary_message(draft, event)
             return
-        positions = {draft.ids[position]: position for position in live}
-        wanted = {*systems, *range(positions.get(event.keep_from, live.stop), live.stop)}
-        wanted.update(positions[one] for one in event.keep if one in positions)
-        for first, last in event.keep_runs:
-            wanted.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
-        kept = sorted(wanted)
-        notice = event.summary.strip().join(SUMMARY_TAGS) if event.summary.strip() else ""
-        after = estimate_tokens(notice) + sum(self._tokens(draft, position) for position in kept)
+        kept = _kept_by(event, draft, live)
+        notice = summary.join(SUMMARY_TAGS) if summary else ""
+        tokens_after = estimate_tokens(notice) + sum(self._tokens(draft, position) for position in kept)
         plan = Plan(
             id=f"imported-{draft.compactions}",
             upto=draft.ids[-1],
@@ -292,11 +282,20 @@ class Drafts:
             making=Making(
                 strategy=IMPORTED,
                 tokens_before=total(event.tokens_before) or self._seen_tokens(draft),
-                tokens_after=after,
+                tokens_after=tokens_after,
             ),
         )
         draft.pending = (plan, kept, len(draft.ids) - 1)
-        draft.counted, draft.counted_messages = after, len(draft.ids)
+        draft.counted, draft.counted_messages = tokens_after, len(draft.ids)
+
+    def _summary_message(self, draft: SessionDraft, event: CompactionEvent) -> None:
+        """Add the summary of a compaction as a message."""
+        metadata: dict[str, Any] = {"source": COMPACTION_SOURCE, "message_id": event.message_id}
+        time = iso_time(event.time)
+        if time:
+            metadata["timestamp"] = time
+        message = {"role": "user", "content": event.summary, "metadata": metadata}
+        self._message(draft, MessageRead(message, event.line))
 
     def _plan(self, draft: SessionDraft) -> None:
         """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
@@ -319,3 +318,14 @@ class Drafts:
         )
         runs = keep_runs((position, draft.ids[position]) for position in kept)
         draft.bodies.append(encode_control("plan", **whole.to_record(runs)))
+
+
+def _kept_by(event: CompactionEvent, draft: SessionDraft, live: range) -> list[int]:
+    """The positions of the live messages that a compaction kept: instructions, and those that it names."""
+    kept = draft.systems.intersection(live)
+    positions = {draft.ids[position]: position for position in live}
+    kept.update(range(positions.get(event.keep_from, live.stop), live.stop))
+    kept.update(positions[message_id] for message_id in event.keep if message_id in positions)
+    for first, last in event.keep_runs:
+        kept.update(range(positions.get(first, live.start), positions.get(last, -1) + 1))
+    return sorted(kept)

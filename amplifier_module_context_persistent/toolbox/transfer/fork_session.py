@@ -67,7 +67,7 @@ class Fork:
 
     def to_json(self) -> dict[str, Any]:
         """The report in plain JSON types."""
-        return {
+        report: dict[str, Any] = {
             "path": self.path,
             "session_id": self.session_id,
             "parent_id": self.parent_id,
@@ -76,9 +76,12 @@ class Fork:
             "messages": self.messages,
             "plan": self.plan or None,
             "not_carried": [loss.to_json() for loss in self.not_carried],
-            **({"host_files": list(self.host_files)} if self.host_files else {}),
-            **({"host_turn": self.host_turn} if self.host_turn != self.turn else {}),
         }
+        if self.host_files:
+            report["host_files"] = list(self.host_files)
+        if self.host_turn != self.turn:
+            report["host_turn"] = self.host_turn
+        return report
 
 
 def fork_session(

@@ -136,10 +136,15 @@ def plan_places_left(what: Purge) -> list[SessionPurge]:
     A torn tail that was saved there stays, and is named if it holds what is to go.
     """
     planned = [SessionPurge(log, removed=left) for log, left in places_left(tails=False)]
+    if what.redact is None:
+        return planned
     for log, left in places_left():
-        tails = [name for name in left if ".torn-" in name]
-        told = ((name, told_matches(name, what.redact)) for name in tails if what.redact is not None)
-        if copies := [f"{name}: {matches}" for name, matches in told if matches]:
+        copies = list[str]()
+        for name in left:
+            matches = told_matches(name, what.redact) if ".torn-" in name else ""
+            if matches:
+                copies.append(f"{name}: {matches}")
+        if copies:
             planned.append(SessionPurge(log, copies=copies, is_left=True))
     return planned
 
