@@ -163,7 +163,8 @@ class Ranking:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person is told of words that no message has."""
-        by_time = ("no match for the words; showing what was said at that time",) if self.is_by_time_alone else ()
+        is_shown = self.is_by_time_alone and self.found
+        by_time = ("no match for the words; showing what was said at that time",) if is_shown else ()
         return (*(slip.sentence for slip in self.slips), *by_time)
 
 
@@ -185,6 +186,8 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
     for place in spoke:
         scores[place] *= SPOKE
     in_period = _in_periods(question.periods, scores, index)
+    if is_by_time_alone or question.terms == ANYTHING_SAID:
+        scores = {place: scores[place] for place in in_period}
     for place in in_period:
         scores[place] *= IN_PERIOD
     found = _in_order(_best(scores, most + _TIES), scores, index)

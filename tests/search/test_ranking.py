@@ -142,6 +142,7 @@ def test_a_question_of_a_time_alone_finds_what_was_said_then() -> None:
     assert index.found("what happened yesterday")[0] == 2
     assert index.found("was haben wir letzte Woche gemacht?")[0] == 1
     assert index.found("zebras of last week?")[0] == 1
+    assert index.found("what happened on 5 May 2020") == index.found("zebras of 5 May 2020") == []
     told = "no match for the words; showing what was said at that time"
     assert index.ask("zebras of last week?").notes == (told,)
     assert index.ask("cart of last week?").notes == index.ask("what did we do yesterday").notes == ()
