@@ -23,6 +23,7 @@ NEAR_MISSES = {
     "private key": "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
     "PuTTY private key": "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines:\n",
     "password hash": "$6$ more than $5 a head, and $2a for each of the others",
+    "password hash of a directory": "{SSHA} and {SHA256}short and {MD5}",
     "JWT": "eyJust a word, and eyJhbGciOiJIUzI1NiJ9 alone",
     "JWT on several lines": "eyJhbGciOiJIUzI1NiJ9\nand eyJ.\n of another kind",
     "Modal token": "as-soon-as-possible-for-all-24 and ak-abcdefghijklmnopqrstuv",

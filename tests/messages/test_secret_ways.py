@@ -61,6 +61,22 @@ def test_what_people_paste_and_say_is_replaced(part: int) -> None:
     assert len(passed) <= 2, sorted(passed)
 
 
+@pytest.mark.parametrize("part", range(4))
+@proof(quick=1)
+def test_no_way_of_settings_programs_and_logs_passes(part: int) -> None:
+    """Files of settings, 25 languages, SQL, command lines, logs, tests, tables and chats."""
+    passed, templates = set(), ways("sources")[part::4]
+    for number, (way, template) in enumerate(templates):
+        for seed in range(3):
+            text, secrets = filled(template, 7 * number + seed)
+            clean = redact_text(text)
+            assert secrets, way
+            if any(secret in clean for secret in secrets):
+                passed.add(way)
+    assert len(templates) > 90
+    assert len(passed) <= 1, sorted(passed)
+
+
 @pytest.mark.parametrize("line", [line for line, _ in ways("stays")])
 def test_ordinary_lines_beside_them_stay(line: str) -> None:
     """Sentences about passwords, calls of clients without one, counts, names of techniques."""

@@ -144,6 +144,7 @@ TOKENS = (
     "$argon2id$v=19$m=65536,t=3,p=4${a22}${a43}",
     *("-----BEGIN RSA PRIVATE " + "KEY-----\n{s64}\n{s64}\n{s30}==\n-----END RSA PRIVATE " + "KEY-----",),
     *("-----BEGIN OPENSSH PRIVATE " + "KEY-----\\n{s70}\\n{s70}\\n-----END OPENSSH PRIVATE " + "KEY-----",),
+    "userPassword: {SSHA}{s38}=",
     *("PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\n{s44}\nPrivate-MAC",),
 )
 """Forms that are known by themselves; all that is random in them has to go."""

@@ -20,11 +20,13 @@ _POSITIONS = {
         " BasicAuth HTTPBasicAuth HTTPDigestAuth SetBasicAuth basicAuth basic_auth setBasicAuth basic PasswordAuthentication"
         " UsernamePasswordCredentials UsernamePasswordAuthenticationToken NetworkCredential BasicAWSCredentials PasswordCredentials"
         " PasswordAuthenticator PlainTextAuthProvider begin beginEnterprise oracledb.connect cx_Oracle.connect JaasAuth NTLMAuth UserPass"
+        " credentials Credentials withCredentials httpBasic ValidateCredentials validateCredentials usernameAndPassword"
         " bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
     ),
     3: (
         "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
         " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
+        " create_user create_superuser createUser"
     ),
     4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect",
 }  # fmt: skip
@@ -60,9 +62,19 @@ _CLIENT = re.compile(
 )
 
 
+_OPENED = re.compile(r"\.Open[ ][^,\n]{1,200},[ ]?\"[^\"\n]{1,80}\",[ ]?\"(?P<secret>[^\"\n]{4,80})\"")
+"""The call of Visual Basic, without brackets."""
+
+
 def find_in_calls(searched: SearchedText) -> list[Secret]:
     """Find the passwords among the arguments of calls."""
     text, found = searched.text, list[Secret]()
+    if ".Open " in text:
+        found += [
+            Secret(*call.span("secret"), "password of a call")
+            for call in _OPENED.finditer(text)
+            if _is_password(call["secret"])
+        ]
     if "(" not in text:
         return found
     for beginning in _BEGINNINGS.possible_in(searched):

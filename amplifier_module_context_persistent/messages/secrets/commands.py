@@ -20,7 +20,7 @@ from .shell_words import Word, words_behind
 
 _FLAGS = {
     "-p": "twine psexec psexec64 beeline cqlsh sshpass impala-shell evil-winrm winexe kcadm.sh couchbase-cli cbq"
-    " hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow",
+    " hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow snowsql",
     "-ap": "swaks",
     "-p*": "mysqlimport mysqlsh mariadb mariadb-dump mycli unrar rar 7za 7zz mysql mysqldump mysqladmin",
     "-P": "bcp ipmitool osql isql tsql sqlcmd",
@@ -29,6 +29,7 @@ _FLAGS = {
     "-w": "ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
     "-s": "ldappasswd",
     "-A": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
+    "-c": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk snmpstatus",
     "-X": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
     "--pass": "redis-cli valkey-cli",
     "/p": "xfreerdp wfreerdp",
@@ -66,6 +67,7 @@ _PLACES = re.compile(
         | NickServ [ ] :? (?i:identify) [ ]+ (?:[\w-]{1,32} [ ])? | ipmitool \b[^\n|;]{0,200}? [ ] set [ ] password [ ] [0-9]{1,2} [ ]+
         | rootpw [ ]+ (?:--plaintext [ ]+)? | d-i [ ] \S{1,60}password(?:-again)? [ ] password [ ]+ | drush [ ] (?:user:password|upwd) [ ] \S{1,64} [ ]+
         | networksetup [ ] -setairportnetwork [ ] \S{1,10} [ ] (?:"[^"\n]{1,32}"|\S{1,32}) [ ]+
+        | ansible-vault [ ] encrypt_string [ ]+ (?:--?[\w-]+[ ]\S+[ ]+){0,3}
         | enable [ ] (?:password|secret) [ ]+ | neighbor [ ] \S{1,64} [ ] password [ ]+ (?:[0-9] [ ])? | isakmp [ ] key [ ]+ (?:[0-9] [ ])?
         | set [ ] (?:psksecret|passwd|password) [ ]+ (?:ENC [ ]+)? | insecure-password [ ]+ | ascii-text [ ]+
         | IDENTIFIED [ ] BY [ ]+ (?!VALUES\b|PASSWORD\b)
@@ -115,7 +117,17 @@ _PLACE_BEGINNINGS = Beginnings(
             "ticketer.py",
             "rabbitmqctl ",
         ),
-        *("rclone obscure", "mc alias", "mc config", "mc admin", "NickServ ", "ipmitool ", "rootpw ", "d-i "),
+        *(
+            "rclone obscure",
+            "ansible-vault encrypt",
+            "mc alias",
+            "mc config",
+            "mc admin",
+            "NickServ ",
+            "ipmitool ",
+            "rootpw ",
+            "d-i ",
+        ),
         *(
             "drush ",
             "networksetup ",

@@ -13,13 +13,16 @@ from .found import Secret
 from .linked_passwords import linked_password
 from .names import Likelihood, kind_of_name, likelihood_of, names_password, names_service
 from .passwords_in_sentences import said_value
-from .secret_values import is_secret_text
+from .secret_values import is_chosen_word, is_secret_text
 from .values_before_names import said_before
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
 _QUOTED = r"(?:[bBfFrRuUL@$]{0,3}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
 _TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?!()|,: \t]{0,60}?"
-_CALL = r"(?:new[ ])?(?:\[(?:\.\.\.)?\])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*(?:[a-z_]{1,20}[ ]?=[ ]?)?"
+_CALL = (
+    r"(?:Just[ ]|(?:new[ ])?(?:\[(?:\.\.\.)?\])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*"
+    r"(?:[a-z_]{1,20}[ ]?=[ ]?)?)"
+)
 _TYPED = rf"""
     (?:\[[0-9A-Z_]*\])? [?!]?
     (?: [ \t]* : [ \t]* {_TYPE} | [ \t]+ (?:[Aa]s[ ])? [*\[\]]{{0,3}} [A-Za-z][\w.]{{1,30}}
@@ -40,7 +43,7 @@ _BRACKETED = re.compile(
     rf"""
     {_TYPED} [ \t]* (?: (?: [:?]?=[>]? | : | \bby[ ]lazy ) [ \t]* | (?=\{{) )
     (?: r?\#{{1,3}}"
-      | \[(?:\.\.\.)?\]byte\{{" | [uUL]?R"\w{{0,16}}\( | \[=*\[ | \{{\w*\| | \{{[ ]?" | %?[qQ][qQwW]?[\[({{<|!] )
+      | \[(?:\.\.\.)?\]byte\{{" | [uUL]?R"\w{{0,16}}\( | \[=*\[ | \{{\w*\| | \{{[ ]?" | <<" | %?[qQ][qQwW]?[\[({{<|!] )
     {_AS_IT_IS} [)\]}}>|!"]
     """,
     re.VERBOSE,
@@ -54,10 +57,12 @@ _READS = re.compile(
     re.IGNORECASE,
 )
 """A call that is given a name, not a value."""
-_DEFINES = re.compile(r"(?:\#[ \t]*define|\bset(?:x|env|q)?(?:[ \t]+-[a-zA-Z]+)*|\bENV|\bexport|\(def)[ \t]+\Z")
+_DEFINES = re.compile(
+    r"(?:\#[ \t]*define|\bset(?:x|env|q)?(?:[ \t]+-[a-zA-Z]+)*|\bENV|\bSetEnv|\bfastcgi_param|\bexport|\(def)[ \t]+\Z"
+)
 _DEFINED = re.compile(rf"[ \t]+{_VALUE}")
 _KEYWORD = re.compile(rf"[ \t]+{_QUOTED}")
-_LISTED = re.compile(rf"(?P<end>\\*[\"']?)[ \t]*,\s{{0,20}}{_QUOTED}")
+_LISTED = re.compile(rf"(?P<end>\\*[\"']?)[ \t]*,\s{{0,20}}(?:<<)?{_QUOTED}")
 _TAG = "(?:key|name|dt|t[dh]|b|strong|label|code)"
 _IS_NAMED = re.compile(
     r"(?:\b(?:name|key|variable|parameter_?key|parameter|field|header|k|id|env)\\*[\"']?\s{0,5}[:=]?\s{0,5}\\*[\"']?"
@@ -99,7 +104,7 @@ _MARK = r"[*_`]"
 _LABEL = re.compile(
     rf"""
     (?: {_MARK}{{1,3}} [ \t]* [:=] {_MARK}{{0,3}} | [:=] {_MARK}{{1,3}} | [ ](?:is|was|are):?
-      | {_MARK}{{0,3}} [ \t]* \| | [ ][\u2013\u2014-][ ](?=`) | [ ][\u203a\u00bb\u2026\u00b7\u2192>][ ]
+      | {_MARK}{{0,3}} [ \t]* \| | ::[ ] | [ ][\u2013\u2014-][ ](?=`) | [ ][\u203a\u00bb\u2026\u00b7\u2192>][ ]
       | [ ]\[[^\[\]\n]{{0,40}}\]: | :?[ ]*</(?:b|strong|th|td|dt|label|i|em)>[ ]*(?:<\w{{1,10}}>){{0,2}}
       | [ ](?:has|have)[ ]been[ ](?:re)?set[ ]to:? )
     [ \t]* {_VALUE} (?! [(.\[][A-Za-z] )
@@ -136,6 +141,21 @@ _DUMPED = re.compile(rf"\\*[\"']?\]?\s{{0,4}}=>\s{{0,20}}string\([0-9]{{1,6}}\)\
 """A dump of PHP: `["password"]=> string(8) "x"`."""
 _SPACED = re.compile(rf"[ \t]+{_QUOTED}(?=[;,]?[ \t]*(?:[\r\n]|\Z))")
 """A directive of a configuration: `proxy_set_header X-Api-Key "x";`."""
+_TYPED_IN = re.compile(
+    r"[\"'\])]{1,4}(?:[^;\n]{0,20}?\."
+    r"(?:type|fill|send_?[kK]eys|set_?[vV]alue|typeText|enterText|pressSequentially|addValue)\([ ]?|,[ ]?)" + _QUOTED
+)
+"""What a test enters in a field: `get("#password").type("x")`, `fill("[name=password]", "x")`."""
+_FILLS = re.compile(
+    r"(?:type|fill\w{0,6}|send_?keys|set_?value|enter\w{0,6}|locator|find_?element|get\w{0,16}|input|\$)"
+    r"\([^()\n]{0,80}\Z",
+    re.IGNORECASE,
+)
+_COLUMN = re.compile(rf"(?:[ ]{{2,}}|\t+)(?:REG_\w{{2,12}}[ \t]+)?{_VALUE}[ \t]*(?=[\r\n]|\Z)")
+_FIRST_OF_LINE = re.compile(r"(?:^|\n)[ \t]*\Z")
+"""A line of two columns: `password            x`."""
+_BOXED = re.compile(r"\b(?:Some|Just|Ok|Right|Optional\.of(?:Nullable)?|Option)[ ]?\(?[ ]?[\"']")
+"""A value in an option: it is given for certain, so a short one counts."""
 _GO_HEADER = re.compile(r":\[(?P<secret>[^\s\[\]]{8,8192})\]")
 _NEXT_ITEM = re.compile(r"[\"']?[ \t]*\r?\n[ \t]*-[ \t]+" + _VALUE)
 _BELOW_HEAD = re.compile(rf"[ \t]{{0,3}} \#{{0,6}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
@@ -163,7 +183,9 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
     for match, is_program in _places(text, first, end, is_prose=is_prose):
         strength = likelihood_of(name)
         value = match["secret"].rstrip(".,:;*_`")
-        if is_secret_text(value, name, is_quoted=is_program and strength is Likelihood.STRONG and not is_prose):
+        is_boxed = strength is Likelihood.WEAK and _BOXED.search(match[0]) is not None
+        is_quoted = is_program and strength is Likelihood.STRONG and not is_prose
+        if is_secret_text(value, name, is_quoted=is_quoted) or (is_boxed and is_chosen_word(value)):
             start = match.start("secret")
             return [Secret(start, start + len(value), kind_of_name(name))]
     return _said(text, first, end, name)
@@ -235,6 +257,10 @@ def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tupl
     for expression in (_FALLBACK, _DUMPED, _GO_HEADER):
         if found := expression.match(text, end):
             yield found, True
+    if _FILLS.search(text, max(0, first - _BEFORE_CHARS), first) and (typed := _TYPED_IN.match(text, end)):
+        yield typed, True
+    if _FIRST_OF_LINE.search(text, near, first) and (column := _COLUMN.match(text, end)):
+        yield column, False
     if spaced := _SPACED.match(text, end):
         yield spaced, False
     if text.startswith("--", first - 2) and (item := _NEXT_ITEM.match(text, end)):

@@ -52,10 +52,15 @@ _ADJACENT = re.compile(
     """,
     re.VERBOSE,
 )
+_REPLACED = re.compile(
+    r"(?:[ ][\w.-]{1,20}){0,4}?[ ](?:from|von|de|da|van)[ ][\"'`]?(?P<old>[!-&*-~]{4,80}?)[\"'`]?[ ](?:to|auf|in|à|a|para|naar)[ ][\"'`]?(?P<new>[!-&*-_a-~]{4,80})"
+)
+"""A password that another one has replaced: `the password from x to y`."""
 _ENDS_LINE = re.compile(r"[\"'`]?[.,;!]?[ \t]*(?:[\r\n]|\Z)|[\"'`]?[,;.](?=[ ])")
 _USER_BEFORE = re.compile(
     r"(?:\b(?:user(?:name)?|login|account|acct|usr|usuario|utilisateur|identifiant|benutzer(?:name)?|utente|usuário|gebruiker|użytkownik|användare)"
     r"|пользователь|логин|ユーザー名?|用户名?)[ :=]{1,3}[^\s,;]{1,60}[,;]?[ ](?:and[ ]|with[ ]|und[ ]|mit[ ]|et[ ]|y[ ]|e[ ]|con[ ])?\Z"
+    r"|(?:\A|[\]>|-][ ]?)[A-Z][\w.+-]{1,30}(?:[ ][\w.+-]{1,30})?:[ ]\Z"
     r"|\bssh[ ]\S{3,80}[ ,;]{1,2}(?:with[ ]|and[ ])?\Z",
     re.IGNORECASE,
 )
@@ -106,6 +111,11 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
     """
     if adjacent := _adjacent(text, first, end):
         return adjacent
+    replaced = _REPLACED.match(text, end)
+    if replaced and may_be_password(replaced["old"]) and may_be_password(replaced["new"].rstrip(".:!?")):
+        return Secret(
+            replaced.start("old"), replaced.start("new") + len(replaced["new"].rstrip(".:!?")), "password by its name"
+        )
     linked = _LINKED.match(text, end, end + _MOST_CHARS)
     while linked is not None:
         found = _value_of(text, first, linked)
@@ -148,7 +158,7 @@ def _adjacent(text: str, first: int, end: int) -> Secret | None:
 
 def _value_of(text: str, first: int, linked: re.Match[str]) -> Secret | None:
     if linked["sign"] and not linked["between"]:
-        return None  # an assignment, which others judge
+        return _assigned_phrase(text, linked)
     is_verb = linked["moved"] == "to" and _SLAVIC.match(text, first) is not None
     if linked["moved"] and not is_verb and not _is_changed(text, first, linked):
         return None
@@ -164,6 +174,15 @@ def _value_of(text: str, first: int, linked: re.Match[str]) -> Secret | None:
     if is_last and not (linked["moved"] or linked["wide"]) and is_phrase(linked["rest"]):
         return Secret(start, rest_end, "password by its name")
     return None
+
+
+def _assigned_phrase(text: str, linked: re.Match[str]) -> Secret | None:
+    """Find a pass phrase that is set without quotes, up to the end of its line; one word is judged by others."""
+    start, end = linked.span("rest")
+    is_last = end == len(text) or text[end] in "\r\n"
+    if not is_last or linked["quote"] or " " not in linked["rest"] or not is_phrase(linked["rest"]):
+        return None
+    return Secret(start, end, "password by its name")
 
 
 def _is_changed(text: str, first: int, linked: re.Match[str]) -> bool:

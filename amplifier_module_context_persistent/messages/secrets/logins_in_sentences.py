@@ -81,6 +81,8 @@ _USED = re.compile(
     r"(?=[ ](?:to|for|um|pour|para|per|om|för|чтобы)[ ][^\n.]{0,30}?(?:log|sign|access|einlog|anmeld|connect|entr|acced|inlog))",
     re.IGNORECASE,
 )
+_USERLIST = re.compile(r"^\"[\w.@-]{1,60}\"[ ]\"(?P<secret>[^\s\"/:.,=]{8,80})\"[ \t]*$", re.MULTILINE)
+"""A line of a file of users: PgBouncer's, `"robin" "x"`."""
 _USES = Beginnings(("use ", "try ", "with ", "take ", "nimm ", "mit ", "utilise", "usa ", "gebruik ", "använd "))
 
 
@@ -89,6 +91,9 @@ def find_logins(searched: SearchedText) -> list[Secret]:
     text, found = searched.text, list[Secret]()
     if not searched.has_digit:
         return found
+    if '" "' in text:
+        lines = [line for line in _USERLIST.finditer(text) if may_be_password(line["secret"])]
+        found += [Secret(*line.span("secret"), "password of a login") for line in lines]
     for beginnings, expression in ((_VERBS, _LOGS_IN), (_FIELDS, _GIVEN), (_USES, _USED)):
         for said in beginnings.matches(expression, searched, is_folded=True):
             start = said.start("secret")

@@ -25,7 +25,7 @@ from .names import (
 )
 from .rows import find_in_rows
 from .searched_text import SearchedText
-from .secret_values import is_chosen_word, is_count, is_phrase
+from .secret_values import is_chosen_word, is_count, is_phrase, is_state
 from .tables import find_in_table
 
 _NAMED = re.compile(
@@ -34,7 +34,8 @@ _NAMED = re.compile(
       | (?:(?<![a-z0-9])|db|root|user|admin|bind)pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
     [a-z0-9_-]{0,40}
     (?P<separator>
-        \\*["'`]? \]? [ \t]* (?: => | [:?]?= (?!=) | : (?![:=]) ) [ \t]* (?: \\?[>|]-? [ \t]* )?
+        \\*["'`]? \]? [ \t]* (?: => | [:?]?= (?!=) | <-(?=[ ]?["']) | : (?![:=]) ) [ \t]*
+        (?: \\?[>|]-? [ \t]* | (?:&[\w-]{1,40}|!!str|!unsafe)[ ]{1,4} )?
       | [ \t]+ (?: is:? [ \t]+ )? (?=[^\s=:])
       | \\*["'] [ \t]* (?: , | [ ]value= ) [ \t]* (?=\\*["'])    # define('DB_PASSWORD', 'x'), key="password" value="x"
       | > | \( (?=\\*["'])                                        # <password>x</password>, set_password("x")
@@ -52,7 +53,9 @@ _FIRST = (
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _MOST_NAME_CHARS = 60
 _MOST_VALUE_CHARS = 8_192
-_QUOTE = re.compile(r"[fFrRbBuU]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
+_TAG = re.compile(r"[&!][\w!-]{1,40}[ ]{1,4}\Z")
+"""An anchor or a type of YAML between a name and its value."""
+_QUOTE = re.compile(r"[fFrRbBuUnNeEL@]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
 """What follows a value whose end was cut off."""
@@ -181,7 +184,7 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
         if not names_service(name):
             return None
         likelihood = Likelihood.WEAK
-    value = _value_at(text, match.end(), name, text[max(0, first - 40) : first], match["separator"])
+    value = _value_at(text, match.end(), name, text[max(0, first - 40) : first], _TAG.sub("", match["separator"]))
     if value is None or not _is_secret(value, likelihood):
         return None
     return Secret(value.start, value.end, kind_of_name(name))
@@ -251,6 +254,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         or is_template(text)
         or is_example(text)
         or is_word_of(text, value.name)
+        or is_state(text)
         or (value.name.lower().endswith("pass") and is_count(text))
     ):
         return False

@@ -13,7 +13,21 @@ from hashlib import sha256
 
 STRONG = (
     *("password", "passwd", "passwort", "passphrase", "pwd", "pw", "pass", "secret", "secrets", "passcode"),
-    *("apikey", "api key", "access key", "secret key", "private key", "privatekey", "encryption key", "signing key"),
+    *(
+        "apikey",
+        "api key",
+        "privkey",
+        "fernet key",
+        "session key",
+        "cipher key",
+        "crypto key",
+        "access key",
+        "secret key",
+        "private key",
+        "privatekey",
+        "encryption key",
+        "signing key",
+    ),
     *("master key", "account key", "shared access key", "storage key", "auth key", "app key", "application key"),
     *("consumer key", "subscription key", "functions key", "service key", "service role key", "client key"),
     *(

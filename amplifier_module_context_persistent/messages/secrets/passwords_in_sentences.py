@@ -13,6 +13,7 @@ import re
 from .found import Secret
 from .names import is_code_or_path, is_example, is_placeholder, is_template, looks_random
 from .searched_text import Beginnings, SearchedText
+from .secret_values import is_chosen_word
 
 _NEAR_CHARS = 60
 _LINE_CHARS = 160
@@ -51,7 +52,7 @@ _OF_SOMETHING = re.compile(r"[ ](?:for|of|on|in|to)[ ]")
 _HERE = re.compile(r"[ ](?:it[ ]is|here[ ]it[ ]is|that[ ]is):", re.IGNORECASE)
 _PAIR_LABEL = re.compile(
     r"""
-    \b(?: log-?ins? | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
+    \b(?: log-?ins? | basic[ ]auth | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
       | (?:test|demo|admin|staging)[ -]?(?:account|user|access)s?
       | (?<!\w)zugang(?:sdaten)? | anmeldedaten  | identifiants?
       | credenciales | acceso | accesso | credenziali | acessos? )\b
@@ -61,7 +62,19 @@ _PAIR_LABEL = re.compile(
 )
 _LABELS = Beginnings(
     (
-        *("login", "log-in", "credential", "creds", "user/", "user /", "user&", "user +", "username/", "username /"),
+        *(
+            "login",
+            "log-in",
+            "basic auth",
+            "credential",
+            "creds",
+            "user/",
+            "user /",
+            "user&",
+            "user +",
+            "username/",
+            "username /",
+        ),
         *("test account", "test-account", "test user", "test-user", "demo ", "demo-", "admin a", "admin-a", "staging "),
         *("zugang", "anmeldedaten", "identifiant", "credencial", "credenzial", "acces", "accès"),
         *("логин", "доступ", "учётн", "账号", "账户", "アカウント", "ログイン", "계정"),
@@ -75,6 +88,7 @@ _PAIR = re.compile(
     """,
     re.VERBOSE,
 )
+_NEAR_LABEL = re.compile(r"(?:[ ](?:is|are|with|as|ist|mit|avec|con|com))?[ :=]{1,3}", re.IGNORECASE)
 _PAIR_LINES = 12
 _PAIR_CHARS = 1_000
 
@@ -133,7 +147,12 @@ def find_pairs(searched: SearchedText) -> list[Secret]:
         while pair := _PAIR.search(text, at, done):
             at, value = pair.start("secret"), pair["secret"].rstrip(".:")
             is_glued = text[at - 1] == ":" and pair["user"].isidentifier() and at - label.end() < _NEAR_CHARS
-            if is_chosen(value) or (is_varied(value) and (pair["sign"] == "/" or is_glued)):
+            is_near = _NEAR_LABEL.fullmatch(text, label.end(), pair.start()) is not None and pair["sign"] in ("/", ":")
+            if (
+                is_chosen(value)
+                or (is_near and is_chosen_word(value))
+                or (is_varied(value) and (pair["sign"] == "/" or is_glued))
+            ):
                 found.append(Secret(at, at + len(value), "password of a login"))
                 at += len(value)
     return found

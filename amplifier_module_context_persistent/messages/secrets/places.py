@@ -67,7 +67,7 @@ PLACES = (
         parts=("Authorization:", "Authorization="),
         words=("authorization", "Authorization", "AUTHORIZATION", "bearer ", "Bearer ", "BEARER "),
         expression=re.compile(
-            r"(?:authorization\\*[\"']?\s*[:=,]\s*\\*[\"']?[fb]?[\"']?(?:bearer|basic|token|apikey|negotiate|key|bot|ssws|[a-z][a-z-]{1,20}(?=[ ][^ ]*[0-9][^ ]{12}))\s+|\bbearer[ ]+(?=[\w.~+/-]*[0-9]))"
+            r"(?:authorization(?:\\*[\"']?\s*[:=,]\s*|[ ](?=\"))\\*[\"']?[fb]?[\"']?(?:bearer|basic|token|apikey|negotiate|key|bot|ssws|[a-z][a-z-]{1,20}(?=[ ][^ ]*[0-9][^ ]{12}))\s+|\bbearer[ ]+(?=[\w.~+/-]*[0-9]))"
             r"(?P<secret>[^\s\"'\\,;<>(){}$`]{8,})",
             re.IGNORECASE,
         ),
@@ -160,9 +160,10 @@ PLACES = (
     ),
     Place(
         "answer to a prompt",
-        parts=("send(", "sendline(", ".write(b", "New value: "),
+        parts=("send(", "sendline(", ".write(b", "New value: ", "ssword for '", "ssphrase for key '", 'ssword for "'),
         expression=re.compile(
             r"[Pp]ass(?:word|phrase|code)[^\n]{0,20}\n[^\n]{0,60}?\.(?:send|sendline|write)\(b?\\?[\"'](?P<secret>[^\s\"'\\$<{]{4,80})"
+            r"|[Pp]ass(?:word|phrase)[ ]for[ ](?:key[ ]|user[ ])?(?P<sign>[\"'])[^\"'\n]{1,200}(?P=sign):[ ](?P<asked>(?=[^\n]{0,80}[0-9])[!-~]{4,80}(?:[ ][a-z0-9]{1,12}){0,8})(?=\r?\n|\Z)"
             r"|reset-password\b[^\n]{0,100}\n(?:[^\n]{0,100}\n){0,3}?New[ ]value:[ ](?P<new>[^\s]{6,80})"
         ),
     ),
@@ -207,13 +208,22 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        parts=(":*:", "5432:", "5433:", "6432:"),
-        expression=re.compile(r"^[^\s:/]+:(?:\*|[0-9]{0,2}5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$", re.MULTILINE),
+        parts=(":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
+        words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set"),
+        expression=re.compile(
+            r"^\[[\w.-]{3,100}\]:(?:25|465|587)[ \t]{1,20}[^\s:]{1,100}:(?P<mail>[^\s:]{4,100})$"
+            r"|^user[Pp]assword::[ ]{0,4}(?P<ldif>[A-Za-z0-9+/]{8,400}={0,2})$"
+            r"|^[ \t]{0,20}r[ow]community[ \t]{1,20}(?P<community>(?=[^\s]{0,60}[0-9])[^\s]{6,80})"
+            r"|/secure[ ]set[ ][\w.-]{1,60}[ ](?P<chat>[^\s]{4,200})"
+            r"|^[^\s:/]+:(?:\*|[0-9]{0,2}5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$",
+            re.MULTILINE,
+        ),
     ),
     Place(
         "password of a call",
-        words=("auth=", "auth =", "BasicAuth(", "HTTPBasicAuth(", "NetworkCredential", "PasswordCredential", "PasswordTokenCredential", "login("),
+        words=("auth=", "auth =", "BasicAuth(", "HTTPBasicAuth(", "NetworkCredential", "PasswordCredential", "PasswordTokenCredential", "login(", "SecretStr(", "SecretBytes(", "SecretString("),
         expression=re.compile(
+            r"\bSecret(?:Str|String|Bytes)\(\s*b?\\?[\"'](?P<wrapped>[^\"'\\\n]{4,400})(?=\\?[\"'])|"
             r"(?:\bauth\s*=\s*\(|BasicAuth\(|(?:Network|Password|PasswordToken)Credentials?\(|\blogin\()\s*\\?[\"'][^\"'\\\n]+\\?[\"']\s*,\s*\\?[\"'](?P<secret>[^\"'\\\n]+)(?=\\?[\"'])"
         ),
     ),
@@ -228,10 +238,11 @@ PLACES = (
     ),
     Place(
         "password of a connection string",
-        parts=("assword=", "wd=", "ccountKey=", "ccessKey="),
+        parts=("assword=", "wd=", "wd={", "ccountKey=", "ccessKey="),
         expression=re.compile(
             r"(?:(?<=;)\s{0,20}|\b(?=(?:password|pwd|account|shared)[\w ]{0,60}=[^;\"'\n]{1,400};))"
             r"(?:password|pwd|accountkey|sharedaccesskey)\s{0,20}=\s{0,20}(?P<secret>[^;\"'\\\s<>${}](?:[^;\"'\\\s<>${}]|\$(?![{(]))*)"
+            r"|[;\"'](?:password|pwd)=\{(?P<braced>(?=[^{}\n]{0,80}[0-9])(?=[^{}\n]{0,80}[A-Za-z])[^{}\n]{5,80})\}(?=[;\"'\s]|\Z)"
             r"|\b(?:host|hostaddr|user|dbname|port)=[^\s\"',()]{1,400}\s[^\n\"']{0,400}?\bpassword=(?P<other>[^\s\"'\\,;<>${}()]+)"
             r"|\bpassword=(?P<third>[^\s\"'\\,;<>${}()]{1,400})(?=\s{1,20}(?:host|hostaddr|user|dbname|port|sslmode)=)",
             re.IGNORECASE,

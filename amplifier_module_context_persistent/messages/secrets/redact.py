@@ -25,6 +25,7 @@ from .json_text import in_json
 from .labels import VALUE_KEY
 from .names import Likelihood, is_placeholder, likelihood_of
 from .own_forms import OwnForms
+from .payment_cards import is_card_field
 from .readable import colours_in, readings
 from .recovery_codes import names_recovery_codes
 from .search import search
@@ -166,6 +167,8 @@ def _is_named(key: str, item: Any) -> bool:
     if not isinstance(item, str):
         return False
     is_strong = likelihood_of(key) is Likelihood.STRONG
+    if is_card_field(key, item):
+        return True
     if not (is_strong or name_in_another_language(key)) or not item.strip() or is_placeholder(item):
         return False
     if is_strong:

@@ -17,6 +17,7 @@ from .by_form import find_by_form, odd_words
 from .calls import find_in_calls
 from .commands import find_in_commands
 from .cookies import find_cookies
+from .flags import find_behind_flags
 from .formats import LEAST_CHARS
 from .found import Secret, hidden, merged
 from .kubernetes import find_in_kubernetes_secrets
@@ -25,6 +26,7 @@ from .named_values import find_named
 from .names import is_example, is_placeholder
 from .own_forms import OwnForms
 from .passwords_in_sentences import find_pairs
+from .payment_cards import find_card_numbers
 from .places import places_possible_in
 from .recovery_codes import find_recovery_codes
 from .searched_text import SearchedText
@@ -48,11 +50,13 @@ _BY_LABEL = (
     find_cookies,
     find_announced,
     find_in_commands,
+    find_behind_flags,
     find_in_calls,
     find_in_kubernetes_secrets,
     find_seed_phrases,
     find_recovery_codes,
     find_short_codes,
+    find_card_numbers,
     find_named,
     find_by_foreign_names,
     find_pairs,

@@ -33,7 +33,7 @@ _TECHNIQUE = re.compile(
     (?: sha|md|aes|des|rsa|utf|ucs|iso|base|http|oauth|auth|ip|ipv|ed|hs|rs|es|ps|pkcs|argon|bcrypt|scrypt|crypt|pbkdf|blake|ripemd|latin
       | cp|log|win|windows|py|python|php|node|java|jdk|go|gpt|ntlm|ntlmv|tls|tlsv|ssl|sslv|srp|smb|web|mp|ec|ver|level|line|row|col|column
       | step|phase|part|page|chapter|section|table|figure|version|release|build|test|case|item|index|field|arg|param|var|val|value|key|str
-      | string|int|uint|float|text|data|byte|bytes|char|chars|word|words|bit|bits|day|days|hour|hours|min|rfc|cve|issue|pr|user|group|host
+      | string|int|uint|float|text|data|byte|bytes|char|chars|word|words|bit|bits|day|days|hour|hours|min|rfc|cve|issue|pr|user|group|host|varchar|config|conf|node|module|task|worker|realm
       | server|client|db|sql|mysql|psql|pg|redis|nginx|postgres|port|eth|usb|file|foo|bar|option|type|form|input|state|request|response )
     [-_]? [0-9]{1,5} (?: [a-z]{1,3} | id | mb[34] )? (?![A-Za-z0-9])
     | (?<!\S) (?: x86_64 | x509 | [a-z][0-9]{1,6} ) (?!\S)
@@ -57,6 +57,13 @@ _DOTTED_NAMES = re.compile(r"[a-z_]{2,40}(?:\.[a-z_]{2,40}){1,8}\.[A-Z][A-Za-z0-
 _COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
 
+_STATES = frozenset(
+    "accepted cached changed checked cleared correct deleted denied different disabled empty encoded encrypted expected"
+    " expired failed filtered generated granted hashed hidden ignored incorrect invalid locked masked matched matches"
+    " mismatch missing modified omitted plaintext protected provided received redacted rejected removed required reset"
+    " restricted revoked rotated salted secure secured sensitive shared skipped sniffed stored unchanged unknown unsafe"
+    " unspecified updated useless verified visible writable wrong".split()
+)
 _FEWEST_WORDS = 4
 _FEWEST_ENDINGS = 2
 """A text with at least this many words that end like verbs or adverbs is a sentence, not a pass phrase."""
@@ -108,6 +115,11 @@ def is_chosen_word(value: str) -> bool:
     if is_placeholder(value) or is_template(value) or is_example(value):
         return False
     return likelihood_of(value.rstrip("0123456789")) is Likelihood.NONE
+
+
+def is_state(value: str) -> bool:
+    """Whether a word says how a password is, or what has become of it: `hashed`, `incorrect`."""
+    return value.lower() in _STATES
 
 
 def is_count(value: str) -> bool:

@@ -7,7 +7,7 @@ cells, or, in columns that spaces make, are not empty. A value has to look made 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .foreign_names import find_foreign, foreign_names_in, is_named_in_another_language, names_foreign_password
 from .found import Secret, hidden
@@ -44,21 +44,16 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     Returns:
         the secrets, and where the table ends; 0 if the name is in none.
     """
-    if not _ENDS_CELL.match(text, end):
+    table = _table_at(text, first, end)
+    if table is None:
         return [], 0
-    start = text.rfind("\n", max(0, first - _MOST_LINE_CHARS), first) + 1
-    stop = text.find("\n", end, end + _MOST_LINE_CHARS)
-    if stop < 0 or first - start >= _MOST_LINE_CHARS:
-        return [], 0
-    delimiter = _delimiter_of(text, start, stop)
-    head = _cells(text, start, stop, delimiter)
+    stop, delimiter, head = table
     names = dict[int, str]()
     for number, cell in enumerate(head):
         name = _sensitive(text, cell)
         if name:
             names[number] = name
-    filled = [cell for cell in head if text[slice(*cell)].strip(_AROUND)]
-    if not names or len(head) > _MOST_CELLS or (len(filled) == 1 and not _RULE_BELOW.match(text, stop)):
+    if not names:
         return [], 0
     found: list[Secret] = []
     table_end = 0
@@ -69,6 +64,56 @@ def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
             if secret:
                 found.append(secret)
     return found, table_end
+
+
+def find_digits_below(
+    text: str,
+    first: int,
+    end: int,
+    *,
+    kind: str,
+    is_secret: Callable[[str], bool],
+    beside: re.Pattern[str] | None = None,
+) -> Iterator[Secret]:
+    """Find the numbers below a name that is a cell of a table's head.
+
+    Args:
+        text: any text.
+        first: where the name begins.
+        end: where it ends.
+        kind: of the secrets.
+        is_secret: judges a cell.
+        beside: another cell of the head has to be such a name.
+    """
+    table = _table_at(text, first, end)
+    if table is None:
+        return
+    stop, delimiter, head = table
+    column = next((number for number, cell in enumerate(head) if cell[0] <= first < cell[1]), None)
+    others = [text[slice(*cell)].strip(_AROUND) for cell in head]
+    if column is None or others[column] != text[first:end] or (beside and not any(map(beside.fullmatch, others))):
+        return
+    for row in _rows(text, stop, delimiter, head):
+        value = text[slice(*row[column])].strip(_AROUND)
+        if is_secret(value):
+            start = text.index(value, *row[column])
+            yield Secret(start, start + len(value), kind)
+
+
+def _table_at(text: str, first: int, end: int) -> tuple[int, str, list[Cell]] | None:
+    """Return where the line of a name ends, what parts its cells, and these; None if the name is no cell."""
+    if not _ENDS_CELL.match(text, end):
+        return None
+    start = text.rfind("\n", max(0, first - _MOST_LINE_CHARS), first) + 1
+    stop = text.find("\n", end, end + _MOST_LINE_CHARS)
+    if stop < 0 or first - start >= _MOST_LINE_CHARS:
+        return None
+    delimiter = _delimiter_of(text, start, stop)
+    head = _cells(text, start, stop, delimiter)
+    filled = [cell for cell in head if text[slice(*cell)].strip(_AROUND)]
+    if len(head) > _MOST_CELLS or (len(filled) == 1 and not _RULE_BELOW.match(text, stop)):
+        return None
+    return stop, delimiter, head
 
 
 def _delimiter_of(text: str, start: int, stop: int) -> str:

@@ -9,6 +9,8 @@ from .names import is_code_or_path, is_example, is_placeholder, looks_random
 from .passwords_in_sentences import is_chosen, is_varied
 
 _BEFORE_CHARS = 140
+_LEAST_VARIED = 20
+"""Characters of the shortest key with small and capital letters and digits."""
 _BETWEEN = re.compile(
     r"""
     (?P<closing>["'`*_)»」“”\u2019]{0,4})
@@ -49,6 +51,8 @@ def said_before(text: str, first: int, *, is_password: bool, least_random: int =
     if is_password:
         is_secret = is_chosen(value) or (is_quoted and is_varied(value))
     else:
-        is_secret = looks_random(value, least=least_random) and not any(sign in value for sign in "/:=@%")
+        is_secret = (
+            looks_random(value, least=least_random) or (len(value) >= _LEAST_VARIED and is_varied(value))
+        ) and not any(sign in value for sign in "/:=@%")
     at = start + word.start()
     return Secret(at, at + len(value), "password by its name") if is_secret else None

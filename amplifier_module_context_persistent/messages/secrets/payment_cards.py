@@ -1,0 +1,149 @@
+"""Numbers of payment cards, their check values, and PINs that are data: beside their names and below them in tables.
+
+A card's number counts beside a name, with a valid check digit (ISO/IEC 7812); a check value (`cvv`) of three or four
+digits counts beside its name. `pin` names the pins of a chip too: a PIN counts as a text of digits beside a user, or if
+its name says whose it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from .found import Secret
+from .searched_text import Beginnings, SearchedText
+from .tables import find_digits_below
+
+_CHECK_NAME = re.compile(r"(?:card[ _-]?)?(?:cvv2?|cvc2?|cvn)(?:[ _-]?(?:code|number|value|no))?", re.IGNORECASE)
+_CARD_NAME = re.compile(
+    r"(?:credit|debit|payment|bank)?[ _-]?card(?:[ _-]?(?:number|num|no\.?|nr\.?))?|cc[ _-]?(?:number|num|no)|pan"
+    r"|kreditkarte(?:nnummer)?",
+    re.IGNORECASE,
+)
+_PIN_NAME = re.compile(
+    r"(?:sim|card|user|atm|account|unlock|door|alarm|safe|device|login|admin|phone|bank|voicemail|parental|master|gate)"
+    r"[ _-]?pin",
+    re.IGNORECASE,
+)
+_PERSONS = re.compile(
+    r"user(?:[ _-]?(?:name|id))?|login|e-?mail|customer\w*|member\w*|employee\w*|holder|card\w*|account\w*|owner"
+    r"|phone|client",
+    re.IGNORECASE,
+)
+"""Names of what a PIN belongs to."""
+_ASSIGNED = r"\\*[\"'`]?[*_]{0,2}[ \t]{0,4}(?:[:=]|=>|[ ]is|[ ]was)[*_]{0,2}[ \t]{0,4}\\*[\"'`]?"
+_DIGITS = r"(?<![0-9])(?P<secret>[0-9](?:[ -]?[0-9]){2,18})(?![0-9]|[.,][0-9])"
+_NUMBER = re.compile(rf"(?:{_ASSIGNED}|[ ]{{1,2}}){_DIGITS}")
+_GIVEN = re.compile(rf"{_ASSIGNED}{_DIGITS}")
+_QUOTED_PIN = re.compile(r"\\*[\"']\s{0,4}:\s{0,4}(?P<quote>\\*[\"'])(?P<secret>[0-9]{4,8})(?P=quote)")
+_CARD_OBJECT = re.compile(
+    r"\\*[\"']\s{0,4}:\s{0,4}\\*[\"']?(?P<secret>[0-9]{13,19})\\*[\"']?[^{}]{0,300}\b(?:cvc|cvv|exp_month|expiry)",
+    re.IGNORECASE,
+)
+_NAMES = Beginnings(
+    (
+        "cvv",
+        "cvc",
+        "cvn",
+        "cid",
+        "card",
+        "cc ",
+        "cc-",
+        "cc_",
+        "credit",
+        "debit",
+        "payment",
+        "bank",
+        "pan",
+        "kreditkarte",
+    )
+)
+_PIN_OWNERS = Beginnings(
+    (
+        *(
+            "sim",
+            "card",
+            "user",
+            "atm",
+            "account",
+            "unlock",
+            "door",
+            "alarm",
+            "safe",
+            "device",
+            "login",
+            "admin",
+            "phone",
+        ),
+        *("bank", "voicemail", "parental", "master", "gate"),
+    )
+)
+_OTHERS = Beginnings(("pin", "number"))
+_EXAMPLES = frozenset(
+    {"4111111111111111", "4242424242424242", "5555555555554444", "378282246310005", "4000056655665556"}
+)
+"""Test numbers that the documentation of every payment service shows."""
+_AROUND_CHARS = 200
+
+
+def is_card_field(key: str, item: str) -> bool:
+    """Whether a text under a key of a JSON object is the number or the check value of a card."""
+    if _CHECK_NAME.fullmatch(key):
+        return _is_check_value(item)
+    return _CARD_NAME.fullmatch(key) is not None and _is_card_number(item)
+
+
+def find_card_numbers(searched: SearchedText) -> list[Secret]:
+    """Find the numbers of cards, their check values, and PINs."""
+    text, found = searched.text, list[Secret]()
+    if not searched.has_digit:
+        return found
+    names = _NAMES.matches(_CARD_NAME, searched, is_folded=True) + _NAMES.matches(_CHECK_NAME, searched, is_folded=True)
+    for name in names:
+        found += _beside(text, name)
+    for name in _PIN_OWNERS.matches(_PIN_NAME, searched, is_folded=True):
+        found += _of(_GIVEN.match(text, name.end()), "code", is_secret=_is_pin)
+    for other in _OTHERS.possible_in(searched):
+        for name in re.finditer(rf"(?<![\w-]){other}(?![\w-])", searched.folded):
+            found += _by_other_name(text, name)
+    return found
+
+
+def _beside(text: str, name: re.Match[str]) -> Iterator[Secret]:
+    is_check = _CHECK_NAME.fullmatch(name[0]) is not None
+    is_secret = _is_check_value if is_check else _is_card_number
+    kind = "check value of a card" if is_check else "number of a card"
+    yield from _of(_NUMBER.match(text, name.end()), kind, is_secret=is_secret)
+    yield from find_digits_below(text, *name.span(), kind=kind, is_secret=is_secret)
+
+
+def _by_other_name(text: str, name: re.Match[str]) -> Iterator[Secret]:
+    if name[0] == "number":
+        yield from _of(_CARD_OBJECT.match(text, name.end()), "number of a card", is_secret=_is_card_number)
+        return
+    near = text[max(0, name.start() - _AROUND_CHARS) : name.end() + _AROUND_CHARS]
+    if re.search(rf"[\"'](?:{_PERSONS.pattern})[\"'\\]", near, re.IGNORECASE):
+        yield from _of(_QUOTED_PIN.match(text, name.end()), "code", is_secret=_is_pin)
+    yield from find_digits_below(text, *name.span(), kind="code", is_secret=_is_pin, beside=_PERSONS)
+
+
+def _of(match: re.Match[str] | None, kind: str, *, is_secret: Callable[[str], bool]) -> Iterator[Secret]:
+    if match is not None and is_secret(match["secret"]):
+        yield Secret(*match.span("secret"), kind)
+
+
+def _is_check_value(text: str) -> bool:
+    return text.isdigit() and len(text) in (3, 4) and len(set(text)) > 1
+
+
+def _is_pin(text: str) -> bool:
+    return text.isdigit() and 4 <= len(text) <= 8 and len(set(text)) > 1 and text not in "0123456789"
+
+
+def _is_card_number(text: str) -> bool:
+    """Whether digits, in groups or not, have the check digit of a card's number; test numbers are none."""
+    digits = re.sub("[ -]", "", text)
+    if not digits.isdigit() or not 13 <= len(digits) <= 19 or digits in _EXAMPLES or len(set(digits)) < 4:
+        return False
+    doubled = [int(digit) * 2 for digit in digits[-2::-2]]
+    return (sum(map(int, digits[-1::-2])) + sum(number // 10 + number % 10 for number in doubled)) % 10 == 0
