@@ -26,6 +26,7 @@ from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from ...sessions.transcript import naming_header
+from .compare_logs import Relation, compare_read
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .drafts import ImportConflictError
 from .erasure_list import erasures, lift
@@ -159,6 +160,8 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         if line != other:
             if not common:
                 raise taken_error(target)
+            if compare_read(earlier, reader).relation is Relation.PURGED:
+                return 0, True
             raise _conflict(target, common, earlier)
         common += 1
     if not common:
@@ -188,8 +191,8 @@ def _bodies(lines: Iterator[bytes], target: str, common: int, earlier: ReadableL
 def _conflict(target: str, common: int, earlier: ReadableLog) -> ImportConflictError:
     if earlier.index.control_counts["purge"]:
         return ImportConflictError(
-            f"{shown_location(target)}: an earlier copy of this log was purged here since, and the file still holds "
-            "what was removed; nothing was added"
+            f"{shown_location(target)}: an earlier copy of this log was purged since, and the file went on from before "
+            "that; nothing was added; import the log to another place (-o), and compare them"
         )
     return ImportConflictError(
         f"{shown_location(target)}: an earlier copy of this log differs from it after {common:,} lines; "

@@ -155,6 +155,21 @@ def test_a_copy_that_never_held_what_was_purged_is_imported(tmp_path: Path) -> N
     assert "still holds what was removed" in refused(tmp_path / "with.jsonl", "-o", tmp_path / "y.jsonl")
 
 
+@pytest.mark.parametrize("is_purged_too", [False, True], ids=["from before the text", "purged by itself"])
+def test_an_older_file_of_a_purged_session_adds_nothing(tmp_path: Path, *, is_purged_too: bool) -> None:
+    """It does not hold the text, and has nothing that the session lacks: that is no error."""
+    run("import", claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi"))
+    run("copy", "c1", tmp_path / "copy.jsonl")
+    run("import", claude_session(tmp_path / "a.jsonl", "c1", "hello", "hi", f"key {KEY}", "Thanks."))
+    if is_purged_too:
+        (tmp_path / "copy.jsonl").write_bytes(log_of("c1").read_bytes())
+    run("purge", "c1", "--redact", KEY, "--yes")
+    if is_purged_too:
+        run("purge", tmp_path / "copy.jsonl", "--redact", KEY, "--yes")
+    assert "older than what was imported before" in run("import", tmp_path / "copy.jsonl", "--session", "c1").stdout
+    assert texts("c1") == ["hello", "hi", "key [redacted]", "Thanks."]
+
+
 def test_a_copy_that_another_purge_went_over_is_refused_if_it_holds_the_text(tmp_path: Path) -> None:
     """Though its own purge is later."""
     run("import", claude_session(tmp_path / "a.jsonl", "c1", f"key {KEY} and {PASSWORD}", "hi"))
