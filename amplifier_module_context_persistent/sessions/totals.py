@@ -23,6 +23,7 @@ from ..catalogue.kept_figures import Figures, figures_of, insert
 from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
+from .copies import TIMES, copies_of, count_once
 from .costs import Bill, bill_of, sums_by_model
 from .find_session import SessionFile, root_of
 from .prices import PriceList
@@ -37,7 +38,6 @@ _BY_TIME = {
     "month": "strftime('%Y-%m', {0} / 1000000, 'unixepoch', 'localtime')",
 }
 """SQL that makes the key of a time in microseconds: its day, its month, or the Monday of its week."""
-_TIMES = {"turns": "first_us", "calls": "ifnull(called_us, answered_us)", "requests": "time_us"}
 _KEYS = {
     "path": "path",
     "project": "project",
@@ -152,7 +152,7 @@ def totals_by(
         columns, group = sums_by_model(prices)
         for one, sums in rows("requests", columns, f", {group}"):
             one.bill.add(bill_of(prices, *sums))
-    tables = ["requests"] if "model" in by else ["calls"] if "tool" in by else list(_TIMES)
+    tables = ["requests"] if "model" in by else ["calls"] if "tool" in by else list(TIMES)
     parts = " UNION ".join(
         f"SELECT DISTINCT {keys}, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
     )
@@ -251,12 +251,12 @@ def _note_tags(found: GatheredFigures) -> None:
 
 def _is_own(table: str) -> str:
     """The condition that a row of `turns` or `calls` is no copy from another session."""
-    return f"{table}.rowid NOT IN (SELECT place FROM {_copies_of(table)})"
+    return f"{table}.rowid NOT IN (SELECT place FROM {copies_of(table)})"
 
 
 def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
     """The rows of a table that are counted, with their keys; `with_copies` also turns and calls of a fork's origin."""
-    columns = [_BY_TIME[name].format(_TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by]
+    columns = [_BY_TIME[name].format(TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by]
     keys = ", ".join(f"ifnull({column}, '') AS key{number}" for number, column in enumerate(columns))
     tags = " LEFT JOIN tags USING (session)" if "tag" in by else ""
     if table == "requests":
@@ -267,7 +267,7 @@ def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
         condition = _is_own(table)
     return (
         f"SELECT {keys}, logs.session AS log, name != root AS is_below, * FROM {table}"
-        f" JOIN logs USING (session){tags} WHERE {_within(_TIMES[table])} AND {condition}"
+        f" JOIN logs USING (session){tags} WHERE {_within(TIMES[table])} AND {condition}"
     )
 
 
@@ -347,7 +347,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
                     found.unreadable[str(one.path)] = reason_of(error)
         stored.keep()
         _note_roots(connection)
-        _count_once(connection)
+        count_once(connection)
         ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
         connection.execute("COMMIT")
         yield found
@@ -446,35 +446,3 @@ def _note_roots(connection: sqlite3.Connection) -> None:
         if parent is None:
             known.add(name)
         connection.execute("UPDATE logs SET root = ? WHERE session = ?", (parent or name, session))
-
-
-def _count_once(connection: sqlite3.Connection) -> None:
-    """Leave what several sessions hold in the session in which it was done: note the copies of turns and calls."""
-    for table, when in (("turns", "first_us"), ("calls", _TIMES["calls"])):
-        connection.execute(f"CREATE TABLE {_copies_of(table)} (place INTEGER PRIMARY KEY)")
-        connection.execute(f"INSERT INTO {_copies_of(table)} {_COPIES.format(table, 'copy_id', when, 1)}")
-    paid = "uncached_tokens = NULL, cached_tokens = NULL, written_tokens = NULL, written_1h_tokens = 0"
-    copies = _COPIES.format("requests", "bill_id", "time_us", "uncached_tokens IS NOT NULL")
-    connection.execute(f"UPDATE requests SET {paid} WHERE rowid IN ({copies})")
-
-
-def _copies_of(table: str) -> str:
-    """The table of the rows that are copies."""
-    return f"copied_{table}"
-
-
-_COPIES = """SELECT place FROM (
-    SELECT {0}.rowid AS place, row_number() OVER (
-        PARTITION BY {1} ORDER BY instr(name, '_') > 0, is_fork, {2}, ended, length, session DESC
-    ) AS number
-    FROM {0} JOIN logs USING (session)
-    LEFT JOIN (
-        SELECT session, max(last_us) AS ended, sum(messages) AS length FROM turns GROUP BY session
-    ) USING (session)
-    WHERE {1} != '' AND {3}
-) WHERE number > 1"""
-"""The rows of a table that are copies, by the column that copies share and the one with their time.
-
-Nothing says for sure which session is the origin. A copy is in a sub-agent's session, in a fork, is younger, or its
-session went on for longer, or has more messages.
-"""

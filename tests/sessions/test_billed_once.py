@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from amplifier_module_context_persistent.sessions.query import add_files, add_vi
 from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
+from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
@@ -278,3 +280,25 @@ def test_answers_with_the_same_numbers_times_and_usage_are_billed_apart(home: Pa
     assert told()[0]["requests"] == 2
     fork_session(log_of("one"), path=log_of("forked"))
     assert told()[0]["requests"] == 2
+
+
+def test_an_export_that_is_imported_again_counts_as_the_copy(home: Path) -> None:
+    """It has the same times and answers; which of the two files was written last does not matter."""
+    usage = {"input_tokens": 1_000, "output_tokens": 5}
+    answer = {"timestamp": "2026-10-02T09:00:01+00:00", "usage": usage, "model": SONNET, "message_id": "abc-2"}
+    asked = {"timestamp": "2026-10-02T09:00:00+00:00", "message_id": "abc-1"}
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Go on.", "metadata": asked},
+        {"role": "assistant", "content": "Done.", "metadata": answer},
+    ]
+    origin = import_session(write_jsonl(home / "origin.jsonl", messages)).session_id
+    exported = home / "exported.jsonl"
+    export_session(log_of(origin), exported, "transcript")
+    copy = import_session(exported).session_id
+    assert copy != origin
+    for last_written in (copy, origin):
+        os.utime(log_of(last_written))
+        parts = told("session")[1]
+        assert (parts[origin]["requests"], parts[origin]["turns"]) == (1, 1)
+        assert (parts[copy]["requests"], parts[copy]["turns"]) == (0, 0)
