@@ -41,6 +41,7 @@ from .canonical import (
     call,
     call_id_in,
     form_of,
+    id_text,
     is_fetchable,
     is_item,
     items,
@@ -119,21 +120,29 @@ def is_sure(message: Mapping[str, Any]) -> bool:
     return any(text(block.get("type")) in _SIGNS and "tool_call_id" not in block for block in blocks)
 
 
-def with_ids(blocks: Iterable[Message], begin: str) -> list[Message]:
+def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] | None = None) -> list[Message]:
     """The blocks of a file's message with ids for calls that have none, and for results the id of the next open call.
 
     Args:
         blocks: in order.
         begin: what the made up ids begin with.
+        open_calls: the ids of earlier messages' calls without a result, in order; this message's calls are added, and
+            those that it answers are removed.
     """
-    open_calls: list[str] = []
+    waiting = open_calls if open_calls is not None else {}
     named = []
     for at, block in enumerate(blocks, 1):
-        if block.get("type") == "tool_use":
-            open_calls.append(text(block.get("id")) or f"{begin}-call{at}")
-            block = {**block, "id": open_calls[-1]}
-        elif block.get("type") == "tool_result" and not text(block.get("tool_use_id")):
-            block = {**block, "tool_use_id": open_calls.pop(0) if open_calls else f"{begin}-call{at}"}
+        kind = block.get("type")
+        if kind == "tool_use":
+            call_id = id_text(block.get("id"))
+            block = block if call_id else {**block, "id": f"{begin}-call{at}"}
+            waiting[id_text(block["id"])] = None
+        elif kind == "tool_result":
+            call_id = id_text(block.get("tool_use_id"))
+            if not call_id:
+                call_id = next(iter(waiting), f"{begin}-call{at}")
+                block = {**block, "tool_use_id": call_id}
+            waiting.pop(call_id, None)
         named.append(block)
     return named
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ....forms import anthropic as form
-from ....forms.anthropic import is_sure, usage
+from ....forms.anthropic import is_sure, usage, with_ids
 from ....forms.canonical import blocks_of, plain_content
 from ....messages.metadata import metadata_of
 from .account import Account
@@ -68,13 +68,18 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     if system:
         said = plain_content(blocks_of(system))
         yield MessageRead({"role": "system", "content": said, "metadata": metadata("anthropic-system")})
+    open_calls: dict[str, None] = {}
     for at in messages_of(source, account):
         number, message = at
         role = message.get("role")
         if role not in ("user", "assistant", "system"):
             account.lose(number, f"a message of the role {str(role)[:20]!r}")
             continue
-        read = list(_messages(message, id_of(at, "anthropic"), text(facts.get("model"))))
+        message_id = id_of(at, "anthropic")
+        if isinstance(message.get("content"), list):
+            content = with_ids(blocks_of(message["content"]), message_id, open_calls)
+            message = {**message, "content": content}
+        read = list(_messages(message, message_id, text(facts.get("model"))))
         if read:
             account.map(str(role))
         else:

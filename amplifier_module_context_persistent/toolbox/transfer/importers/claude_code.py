@@ -16,7 +16,7 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from ....forms.anthropic import usage
+from ....forms.anthropic import usage, with_ids
 from ....forms.canonical import blocks_of
 from ..export_mark import mark_of
 from ..exporters.claude_code import own_response_id
@@ -111,9 +111,10 @@ def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Ev
     """
     spoke = (entry.line for entry in reversed(entries) if entry.is_person or entry.kind == "assistant")
     last = next(spoke, 0)
+    open_calls: dict[str, None] = {}
     for entry in entries:
         if entry.kind == "assistant":
-            if (message := _answer(file, entry.records)) is not None:
+            if (message := _answer(file, entry.records, open_calls)) is not None:
                 yield MessageRead(message, entry.line)
             continue
         parsed = file.value(entry)
@@ -128,19 +129,19 @@ def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Ev
         elif parsed.get("isCompactSummary") is True:
             yield _compaction(file, parsed, entry)
         elif entry.records:
-            yield from _user(file, parsed, entry)
+            yield from _user(file, parsed, entry, open_calls)
 
 
-def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry]) -> dict[str, Any] | None:
-    """The message of the records of an answer; None if there is none left."""
+def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[str, None]) -> dict[str, Any] | None:
+    """The message of the records of an answer; None if there is none left. Its calls are added to the open ones."""
     blocks: list[Message] = []
     calls: dict[str, Message] = {}
     reported: dict[str, Any] = {}
     model, stop = "", None
     values = [file.value(record) for record in records]
-    for value in values:
+    for record, value in zip(records, values, strict=True):
         message = value["message"]
-        more, called = assistant_parts(message.get("content"))
+        more, called = assistant_parts(with_ids(blocks_of(message.get("content")), record.id, open_calls))
         blocks += more
         for one in called:
             calls.setdefault(one["id"], one)
@@ -169,8 +170,8 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry]) -> dict[str, Any] 
     return assistant(blocks, calls.values(), given)
 
 
-def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) -> Iterator[Event]:
-    content = mapping(parsed.get("message")).get("content")
+def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry, open_calls: dict[str, None]) -> Iterator[Event]:
+    content = with_ids(blocks_of(mapping(parsed.get("message")).get("content")), entry.id, open_calls)
     source = None
     if not entry.is_person:
         source = "claude-code:meta" if parsed.get("isMeta") is True else "claude-code:note"

@@ -23,7 +23,17 @@ from .source_file import Source, SourceObject, TwoSessionsError, objects_of
 
 NOT_CONVERSATIONAL = frozenset({"progress", "file-history-snapshot", "last-prompt", "permission-mode"})
 TYPES = NOT_CONVERSATIONAL.union(
-    ["user", "assistant", "system", "summary", "attachment", "queue-operation", "ai-title", "custom-title"]
+    [
+        "user",
+        "assistant",
+        "system",
+        "summary",
+        "attachment",
+        "queue-operation",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+    ]
 )
 NOT_A_PERSON = re.compile(
     r"\s*(<(command-|local-command|bash-|task-notification|system-reminder|user-prompt-submit-hook|ide_)"
@@ -114,6 +124,8 @@ class ClaudeFile:
     agents: dict[str, str] = field(default_factory=dict)
     """The call that started each sub-agent, by the sub-agent's id."""
     facts: dict[str, Any] = field(default_factory=dict)
+    title_rank: int = -1
+    """The rank of the title in `facts`; -1 if there is none."""
     session_id: str = ""
     agent_id: str = ""
     compaction: dict[str, Any] = field(default_factory=dict)
@@ -360,17 +372,27 @@ def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
     for key, theirs in _FACTS:
         if key not in file.facts and (found := text(entry.get(theirs))):
             file.facts[key] = found
-    kind = entry.get("type")
-    if kind in ("summary", "ai-title", "custom-title"):
-        title = text(entry.get("summary")) or text(entry.get("aiTitle")) or text(entry.get("customTitle"))
-        if title:
-            file.facts["title"] = title
+    _note_title(file, entry)
     answered = mapping(entry.get("toolUseResult"))
     if started_by := text(entry.get("parent_tool_use_id")):
         file.agents.setdefault(text(entry.get("agentId")), started_by)
     if agent := text(answered.get("agentId")):
         for call_id in answered_calls(mapping(entry.get("message")).get("content")):
             file.agents.setdefault(agent, call_id)
+
+
+_TITLES = {"summary": "summary", "ai-title": "aiTitle", "agent-name": "agentName", "custom-title": "customTitle"}
+"""By the type of an entry, the key of the title that it gives; a person's own name for a session comes last."""
+_RANK_OF_TITLE = {kind: rank for rank, kind in enumerate(_TITLES)}
+
+
+def _note_title(file: ClaudeFile, entry: dict[str, Any]) -> None:
+    """Note a session's title: the last one of the highest rank. A model's title does not replace a person's."""
+    kind = text(entry.get("type"))
+    if kind not in _TITLES or not (title := text(entry.get(_TITLES[kind])).strip()):
+        return
+    if _RANK_OF_TITLE[kind] >= file.title_rank:
+        file.title_rank, file.facts["title"] = _RANK_OF_TITLE[kind], title
 
 
 def queued_prompt(entry: dict[str, Any]) -> Any:

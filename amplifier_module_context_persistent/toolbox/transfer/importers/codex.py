@@ -46,7 +46,7 @@ from .waiting_events import WaitingEvents
 
 MOST_SUBAGENTS = 10_000
 _END_CHARS = 300
-_TOLD = frozenset({"token_count", "user_message", "thread_rolled_back"})
+_TOLD = frozenset({"token_count", "user_message", "thread_rolled_back", "thread_name_updated"})
 _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
@@ -170,6 +170,9 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
     account.keep(f"event {kind}")
     if kind == "user_message":
         _person_said(rollout, text(event.get("message")))
+    elif kind == "thread_name_updated":
+        if text(event.get("thread_id")) in ("", rollout.session_id):
+            rollout.facts |= named(event, title="thread_name")
     elif kind == "token_count":
         info = mapping(event.get("info"))
         usage = _usage(mapping(info.get("last_token_usage")))

@@ -46,7 +46,9 @@ from .waiting_events import NO_PLACE, WaitingEvents
 _CHANGES = frozenset({"model_change", "thinking_level_change"})
 _TYPES = frozenset({"message", "compaction", "branch_summary", "label", "custom", "custom_message", "session_info"})
 _TALK = frozenset({"message", "compaction", "branch_summary", "custom_message", "empty"})
-_ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary"})
+_ROLES = frozenset(
+    ["user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"]
+)
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class _PiFile:
     """The place of an entry's stored events; `NO_PLACE` if it has none."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
+    summary: str = ""
+    """The summary of the last compaction."""
     exported: ExportedPart = field(default_factory=ExportedPart)
     exported_ids: dict[int, str] = field(default_factory=dict)
     """The id of the message here that an entry was exported from, by line."""
@@ -133,7 +137,7 @@ def _index(source: Source, account: Account) -> _PiFile:
             account.lose(line, "a message of an unknown role")
             kind = "lost"
         elif isinstance(event := _event(file, line, entry), KeptEntry):
-            account.keep("message without content" if kind == "message" else kind or "without a type")
+            account.keep("message without content" if event.kind == "message" else event.kind or "without a type")
             kind = "empty" if kind == "message" else kind
         else:
             account.map(kind)
@@ -154,10 +158,15 @@ def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
     """The events of an entry; an entry without content is kept unchanged."""
     kind, message_id, message = text(entry.get("type")), file.id_of(text(entry.get("id")), line), None
+    inner = mapping(entry.get("message")) if kind == "message" else {}
     if kind == "compaction":
         return _compaction(file, line, message_id, entry)
+    if inner.get("role") == "compactionSummary" and text(inner.get("summary")):
+        if inner["summary"] == file.summary:  # it repeats the `compaction` entry
+            return KeptEntry(entry, line, "compactionSummary")
+        return _compaction(file, line, message_id, {**inner, "timestamp": entry.get("timestamp")})
     if kind == "message":
-        message = _message(mapping(entry.get("message")), message_id, entry)
+        message = _message(inner, message_id, entry)
     elif kind in _TALK:
         said = _content(text(entry.get("summary")) if kind == "branch_summary" else entry.get("content"))
         source = f"pi:{kind.removesuffix('_message').replace('_', '-')}"
@@ -233,12 +242,13 @@ def _block(block: Message) -> Message:
 
 def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]) -> CompactionEvent:
     """The kept messages begin with the first message from an entry on, which is named by its id or its number."""
+    file.summary = text(entry.get("summary"))
     start, first = entry.get("firstKeptEntryIndex"), text(entry.get("firstKeptEntryId"))
     if first:
         start = next((at for at, other in enumerate(file.ids) if other == first), -1)
     following = range(start, len(file.ids)) if isinstance(start, int) and start >= 0 else range(0)
     return CompactionEvent(
-        text(entry.get("summary")),
+        file.summary,
         line,
         message_id=message_id,
         time=entry.get("timestamp"),

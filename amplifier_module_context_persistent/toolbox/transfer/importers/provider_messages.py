@@ -1,7 +1,7 @@
 """Messages in a provider's form, as parts for an importer: the room `forms` reads them.
 
 A source may be damaged, and an importer loses as little of it as it can. So a block that the form refuses as malformed
-(a call without an id, say) stays in the content as it came, and the other blocks of its message are read.
+stays in the content as it came, and the other blocks of its message are read.
 """
 
 from __future__ import annotations

@@ -398,3 +398,39 @@ async def test_the_last_record_of_an_answer_says_what_it_cost(tmp_path: Path) ->
     entries = [says("a0", None, "Go on"), *records_of_one]
     _, history, _ = await imported_history(tmp_path / "s.jsonl", entries)
     assert [message["metadata"]["usage"]["output_tokens"] for message in history[1:]] == [417]
+
+
+async def test_calls_and_results_without_ids_belong_together(tmp_path: Path) -> None:
+    """A call gets an id of its record; a result without one answers the next call that has no result yet."""
+    call = {"type": "tool_use", "name": "Read", "input": {"path": "a"}}
+    result = {"type": "tool_result", "content": "of a"}
+    report, history, view = await imported_history(
+        tmp_path / "s.jsonl",
+        [
+            says("u1", None, "Read them"),
+            answers("a1", "u1", "msg1", call, calls("c2"), calls("c3")),
+            says("r1", "a1", [{**result, "tool_use_id": "c2"}, result, {**result, "tool_use_id": "", "content": "c"}]),
+            answers("a2", "r1", "msg2", text("Done")),
+        ],
+    )
+    assert [one["id"] for one in history[1]["tool_calls"]] == ["a1-call1", "c2", "c3"]
+    assert [one.get("tool_call_id") for one in history[2:5]] == ["c2", "a1-call1", "c3"]
+    assert [message["role"] for message in view] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
+    assert not report.lost
+
+
+@pytest.mark.parametrize(
+    ("titles", "title"),
+    [
+        ([("summary", "summary", "Old"), ("ai-title", "aiTitle", "New"), ("ai-title", "aiTitle", "Newer")], "Newer"),
+        ([("custom-title", "customTitle", "Mine"), ("ai-title", "aiTitle", "Later")], "Mine"),
+        ([("custom-title", "customTitle", "Mine"), ("custom-title", "customTitle", "Renamed")], "Renamed"),
+        ([("ai-title", "aiTitle", "Model's"), ("agent-name", "agentName", "builder")], "builder"),
+        ([("ai-title", "aiTitle", "Kept"), ("custom-title", "customTitle", " ")], "Kept"),
+    ],
+)
+def test_a_persons_title_outranks_a_models(tmp_path: Path, titles: list[tuple[str, str, str]], title: str) -> None:
+    entries = [{"type": kind, key: said, "sessionId": "5f0e-1"} for kind, key, said in titles]
+    report = imported(write_jsonl(tmp_path / "s.jsonl", [says("u1", None, "Hello"), *entries]))
+    [header, *_] = records(report.path, "header")
+    assert header["source"]["title"] == title

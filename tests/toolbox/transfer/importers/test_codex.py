@@ -342,3 +342,13 @@ def test_hostile_files_beside_a_rollout(tmp_path: Path) -> None:
         *("t.jsonl", "cut.jsonl"),
     ]
     assert len(import_session(main, path=tmp_path / "log").sessions) == 41
+
+
+def test_a_thread_has_the_name_that_it_was_given_last(tmp_path: Path) -> None:
+    """A fork's copy of what another thread was named does not count."""
+    names = [("0199-a", "First"), ("0199-a", "Second"), ("0199-b", "Another")]
+    named = [line("event_msg", type="thread_name_updated", thread_id=id_, thread_name=name) for id_, name in names]
+    report = imported(write_jsonl(tmp_path / "r.jsonl", [META, item("user", "hello"), *named]))
+    [header, *_] = records(report.path, "header")
+    assert header["source"]["title"] == "Second"
+    assert report.account.metadata["event thread_name_updated"] == 3

@@ -140,3 +140,24 @@ async def test_a_line_that_is_lost_takes_no_message_its_id(tmp_path: Path) -> No
     assert texts((await history_and_view(report.path))[0]) == ["user: one", "assistant: 1", "user: two"]
     assert [loss.line for loss in report.not_carried] == [3]
     assert [session.kind for session in report.sessions] == ["session"]
+
+
+async def test_a_message_with_a_summary_is_a_compaction(tmp_path: Path) -> None:
+    """Forks of pi write what `compaction` says as a message; one that repeats the entry before it is metadata."""
+    summary = {"role": "compactionSummary", "summary": "All was read.", "tokensBefore": 900}
+    report, history, view = await imported_history(
+        tmp_path / "s.jsonl",
+        [
+            HEAD,
+            says("u1", None, "user", text("read it")),
+            says("a1", "u1", "assistant", text("Read.")),
+            entry("message", "k1", "a1", message=summary),
+            entry("message", "k2", "k1", message=summary),
+            says("u2", "k2", "user", text("and now?")),
+        ],
+    )
+    assert texts(history) == ["user: read it", "assistant: Read.", "user: and now?"]
+    assert [one.compactions for one in report.sessions] == [1]
+    assert report.account.metadata == {"session": 1, "compactionSummary": 1}
+    assert "All was read." in str(view)
+    assert "Read." not in texts(view)

@@ -89,14 +89,17 @@ async def test_results_in_an_anthropic_user_message_are_results(tmp_path: Path) 
 
 
 async def test_a_malformed_block_loses_none_of_the_others(tmp_path: Path) -> None:
-    """A call without an id stays in the content as it came; what is beside it is read, and so is a damaged result."""
-    answer = [USE, {"type": "tool_use", "name": "no id"}, {"type": "text", "text": "working"}]
+    """A call without an id gets one; what is beside it is read, and so is a damaged result."""
+    answer = [USE, {"type": "tool_use", "name": "nameless"}, {"type": "text", "text": "working"}]
     given = [{"type": "text", "text": "and now"}, {**RESULT, "content": [None, {"type": "text", "text": "gone"}, 7]}]
     messages = [{"role": "assistant", "content": answer}, {"role": "user", "content": given}]
     report = imported(document(tmp_path / "body.json", {"system": "s", "messages": messages}))
     history, _ = await history_and_view(report.path)
-    assert history[1]["content"] == answer[1:]
-    assert history[1]["tool_calls"] == [{"id": "t1", "tool": "read", "arguments": {"path": "a"}}]
+    assert history[1]["content"] == "working"
+    assert history[1]["tool_calls"] == [
+        {"id": "t1", "tool": "read", "arguments": {"path": "a"}},
+        {"id": "anthropic-1-call2", "tool": "nameless", "arguments": {}},
+    ]
     assert history[2]["content"] == [{"type": "text", "text": "gone"}, {"type": "text", "text": "7"}]
     assert texts(history)[3] == "user: and now"
 
