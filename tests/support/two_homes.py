@@ -78,6 +78,12 @@ async def _texts(log: Path) -> list[str]:
         return [str(one["content"]) for one in await manager.get_messages() if one["role"] == "user"]
 
 
+def carry(stick: Path, *homes: Home) -> None:
+    """Sync each home with the stick, one after the other."""
+    for home in homes:
+        home.run("sync", stick, "--yes")
+
+
 def files_below(root: Path) -> dict[str, bytes]:
     """All files below a directory but for catalogues, by their paths there."""
     found = sorted(path for path in root.rglob("*") if path.is_file() and "catalogue" not in path.name)

@@ -1,0 +1,161 @@
+"""What was deleted or purged on one side of a sync goes from the other one, wherever it was erased."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, WrittenFiles
+from tests.support.two_homes import Home, carry, holders
+
+KEY = "sk-leaked-0123456789"
+
+
+def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Also in a session that went on there, which goes on after that."""
+    laptop.says("talk", f"my key is {KEY}", "two")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "three")
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    assert "redacted" in laptop.run("sync", stick, "--dry-run").output
+    assert "answer y" in laptop.run("sync", stick, code=2).output
+    carry(stick, laptop, desktop, laptop)
+    for root in (laptop.root, desktop.root, stick):
+        assert holders(root, KEY) == []
+    assert laptop.texts("talk")[1:] == ["two", "three"]
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+
+
+@pytest.mark.parametrize("more", [(), ("--keep", "both")], ids=" ".join)
+def test_what_a_home_purged_on_the_stick_goes_from_the_home_too(
+    laptop: Home, desktop: Home, stick: Path, more: tuple[str, ...]
+) -> None:
+    """Its own copy went on, which stays but for the text."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    laptop.says("talk", "two")
+    laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
+    assert "To be erased first here" in laptop.run("sync", stick, "--yes", *more).output
+    carry(stick, desktop)
+    assert [holders(root, KEY) for root in (laptop.root, stick, desktop.root)] == [[], [], []]
+    assert laptop.sessions() == desktop.sessions() == ["talk"]
+    assert desktop.texts("talk") == ["one", "my key is [redacted]", "two"]
+
+
+def test_what_a_home_deleted_on_the_stick_goes_from_all_homes(laptop: Home, desktop: Home, stick: Path) -> None:
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.says("other", "stays")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", next(path for path in stick.rglob(LOG_NAME) if path.parent.name == "talk"), "--yes")
+    carry(stick, laptop, desktop)
+    assert laptop.sessions() == desktop.sessions() == ["other"]
+    assert holders(laptop.root, KEY) == holders(desktop.root, KEY) == []
+
+
+def test_what_is_said_again_after_a_purge_stays(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Only what was there when it was purged goes."""
+    laptop.says("talk", "a word")
+    carry(stick, laptop, desktop)
+    laptop.run("purge", "talk", "--redact", "a word", "--yes")
+    laptop.says("talk", "a word again")
+    carry(stick, laptop, desktop, laptop)
+    assert laptop.texts("talk") == desktop.texts("talk") == ["[redacted]", "a word again"]
+
+
+def test_two_purges_of_one_text_on_two_sides_are_brought_in_step(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Neither copy holds it any more, so none is refused."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    desktop.run("purge", "talk", "--redact", KEY, "--yes")
+    laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
+    carry(stick, desktop, laptop, desktop)
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+    assert "Nothing is new" in laptop.run("sync", stick).output
+
+
+@pytest.mark.parametrize("what", [("--everything",), ("--cleared",)], ids=" ".join)
+def test_purged_messages_are_purged_everywhere(laptop: Home, desktop: Home, stick: Path, what: tuple[str, ...]) -> None:
+    """Also at the end of the log, and in a copy that is older than the purged log, or went on."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "from the desktop")
+    laptop.says("talk", f"again {KEY}")
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.run("purge", "talk", *what, "--yes")
+    carry(stick, laptop)
+    assert holders(stick, KEY) == []
+    assert laptop.log("talk").read_bytes() == next(stick.rglob(LOG_NAME)).read_bytes()
+    carry(stick, desktop, laptop)
+    assert holders(desktop.root, KEY) == []
+    assert desktop.texts("talk")[-1] == "from the desktop"
+    assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
+
+
+def test_a_session_that_was_purged_and_went_on_on_both_sides_is_told(laptop: Home, desktop: Home, stick: Path) -> None:
+    """The secret is gone on both sides all the same, and both histories can be kept."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    desktop.says("talk", "from the desktop")
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.run("purge", "talk", "--cleared", "--yes")
+    laptop.says("talk", "from the laptop")
+    carry(stick, laptop)
+    told = desktop.run("sync", stick, "--yes", code=1)
+    assert "they part" in told.output
+    assert [holders(root, KEY) for root in (stick, desktop.root)] == [[], []]
+    desktop.run("sync", stick, "--keep", "both")
+    carry(stick, laptop)
+    fork = next(session for session in laptop.sessions() if session != "talk")
+    assert laptop.texts("talk") == ["one", "from the desktop"]
+    assert laptop.texts(fork) == ["one", "from the laptop"]
+
+
+def test_a_deleted_session_is_deleted_on_the_other_side(laptop: Home, desktop: Home, stick: Path) -> None:
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.says("other", "stays")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop, desktop, laptop)
+    assert laptop.sessions() == desktop.sessions() == ["other"]
+    assert holders(stick, KEY) == holders(desktop.root, KEY) == []
+
+
+def test_a_session_that_went_on_after_it_was_deleted_elsewhere_stays(laptop: Home, desktop: Home, stick: Path) -> None:
+    """Its new messages are nowhere else."""
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", "talk", "--yes")
+    carry(stick, laptop)
+    desktop.says("talk", "two")
+    told = desktop.run("sync", stick, "--yes", code=1)
+    assert "it went on here after it was deleted elsewhere" in told.output
+    assert "1 not erased" in told.output
+    assert desktop.texts("talk") == ["one", "two"]
+    assert not list(stick.rglob(LOG_NAME))
+
+
+def test_a_purged_copy_takes_the_place_of_rows(laptop: Home, storage: str) -> None:
+    """A database has no list of erasures, so the lines of this user are tried on it each time."""
+    laptop.says("talk", "one", f"my key is {KEY}")
+    laptop.run("sync", storage)
+    laptop.run("rewind", "talk", "--to", "1", "--yes")
+    laptop.run("purge", "talk", "--cleared", "--yes")
+    laptop.says("talk", "two")
+    laptop.run("sync", storage, "--yes")
+    assert laptop.run("search", KEY, "--hidden", "--storage", storage, "--all", code=1).stdout == ""
+    assert "1 session in step" in laptop.run("sync", storage).output
+
+
+def test_what_a_killed_deletion_left_is_removed(laptop: Home, stick: Path) -> None:
+    """If a sync was killed after the log went, and before that was noted on the other side."""
+    laptop.says("talk", "one")
+    carry(stick, laptop)
+    laptop.run("delete", "talk", "--yes")
+    log = next(stick.rglob(LOG_NAME))
+    for file in log.parent.iterdir():
+        file.unlink()
+    WrittenFiles.beside(log).begin(DELETING)
+    carry(stick, laptop)
+    assert not list(stick.rglob("sessions/talk/*"))
