@@ -31,14 +31,19 @@ _ROLES = {"user": "user", "system": "system", "developer": "developer"}
 
 def read_message(message: Mapping[str, Any]) -> list[Message]:
     """Read a message, as plain JSON."""
-    contents = [mapping(content) for content in items(message.get("contents"))]
-    messages = [_result(content) for content in contents if content.get("type") == "function_result"]
-    others = [content for content in contents if content.get("type") != "function_result"]
+    results, others = list[Message](), list[Mapping[str, Any]]()
+    for content in map(mapping, items(message.get("contents"))):
+        if content.get("type") == "function_result":
+            results.append(_result(content))
+        else:
+            others.append(content)
+    messages = results
     role = text(message.get("role"))
-    if role == "assistant" and (others or not messages):
-        messages.append(_answer(others))
-    elif role in _ROLES and (others or not messages):
-        messages.append({"role": _ROLES[role], "content": _said(others)})
+    if others or not results:
+        if role == "assistant":
+            messages.append(_answer(others))
+        elif role in _ROLES:
+            messages.append({"role": _ROLES[role], "content": _said(others)})
     if not can_be_stored(messages):
         messages = [for_people(f"[{role or 'message'}]")]
     return with_body(messages, dict(message), NAME)
@@ -77,6 +82,7 @@ def _result(content: Mapping[str, Any]) -> Message:
 
 
 def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
+    """An answer with its texts, its thinking and its calls; a text alone is its content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for content in contents:
@@ -89,8 +95,10 @@ def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
             name = text(content.get("name")) or UNKNOWN_TOOL
             calls.append({"id": content.get("call_id"), "tool": name, "arguments": _arguments(content)})
     only = blocks[0].get("text") if len(blocks) == 1 else None
-    content_of_answer: Any = only if isinstance(only, str) else blocks
-    return {"role": "assistant", "content": content_of_answer, **({"tool_calls": calls} if calls else {})}
+    answer: Message = {"role": "assistant", "content": only if isinstance(only, str) else blocks}
+    if calls:
+        answer["tool_calls"] = calls
+    return answer
 
 
 def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,14 +31,17 @@ _OF_ANTHROPIC = frozenset({"id", "type", "role", "model", "content", "stop_reaso
 
 def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
     """Read an entry (plain JSON); `facts` are kept in the mark of its first message."""
-    metadata = {
-        **({"source": NAME} if entry.get("isMeta") is True or entry.get("isCompactSummary") is True else {}),
-        **({"timestamp": said_at} if (said_at := text(entry.get("timestamp"))) else {}),
-    }
+    metadata: Message = {}
+    if entry.get("isMeta") is True or entry.get("isCompactSummary") is True:
+        metadata["source"] = NAME
+    time = text(entry.get("timestamp"))
+    if time:
+        metadata["timestamp"] = time
     parts = [{**part, "metadata": {**metadata_of(part), **metadata}} for part in _parts_of(entry)]
-    if entry_id := text(entry.get("uuid")):
+    entry_id = text(entry.get("uuid"))
+    if entry_id:
         for number, part in enumerate(parts):
-            part["metadata"]["message_id"] = f"{entry_id}#{number}" if number else entry_id
+            part["metadata"]["message_id"] = entry_id if number == 0 else f"{entry_id}#{number}"
     return with_body(parts, dict(entry), NAME, **facts)
 
 

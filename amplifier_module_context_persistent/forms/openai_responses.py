@@ -316,6 +316,7 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
 
 
 def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
+    """Write what a person or the host says as an item; nothing if it says nothing."""
     own, content = form_of(message) == NAME, message.get("content")
     kept = beside(message) if own else {}
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
@@ -323,12 +324,14 @@ def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
     if own and text(only.get("type")) in _OF_USER:
         yield dict(only)
         return
-    parts = [part for block in blocks if (part := write_part(block, message, exact=exact)) is not None]
-    written: Any = parts
-    if not (own and isinstance(content, list)) and all(part["type"] == "input_text" for part in parts):
-        written = "\n".join(part["text"] for part in parts)
-    if written or exact:
-        yield {**without(kept, "id", "status"), "role": message["role"], "content": written, **_ids(kept)}
+    written = [write_part(block, message, exact=exact) for block in blocks]
+    parts = [part for part in written if part is not None]
+    said: Any = parts
+    keeps_list = own and isinstance(content, list)
+    if not keeps_list and all(part["type"] == "input_text" for part in parts):
+        said = "\n".join(part["text"] for part in parts)
+    if said or exact:
+        yield {**without(kept, "id", "status"), "role": message["role"], "content": said, **_ids(kept)}
 
 
 def _ids(kept: Mapping[str, Any]) -> Message:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from ..messages.json_fields import present
 from ..messages.message import Message, as_json, call_arguments_of, call_name_of, given_calls, parsed, text_of
 from .canonical import UNKNOWN_TOOL, base64_source, items, mapping, medium, source_from_url, text, text_block, usage_of
 from .whole_body import can_be_stored, for_people, with_body
@@ -54,6 +55,7 @@ def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def _asked(part: Mapping[str, Any]) -> Message | None:
+    """A part of a request as a message; None if it says nothing."""
     kind, content = part.get("part_kind"), part.get("content")
     if kind == "system-prompt":
         return {"role": "system", "content": text(content)}
@@ -64,14 +66,15 @@ def _asked(part: Mapping[str, Any]) -> Message | None:
     said = content if isinstance(content, str) else as_json(content)
     if not part.get("tool_name"):
         return {"role": "user", "content": said, "metadata": {"source": NAME}}
-    failed = kind == "retry-prompt" or part.get("outcome") in ("failed", "denied", "retried")
-    return {
+    answered: Message = {
         "role": "tool",
         "tool_call_id": part.get("tool_call_id"),
         "name": part["tool_name"],
         "content": said,
-        **({"metadata": {"is_error": True}} if failed else {}),
     }
+    if kind == "retry-prompt" or part.get("outcome") in ("failed", "denied", "retried"):
+        answered["metadata"] = {"is_error": True}
+    return answered
 
 
 def _blocks(content: Any) -> list[Message]:
@@ -94,27 +97,31 @@ def _blocks(content: Any) -> list[Message]:
 
 
 def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> Message:
+    """An answer with its texts, its thinking and its calls; a text alone is its content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for part in parts:
-        kind = part.get("part_kind")
-        if kind == "text" and text(part.get("content")):
-            blocks.append(text_block(text(part.get("content"))))
-        elif kind == "thinking" and text(part.get("content")):
-            signed = {"signature": part["signature"]} if text(part.get("signature")) else {}
-            blocks.append({"type": "thinking", "thinking": text(part.get("content")), **signed})
+        kind, said = part.get("part_kind"), text(part.get("content"))
+        if kind == "text" and said:
+            blocks.append(text_block(said))
+        elif kind == "thinking" and said:
+            thinking: Message = {"type": "thinking", "thinking": said}
+            if text(part.get("signature")):
+                thinking["signature"] = part["signature"]
+            blocks.append(thinking)
         elif kind == "tool-call":
             name, given = text(part.get("tool_name")) or UNKNOWN_TOOL, _arguments(part.get("args"))
             calls.append({"id": part.get("tool_call_id"), "tool": name, "arguments": given})
     only = blocks[0].get("text") if len(blocks) == 1 else None
-    told: dict[str, Any] = {"provider": text(message.get("provider_name")), "model": text(message.get("model_name"))}
-    told["usage"] = _usage(mapping(message.get("usage")))
-    return {
-        "role": "assistant",
-        "content": only if isinstance(only, str) else blocks,
-        **({"tool_calls": calls} if calls else {}),
-        "metadata": {key: value for key, value in told.items() if value},
-    }
+    answer: Message = {"role": "assistant", "content": only if isinstance(only, str) else blocks}
+    if calls:
+        answer["tool_calls"] = calls
+    answer["metadata"] = present(
+        provider=text(message.get("provider_name")),
+        model=text(message.get("model_name")),
+        usage=_usage(mapping(message.get("usage"))),
+    )
+    return answer
 
 
 def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,8 +129,10 @@ def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
     read, written = given.get("input_tokens"), given.get("cache_write_tokens")
     if type(read) is not int or not (read or given.get("output_tokens")):
         return {}
+    if type(written) is int:
+        read = max(0, read - written)
     return usage_of(
-        input_tokens=max(0, read - (written if type(written) is int else 0)),
+        input_tokens=max(0, read),
         output_tokens=given.get("output_tokens"),
         cache_read_tokens=given.get("cache_read_tokens"),
         cache_write_tokens=written,

@@ -105,26 +105,30 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
     Raises:
         RecordError: it does not name its call.
     """
-    by = "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
-    call_id = call_id_in(item, by, "", of="result")
+    id_key = "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
+    call_id = call_id_in(item, id_key, "", of="result")
     output = item.get("output")
     failed = mapping(output).get("success") is False or item.get("status") == "failed"
     content: Any = output
-    chunks: list[Message] = []
+    kept = without(item, id_key, "output", "metadata")
     if kind == "computer_call_output" and isinstance(output, Mapping):
         content = [read_part(output)]
     elif kind == "shell_call_output" and isinstance(output, list):
-        content = [block for number, chunk in enumerate(output) for block in _chunk(mapping(chunk), number)]
-        chunks = [without(mapping(chunk), *_STREAMS) for chunk in output]
-        failed = failed or any(mapping(mapping(chunk).get("outcome")).get("exit_code") for chunk in output)
+        content = list[Message]()
+        for number, chunk in enumerate(map(mapping, output)):
+            content += _chunk(chunk, number)
+            failed = failed or bool(mapping(chunk.get("outcome")).get("exit_code"))
+        if output:
+            kept["chunks"] = [without(mapping(chunk), *_STREAMS) for chunk in output]
     elif isinstance(output, list):
         content = [read_part(part) for part in objects_in(output, ".output")]
     elif output is None:
         content = ""
+    if id_key == "id":
+        kept["by"] = id_key
     read_result = result(call_id, content, failed=failed)
-    rest = {**without(item, by, "output", "metadata"), **({"chunks": chunks} if chunks else {})}
     whole = {**read_result, "metadata": {**mapping(item.get("metadata")), **metadata_of(read_result)}}
-    return marked(whole, RESPONSES, beside={**rest, **({"by": by} if by == "id" else {})})
+    return marked(whole, RESPONSES, beside=kept)
 
 
 def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> Message:

@@ -99,7 +99,12 @@ class ReasoningShown:
         self._in_turn = False
 
     def of(self, answer: Message, *, shows: bool) -> Bound:
-        """Say of the next answer how its items stand to its reasoning; `shows` says whether it shows reasoning."""
+        """Say of the next answer whether its items are bound to reasoning that is shown.
+
+        Args:
+            answer: the answer; answers are asked about in order.
+            shows: whether it shows reasoning itself.
+        """
         told_of = beside(answer)
         had_reasoning, is_alone = "reasons" in told_of, "alone" in told_of
         self._reasons |= had_reasoning

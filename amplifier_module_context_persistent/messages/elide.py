@@ -134,18 +134,18 @@ def _without_original(block: Any) -> Any:
 
 def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list[str]:
     """The texts of a message as a cut shows them."""
+    shown = texts
     if cut.instead:
-        texts = [cut.instead, *texts[1:]]
+        shown = [cut.instead, *texts[1:]]
     elif cut.shortens:
-        lines = [tuple(line for line in cut.lines if line[0] == number) for number in range(len(texts))]
-        texts = [
-            elide_text(text, replace(cut, lines=own), reference=reference, boundary=boundary)
-            for text, own in zip(texts, lines, strict=True)
-        ]
-    if cut.then and texts:
+        shown = []
+        for number, text in enumerate(texts):
+            own_lines = tuple(line for line in cut.lines if line[0] == number)
+            shown.append(elide_text(text, replace(cut, lines=own_lines), reference=reference, boundary=boundary))
+    if cut.then and shown:
         last = 0 if cut.instead else -1
-        texts[last] = f"{texts[last]}\n{cut.then}"
-    return texts
+        shown[last] = f"{shown[last]}\n{cut.then}"
+    return shown
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:

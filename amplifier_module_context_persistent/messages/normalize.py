@@ -101,7 +101,8 @@ def _are_same(items: list[Any], given: list[Any]) -> bool:
 def _with_object(call: Message) -> Message:
     """A call whose arguments are an object, or of OpenAI's shape the text of one; the same object if they are."""
     given, function = given_arguments_of(call), call.get("function")
-    if isinstance(given, dict) or (given is None and not isinstance(function, dict) and "arguments" not in call):
+    has_none = given is None and "arguments" not in call and not isinstance(function, dict)
+    if has_none or isinstance(given, dict):
         return call
     arguments = call_arguments_of(call)
     if not isinstance(function, dict):

@@ -90,11 +90,14 @@ def full_text(message: Message) -> tuple[str, int]:
 
 
 def _block_part(block: Any) -> TextPart:
+    """What a block that is no call says."""
     if not isinstance(block, dict):
         return TextPart("text", block if isinstance(block, str) else as_json(block))
     kind = block.get("type")
-    if kind in ("text", "thinking") and isinstance(said := block.get(kind), str):
-        return TextPart(kind, said)
+    if kind in ("text", "thinking"):
+        said = block.get(kind)
+        if isinstance(said, str):
+            return TextPart(kind, said)
     return TextPart("block", _block_text(block), kind_of_item(block))
 
 
