@@ -39,7 +39,7 @@ from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_l
 from benchmarks.append import MESSAGE, STAMP
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_session
-from tests.support.postgres import CuttingProxy, TestServer, running_server
+from tests.support.postgres import CuttingProxy, TestServer, id_in_sql, running_server
 
 TASKS, PROCESSES = 16, 4
 _EACH = 200  # appends of each process
@@ -213,13 +213,15 @@ def many(server: TestServer, sessions: int) -> dict[str, float]:
     server.execute(
         f"""
         with made as (
-            insert into {schema}.log (name, head, size, crc)
-            select replace(name, '/one', '/s' || n), head, size, crc
-              from {schema}.log, generate_series(3, {sessions}) as n
-            returning log_id
+            insert into {schema}.log (log_id, name, head, size, crc)
+            select {id_in_sql("made.name")}, made.name, head, size, crc
+              from {schema}.log, generate_series(3, {sessions}) as n,
+                   lateral (select replace(log.name, '/one', '/s' || n)) as made (name)
+            returning log_id, generation
         )
-        insert into {schema}.record (log_id, seq, at, kind, crc, role, flags, id_hash, length, line)
-        select made.log_id, seq, at, kind, crc, role, flags, id_hash, length, line from made, {schema}.record
+        insert into {schema}.record (log_id, generation, seq, at, kind, crc, role, flags, id_hash, length, line)
+        select made.log_id, made.generation, seq, at, kind, crc, role, flags, id_hash, length, line
+          from made, {schema}.record
         """
     )
 

@@ -26,7 +26,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import log_name
 from benchmarks.measure import Figure, compile_package, table_of
-from tests.support.postgres import TestServer, running_server
+from tests.support.postgres import TestServer, id_in_sql, running_server
 
 DAYS, PROJECTS, MINE = 730, 500, 20
 _COMMAND = [sys.executable, "-c", "from amplifier_module_context_persistent.toolbox.cli import main; main()"]
@@ -77,15 +77,15 @@ def multiply(server: TestServer, schema: str, sessions: int, directory: str) -> 
           from generate_series(1, {sessions}) as n
           join (select *, row_number() over (order by name) - 1 as day from {schema}.log) as written
             on day = n %% {DAYS};
-        insert into {schema}.log (name, created, changed, touched, head, size, crc)
-        select name, changed, changed, changed, head, size, crc from {schema}.made;
-        alter table {schema}.made add log_id bigint;
-        update {schema}.made set log_id = log.log_id from {schema}.log where log.name = made.name;
+        alter table {schema}.made add log_id uuid;
+        update {schema}.made set log_id = {id_in_sql("name")};
+        insert into {schema}.log (log_id, name, created, changed, touched, head, size, crc)
+        select log_id, name, changed, changed, changed, head, size, crc from {schema}.made;
         insert into {schema}.figures select made.log_id, figures.size, counted, told
           from {schema}.made join {schema}.figures on figures.log_id = of_id;
-        insert into {schema}.record (log_id, seq, at, kind, crc, role, flags, id_hash, length, line)
-        select made.log_id, seq, at, kind, record.crc, role, flags, id_hash, length, line
-          from {schema}.made join {schema}.record on record.log_id = of_id;
+        insert into {schema}.record (log_id, generation, seq, at, kind, crc, role, flags, id_hash, length, line)
+        select made.log_id, log.generation, seq, at, kind, record.crc, role, flags, id_hash, length, line
+          from {schema}.made join {schema}.log using (log_id) join {schema}.record on record.log_id = of_id;
     """)
     keep_entries(server, schema)
     server.execute(f"""

@@ -206,9 +206,9 @@ def server() -> Iterator[TestServer]:
 
 
 @pytest.fixture
-def storage(server: TestServer) -> str:
+def storage(server: TestServer, request: pytest.FixtureRequest) -> str:
     """A schema of this test's own in that server: what `storage` is configured with."""
-    return server.new_location()
+    return server.new_location(getattr(request, "param", ""))
 
 
 @pytest.fixture(params=["file", pytest.param("postgres", marks=proof)])

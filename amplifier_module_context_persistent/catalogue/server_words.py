@@ -132,9 +132,9 @@ class ServerWords:
     def __init__(self, server: RankedServer, logs: Sequence[tuple[RankedLog, int]]) -> None:
         self._server = server
         self._logs = [log for log, _ in logs]
-        self._first = {log.log_id: first for log, first in logs}
+        self._first = {log.key.log_id: first for log, first in logs}
         self._log_of = {
-            first + chunk: (log.log_id, chunk) for log, first in logs for chunk in range(segments_of(log.messages))
+            first + chunk: (log.key.log_id, chunk) for log, first in logs for chunk in range(segments_of(log.messages))
         }
         self._met: dict[tuple[int, int], tuple[int, int]] = {}
         """Offset and time of found messages, by segment and number."""

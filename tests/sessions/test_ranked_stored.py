@@ -223,4 +223,4 @@ def test_two_that_take_in_one_session_disturb_each_other_not(ranked: str) -> Non
 def test_a_server_that_is_away_is_told(ranked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its error says that the words cannot be reached."""
     with pytest.raises(LogUnreadableError, match="cannot be reached"), ranked_rows.ranked_server(ranked, 1) as asked:
-        asked.logs(["a\0b"])
+        asked.frequencies([], [1 << 40])

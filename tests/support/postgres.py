@@ -21,9 +21,27 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
+from tests.support.places import FIXTURES
+from tests.support.sweeps import proof
 
 BINARIES = "TEST_POSTGRES_BINARIES"
 """The environment variable that names another server's programs, such as `/usr/lib/postgresql/15/bin`."""
+TABLES = "TEST_POSTGRES_TABLES"
+"""The environment variable with the kind of tables (`KINDS`) that tests get which do not ask for one."""
+NEW, OLD, IN_PARTS = KINDS = ("new", "old", "in parts")
+"""Tables of the newest version, tables as the last version before made them, and new ones that are partitioned."""
+
+
+every_kind = pytest.mark.parametrize(
+    "storage", [NEW, pytest.param(OLD, marks=proof), pytest.param(IN_PARTS, marks=proof)], indirect=True
+)
+"""Run a test on tables of each kind; a quick run takes new ones."""
+OLD_TABLES = FIXTURES / "tables_2.sql"
+
+
+def id_in_sql(name: str) -> str:
+    """An SQL expression for the id of a log in new tables, from one for its name."""
+    return f"encode(substring(sha256(convert_to({name}, 'UTF8')) for 16), 'hex')::uuid"
 
 
 @dataclass
@@ -45,11 +63,14 @@ class TestServer:
 
         return psycopg.connect(self.server.get_uri(), autocommit=True, prepare_threshold=None)
 
-    def new_location(self) -> str:
-        """Make a schema, and give the location of its logs."""
+    def new_location(self, tables: str = "") -> str:
+        """Make a schema, and give the location of its logs; `tables` is one of `KINDS`."""
         self.schemas += 1
-        name = f"test_{os.getpid()}_{self.schemas}"
-        create_schema(self.connection, name)
+        name, tables = f"test_{os.getpid()}_{self.schemas}", tables or os.environ.get(TABLES, NEW)
+        if tables == OLD:
+            self.execute(OLD_TABLES.read_text("utf-8").replace("SCHEMA", name))
+        else:
+            create_schema(self.connection, name, has_parts=tables == IN_PARTS)
         uri = self.server.get_uri()
         return f"{uri}{'&' if '?' in uri else '?'}schema={name}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from .layout import Layout, layout_of
 from .rows import COLUMNS, TOUCHING, Head, Row, level_of
 
 if TYPE_CHECKING:
@@ -14,11 +15,12 @@ _FORMATS = (0,) * 12 + (1,)  # numbers are sent as text, the line as bytes
 
 
 @cache
-def statement_for(schema: str, *, durable: bool, waits: bool, touches: bool) -> bytes:
+def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, touches: bool) -> bytes:
     """The statement that appends one line.
 
     Args:
         schema: the tables' schema.
+        layout: the tables' layout.
         durable: whether the server is to have the line on its disk before it answers.
         waits: whether it does that by its own setting. The statement then only makes sure of that, which costs the
             server a tenth of the work less; if the setting was changed it stores nothing.
@@ -33,12 +35,12 @@ def statement_for(schema: str, *, durable: bool, waits: bool, touches: bool) -> 
                set head = $2::bigint + 1, size = $6::bigint, crc = $7::bigint,
                    changed = pg_catalog.now(){TOUCHING if touches else ""}
               {source}
-             where log.log_id = $1::bigint and log.head = $2::bigint and log.crc = $3::bigint
+             where log.log_id = $1::{layout.id_type} and log.head = $2::bigint and log.crc = $3::bigint
                and log.generation = $4::bigint{guard}
-            returning log.log_id
+            returning log.log_id, log.generation
         )
-        insert into {schema}.record {COLUMNS}
-        select advanced.log_id, $2::bigint, $5::bigint, $8::smallint, $7::bigint, $9::smallint, $10::smallint,
+        insert into {schema}.record ({layout.key_columns}, {COLUMNS})
+        select {layout.key_columns}, $2::bigint, $5::bigint, $8::smallint, $7::bigint, $9::smallint, $10::smallint,
                $11::bigint, $12::bigint, $13::bytea
           from advanced
     """.encode()
@@ -61,10 +63,21 @@ def append_row(
         touches: as `rows.append`.
     """
     kind, role, flags, length, crc, id_hash = row.columns
-    before = known.log_id, known.head, known.crc, known.generation
-    numbers = (*before, row.at, row.at + length, crc, kind, role, flags, id_hash, length - 1)
+    numbers = (
+        known.head,
+        known.crc,
+        known.generation,
+        row.at,
+        row.at + length,
+        crc,
+        kind,
+        role,
+        flags,
+        id_hash,
+        length - 1,
+    )
     waits: bool = connection.waits  # type: ignore[attr-defined]  # of DeadlineConnection
     name = b"append %d%d%d" % (durable, waits, touches)
-    statement = statement_for(schema, durable=durable, waits=waits, touches=touches)
-    values = [*(b"%d" % number for number in numbers), row.line]
+    statement = statement_for(schema, layout_of(connection), durable=durable, waits=waits, touches=touches)
+    values = [str(known.log_id).encode(), *(b"%d" % number for number in numbers), row.line]
     return bool(connection.run(name, statement, values, _FORMATS))  # type: ignore[attr-defined]  # likewise

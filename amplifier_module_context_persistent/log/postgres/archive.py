@@ -25,6 +25,7 @@ from ..archive_format import FRAME_BYTES, LEAST_FRAME_BYTES, MOST_FRAME_BYTES, c
 from ..archive_log import OPEN, Archived
 from ..database_location import Location, parse_location
 from . import archive_frames, rows
+from .layout import LogId, layout_of
 from .open_marks import is_direct, may_go
 from .pulse import Pulse
 from .rows import Columns, Head, Row
@@ -67,20 +68,20 @@ def archive_stored_log(
         if head.head <= head.archived:
             raise ArchiveError("the log is archived already" if head.head else "the log is empty")
         before = _estimated(connection, schema, head, samples=0).file_bytes
-        archive_frames.delete_frames(connection, schema, head.log_id, head.archived)
-        made = archive_frames.read_frames(connection, schema, head.log_id, head.archived)
+        archive_frames.delete_frames(connection, schema, head.key, head.archived)
+        made = archive_frames.read_frames(connection, schema, head.key, head.archived)
         for lines, columns in _parts(_blocks(connection, schema, head, on_read)):
             content = b"\n".join(lines) + b"\n"
             frame, packed = frame_of_part(content, made[-1] if made else None, head.size)
             if frame.size > MOST_FRAME_BYTES:
                 raise ArchiveError(f"line {frame.line + 1:,} is too long for a frame")
-            archive_frames.insert_frame(connection, schema, head.log_id, frame, packed, columns)
-            stored = archive_frames.read_packed(connection, schema, head.log_id, frame.line) or b""
-            facts = archive_frames.read_packed_columns(connection, schema, head.log_id, frame.line, frame.line + 1)
+            archive_frames.insert_frame(connection, schema, head.key, frame, packed, columns)
+            stored = archive_frames.read_packed(connection, schema, head.key, frame.line) or b""
+            facts = archive_frames.read_packed_columns(connection, schema, head.key, frame.line, frame.line + 1)
             if decompressed(frame, stored) != content or _unpacked(facts[frame.line], frame.lines) != columns:
                 raise ArchiveError("the server does not give back what it was sent; nothing was changed")
             made.append(frame)
-        if archive_frames.read_frames(connection, schema, head.log_id, head.head) != made:
+        if archive_frames.read_frames(connection, schema, head.key, head.head) != made:
             raise ArchiveError("the server does not give back what it was sent; nothing was changed")
         change.hold()
         _delete_rows(connection, schema, head)
@@ -98,8 +99,10 @@ def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived
         before = _estimated(connection, schema, head, samples=0).file_bytes
         lines_of = StoredLines(schema, change.location.shown)
         lines_of.follow(head)
+        of_log = layout_of(connection).of_log
         connection.execute(
-            f"delete from {schema}.record where log_id = %s and seq < %s".encode(), [head.log_id, head.archived]
+            f"delete from {schema}.record where {of_log} and seq < %(stop)s".encode(),
+            {**head.key._asdict(), "stop": head.archived},
         )
         for number, frame in enumerate(lines_of.described(connection)):
             lines = lines_of.content_of(connection, number)
@@ -110,12 +113,12 @@ def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived
                     f"the archive is damaged: {where}: {lines_of.damaged.get(number, 'its columns are not its lines')};"
                     " put a backup in its place, or go on with a fork of what can be read"
                 )
-            rows.insert(connection, schema, head.log_id, frame.line, _rows_of(frame.offset, lines, columns))
-            stored = rows.read_lines(connection, schema, head.log_id, frame.line, frame.line + frame.lines)
+            rows.insert(connection, schema, head.key, frame.line, _rows_of(frame.offset, lines, columns))
+            stored = rows.read_lines(connection, schema, head.key, frame.line, frame.line + frame.lines)
             if list(stored) != lines:
                 raise ArchiveError("the server does not give back what it was sent; nothing was changed")
         change.hold()
-        archive_frames.delete_frames(connection, schema, head.log_id)
+        archive_frames.delete_frames(connection, schema, head.key)
         change.finish(archived=0)
     return Archived(before, head.size)
 
@@ -200,7 +203,7 @@ class _Change:
                 raise
 
 
-def _is_done(server: Server, schema: str, log_id: int, archived: int, limit_s: float) -> bool:
+def _is_done(server: Server, schema: str, log_id: LogId, archived: int, limit_s: float) -> bool:
     return server.ask(lambda connection: rows.read_archived(connection, schema, log_id), limit_s) == archived
 
 
@@ -217,8 +220,8 @@ def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[
     """The lines that are rows, block by block, with their columns."""
     start = head.archived
     while start < head.head:
-        lines = rows.read_block(connection, schema, head.log_id, start, head.head)
-        columns = rows.read_columns(connection, schema, head.log_id, start, start + len(lines))
+        lines = rows.read_block(connection, schema, head.key, start, head.head)
+        columns = rows.read_columns(connection, schema, head.key, start, start + len(lines))
         if not lines or len(columns) != len(lines):
             raise ArchiveError(_MEANWHILE)
         on_read(sum(row.length for row in columns))
@@ -260,23 +263,23 @@ def _unpacked(packed: bytes, count: int) -> list[Columns]:
 def _delete_rows(connection: Connection, schema: str, head: Head) -> None:
     """Delete the rows whose lines are in frames now, but for the one that `list` shows."""
     statement = f"""
-        delete from {schema}.record where log_id = %(log_id)s and seq >= %(start)s and seq < %(stop)s
+        delete from {schema}.record where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s
            and seq is distinct from (select line from {schema}.glance where glance.log_id = %(log_id)s)
     """
     for start in range(head.archived, head.head, _DELETED_AT_ONCE):
         stop = min(head.head, start + _DELETED_AT_ONCE)
-        connection.execute(statement.encode(), {"log_id": head.log_id, "start": start, "stop": stop})
+        connection.execute(statement.encode(), {**head.key._asdict(), "start": start, "stop": stop})
 
 
 def _estimated(connection: Connection, schema: str, head: Head, *, samples: int) -> ArchiveEstimate:
-    made = archive_frames.read_frames(connection, schema, head.log_id, head.archived)
-    packed = archive_frames.frames_bytes(connection, schema, head.log_id)
+    made = archive_frames.read_frames(connection, schema, head.key, head.archived)
+    packed = archive_frames.frames_bytes(connection, schema, head.key)
     plain = head.size - (made[-1].end if made else 0)
     sampled = sample = 0
     step = max(1, (head.head - head.archived) // max(1, samples))
     for start in range(head.archived, head.head, step) if samples else ():
-        lines = rows.read_block(connection, schema, head.log_id, start, head.head)
-        columns = rows.read_columns(connection, schema, head.log_id, start, start + len(lines))
+        lines = rows.read_block(connection, schema, head.key, start, head.head)
+        columns = rows.read_columns(connection, schema, head.key, start, start + len(lines))
         for part, facts in list(_parts(iter([(lines, columns)])))[:1]:
             content = b"\n".join(part) + b"\n"
             sampled += len(content)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..archive_format import Frame, compressed, frame_of_entry, is_sealed, lost_frame, no_frame, unpack
+from .layout import LogKey, layout_of
 from .rows import Columns
 
 if TYPE_CHECKING:
@@ -23,21 +24,22 @@ _CODES = "hhhQIq"
 _ROW_BYTES = struct.calcsize(f"<{_CODES}")
 
 
-def read_frames(connection: Connection, schema: str, log_id: int, archived: int) -> list[Frame]:
+def read_frames(connection: Connection, schema: str, key: LogKey, archived: int) -> list[Frame]:
     """Read the descriptions of a log's frames, in their order; a gap counts as a damaged frame.
 
     Args:
         connection: asked.
         schema: the tables' schema.
-        log_id: the log.
+        key: the log.
         archived: how many lines its frames hold.
 
     Returns:
         Nothing if there is no sound description.
     """
-    statement = f"select described from {schema}.frame where log_id = %s and seq < %s order by seq"
+    of_log = layout_of(connection).of_log
+    statement = f"select described from {schema}.frame where {of_log} and seq < %(archived)s order by seq"
     frames = list[Frame]()
-    for (described,) in connection.execute(statement.encode(), [log_id, archived]).fetchall():
+    for (described,) in connection.execute(statement.encode(), {**key._asdict(), "archived": archived}).fetchall():
         line = described.encode()
         if not is_sealed(line + b"\n"):
             continue
@@ -51,45 +53,49 @@ def read_frames(connection: Connection, schema: str, log_id: int, archived: int)
     return frames
 
 
-def read_packed(connection: Connection, schema: str, log_id: int, line: int) -> bytes | None:
+def read_packed(connection: Connection, schema: str, key: LogKey, line: int) -> bytes | None:
     """Read the compressed lines of the frame that begins with a line; None if it is not there."""
-    statement = f"select packed from {schema}.frame where log_id = %s and seq = %s"
-    row = connection.execute(statement.encode(), [log_id, line], binary=True).fetchone()
+    statement = f"select packed from {schema}.frame where {layout_of(connection).of_log} and seq = %(line)s"
+    row = connection.execute(statement.encode(), {**key._asdict(), "line": line}, binary=True).fetchone()
     return row[0] if row else None
 
 
-def read_packed_columns(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> dict[int, bytes]:
+def read_packed_columns(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> dict[int, bytes]:
     """Read the columns of the frames that begin with a line from `start` up to `stop`, by those lines."""
-    statement = f"select seq, row_columns from {schema}.frame where log_id = %s and seq >= %s and seq < %s"
-    return dict(connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchall())
+    of_log = layout_of(connection).of_log
+    statement = f"select seq, row_columns from {schema}.frame where {of_log} and seq >= %(start)s and seq < %(stop)s"
+    values = {**key._asdict(), "start": start, "stop": stop}
+    return dict(connection.execute(statement.encode(), values, binary=True).fetchall())
 
 
 def insert_frame(
-    connection: Connection, schema: str, log_id: int, frame: Frame, packed: bytes, columns: Sequence[Columns]
+    connection: Connection, schema: str, key: LogKey, frame: Frame, packed: bytes, columns: Sequence[Columns]
 ) -> None:
     """Insert a frame, with the columns of its lines."""
+    layout = layout_of(connection)
     statement = f"""
-        insert into {schema}.frame (log_id, seq, described, row_columns, packed)
-        values (%s, %s, %s, %b::bytea, %b::bytea)
+        insert into {schema}.frame ({layout.key_columns}, seq, described, row_columns, packed)
+        values ({layout.key_values}, %(line)s, %(described)s, %(row_columns)b::bytea, %(packed)b::bytea)
     """
     described = frame.entry().decode().removesuffix("\n")
-    connection.execute(statement.encode(), [log_id, frame.line, described, pack_columns(columns), packed])
+    values = {"line": frame.line, "described": described, "row_columns": pack_columns(columns), "packed": packed}
+    connection.execute(statement.encode(), {**key._asdict(), **values})
 
 
-def delete_frames(connection: Connection, schema: str, log_id: int, start: int = 0) -> None:
+def delete_frames(connection: Connection, schema: str, key: LogKey, start: int = 0) -> None:
     """Delete the frames of a log that begin with line `start` or later."""
-    statement = f"delete from {schema}.frame where log_id = %s and seq >= %s"
-    connection.execute(statement.encode(), [log_id, start])
+    statement = f"delete from {schema}.frame where {layout_of(connection).of_log} and seq >= %(start)s"
+    connection.execute(statement.encode(), {**key._asdict(), "start": start})
 
 
-def frames_bytes(connection: Connection, schema: str, log_id: int) -> int:
+def frames_bytes(connection: Connection, schema: str, key: LogKey) -> int:
     """The bytes of a log's frames, with their columns and descriptions."""
     statement = f"""
         select coalesce(pg_catalog.sum(pg_catalog.length(packed) + pg_catalog.length(row_columns)
                                        + pg_catalog.length(described)), 0)::bigint
-          from {schema}.frame where log_id = %s
+          from {schema}.frame where {layout_of(connection).of_log}
     """
-    row = connection.execute(statement.encode(), [log_id]).fetchone()
+    row = connection.execute(statement.encode(), key._asdict()).fetchone()
     return int(row[0]) if row else 0
 
 

@@ -7,6 +7,8 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .layout import NUMBERED, Layout
+
 
 def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
     """Pass a wait for the server on, and end it at `deadline` (of `time.monotonic`).
@@ -99,6 +101,8 @@ def connection_class(psycopg: Any) -> Any:
         """When it was used last."""
         timeline = ""
         """The server's timeline when the connection was made; empty if it has none."""
+        layout: Layout = NUMBERED
+        """The layout of the tables."""
         steps: frozenset[str] = frozenset()
 
         def has(self, step: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ...errors import LogUnreadableError
+from .layout import layout_of
 from .names import TIMEOUT_S, asking
 
 
@@ -20,23 +21,28 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
         counted: the counter and the version of the figures; figures of another one are not returned.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+        layout = layout_of(connection)
         statement = f"""
             select log.name, figures.told from {location.schema}.figures join {location.schema}.log using (log_id)
-             where log.name = any(%s::text[]) and figures.size = log.size and figures.counted = %s
+             where {layout.among("figures")}
+               and figures.size = log.size and figures.counted = %(counted)s
         """
-        return dict(connection.execute(statement.encode(), [list(names), counted], binary=True).fetchall())
+        values = {"keys": layout.keys_of(names), "counted": counted}
+        return dict(connection.execute(statement.encode(), values, binary=True).fetchall())
     return {}
 
 
 def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes]]) -> None:
     """Keep what logs add up to, each by its name and its size then; what the role may not write is not kept."""
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
+        layout = layout_of(connection)
+        names, *facts = zip(*new, strict=True)
         statement = f"""
             insert into {location.schema}.figures (log_id, size, counted, told)
             select log.log_id, log.size, %s, new.told
-              from unnest(%s::text[], %s::bigint[], %b::bytea[]) as new (name, size, told)
-              join {location.schema}.log on log.name = new.name and log.size = new.size
+              from unnest(%s::{layout.name_type}[], %s::bigint[], %b::bytea[]) as new (key, size, told)
+              join {location.schema}.log on log.{layout.name_column} = new.key and log.size = new.size
                 on conflict (log_id) do update
                set size = excluded.size, counted = excluded.counted, told = excluded.told
         """
-        connection.execute(statement.encode(), [counted, *map(list, zip(*new, strict=True))])
+        connection.execute(statement.encode(), [counted, layout.keys_of(names), *map(list, facts)])

@@ -156,10 +156,11 @@ class PostgresLog(PostgresReader):
         if not self._has_written or not before or not now or before == now:
             return False
         schema, messages, lines = self.location.schema, len(self.index), self.bytes.all_kept(self._lines_known)
-        log_id = rows.create(connection, schema, self.location.name)
-        if log_id is None:
+        # with its generation, so that a line whose outcome is unknown is looked for in it
+        begun = rows.create(connection, schema, self.location.name, generation=self._known().generation)
+        if begun is None:
             return True  # another process of this session has done it
-        begun, scanner = Head(log_id, 0, 0, 0, 0), Scanner(self.max_record_bytes)
+        scanner = Scanner(self.max_record_bytes)
         new = [row_of(line, scanner) for line in lines]
         self.lost_messages += messages
         if new and rows.append(connection, schema, begun, new, durable=self._durable):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
+from .layout import layout_of
 from .open_marks import is_direct, may_go
 from .replica import place_to_read
 from .rows import TOUCHED_S
@@ -112,13 +113,19 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
             begins = f"{ID} >= %(beginning)s::text and {ID} < %(beginning)s::text || %(last)s::text"
         else:
             begins = f"pg_catalog.starts_with({ID}, %(beginning)s::text)"
+        layout = layout_of(connection)
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
-             where ({begins} or name = %(beginning)s::text)
+             where ({begins} or {layout.name_column} = %(whole)s)
                and (%(project)s::text is null or pg_catalog.starts_with(name, %(project)s::text || '/'))
              order by changed desc, name
         """
-        values = {"beginning": beginning, "last": _LAST_CHARACTER, "project": project}
+        values = {
+            "beginning": beginning,
+            "whole": layout.key_of(beginning),
+            "last": _LAST_CHARACTER,
+            "project": project,
+        }
         return connection.execute(statement.encode(), values).fetchall()
 
 
@@ -205,9 +212,13 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
         LogUnreadableError: the server cannot be asked, or has no tables of ours.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
-        statement = f"select name, log_id, head, size from {location.schema}.log where name = any(%s::text[])"
-        found = connection.execute(statement.encode(), [list(names)]).fetchall()
-        return {name: (log_id, head, size) for name, log_id, head, size in found}
+        layout = layout_of(connection)
+        statement = f"""
+            select name, {layout.successor_column}, head, size from {location.schema}.log
+             where {layout.among()}
+        """
+        found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}).fetchall()
+        return {name: tuple(changing) for name, *changing in found}
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
@@ -242,13 +253,15 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
     Empty if the server does not give them: the tables may be older, or the role may not read them.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
+        layout = layout_of(connection)
         statement = f"""
             select log.name, glance.told, coalesce(record.line, '')
               from {location.schema}.glance join {location.schema}.log using (log_id)
-              left join {location.schema}.record on record.log_id = glance.log_id and record.seq = glance.line
-             where log.name = any(%s::text[]) and glance.size = log.size
+              left join {location.schema}.record
+                on record.log_id = log.log_id and record.seq = glance.line {layout.same_generation}
+             where {layout.among("glance")} and glance.size = log.size
         """
-        found = connection.execute(statement.encode(), [list(names)], binary=True).fetchall()
+        found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}, binary=True).fetchall()
         return {name: (told, line) for name, told, line in found}
     return {}
 
@@ -257,10 +270,13 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
     """The logs whose lines are all archived; empty if the server does not tell."""
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
-            statement = f"select name from {location.schema}.log where name = any(%s::text[]) and archived >= head"
-            return {
-                name for (name,) in connection.execute(f"{statement} and head > 0".encode(), [list(names)]).fetchall()
-            }
+            layout = layout_of(connection)
+            statement = f"""
+                select name from {location.schema}.log
+                 where {layout.among()} and archived >= head and head > 0
+            """
+            found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}).fetchall()
+            return {name for (name,) in found}
     return set()
 
 
@@ -273,7 +289,8 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
     it is archived.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
-        has_row = ""
+        layout, has_row = layout_of(connection), ""
+        names, *facts = zip(*new, strict=True)
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             has_row = f"""where log.archived = 0 or new.at < 0 or exists (
                 select from {location.schema}.record where record.log_id = log.log_id and record.at = new.at)"""
@@ -282,11 +299,11 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
             select log.log_id, log.size, new.told, (
                        select seq from {location.schema}.record
                         where record.log_id = log.log_id and record.at = new.at order by seq limit 1)
-              from unnest(%s::text[], %s::bigint[], %s::text[], %s::bigint[]) as new (name, size, told, at)
-              join {location.schema}.log on log.name = new.name and log.size = new.size {has_row}
+              from unnest(%s::{layout.name_type}[], %s::bigint[], %s::text[], %s::bigint[]) as new (key, size, told, at)
+              join {location.schema}.log on log.{layout.name_column} = new.key and log.size = new.size {has_row}
                 on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
         """
-        connection.execute(statement.encode(), [list(column) for column in zip(*new, strict=True)])
+        connection.execute(statement.encode(), [layout.keys_of(names), *map(list, facts)])
 
 
 def open_marks_in(storage: str) -> frozenset[int] | None:
@@ -328,5 +345,5 @@ def delete_stored_log(
         if parsed.prepares and is_direct(connection) and not may_go(connection, parsed):
             raise DeleteError("the session is open; close it first; nothing was deleted")
         begin()
-        rows.delete(connection, parsed.schema, head.log_id)
+        rows.delete(connection, parsed.schema, head.key)
         connection.execute(b"commit")

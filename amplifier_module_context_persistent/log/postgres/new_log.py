@@ -20,6 +20,7 @@ from ..record_line import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .columns import row_of
+from .layout import LogKey, layout_of
 from .pulse import Pulse
 from .rows import Head
 from .server import ServerError, using
@@ -68,6 +69,10 @@ class NewStoredLog:
         self._unchecked = hashlib.sha256()
         """Of the lines that were written and not yet read back."""
         self._lacks_newline = False
+        self._made: LogKey
+        """The row of the log until it is finished."""
+        self._key: LogKey
+        """The key of the lines."""
 
     def __enter__(self) -> NewStoredLog:
         with ExitStack() as stack:
@@ -76,24 +81,26 @@ class NewStoredLog:
             limit_s = self._timeout_s
             self._connection = stack.enter_context(self._server.connected(self._deadline(), answer_s=limit_s))
             rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # it holds nothing that others need
-            like = None if self._like is None else self._like.log_id
-            log_id = rows.create(self.connection, self.location.schema, self.location.name, like=like)
-            if log_id is None and like is not None and self._is_gone(like):
+            like = None if self._like is None else self._like.key
+            made = rows.create(self.connection, self.location.schema, self.location.name, like=like)
+            if like is not None and self._is_gone(like):  # perhaps while its successor was waited for
                 raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced meanwhile", self.path)
-            if log_id is None:
+            if made is None:
                 reason = "there is a log of that name already; nothing was written"
                 raise FileExistsError(errno.EEXIST, reason, self.location.shown)
             stack.enter_context(Pulse(self._connection, min(_PULSE_S, limit_s / 2)))
-            self._log_id, self._stack = log_id, stack.pop_all()
+            self._made = self._key = made.key
+            if like is not None and layout_of(self.connection).has_derived_ids:
+                self._key = LogKey(like.log_id, made.generation)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)  # a transaction that is open is rolled back
 
-    def _is_gone(self, log_id: int) -> bool:
-        return not self.connection.execute(
-            f"select from {self.location.schema}.log where log_id = %s".encode(), [log_id]
-        ).fetchall()
+    def _is_gone(self, key: LogKey) -> bool:
+        statement = f"select from {self.location.schema}.log where log_id = %s and generation = %s"
+        return not self.connection.execute(statement.encode(), key).fetchall()
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
@@ -122,7 +129,7 @@ class NewStoredLog:
             last = new[-1].columns
             new[-1] = replace(new[-1], columns=last._replace(flags=last.flags | rows.NO_NEWLINE))
         if new:
-            rows.insert(self.connection, self.location.schema, self._log_id, self._count, new)
+            rows.insert(self.connection, self.location.schema, self._key, self._count, new)
         self._count += len(new)
         self._waiting, self._waiting_bytes = [], 0
 
@@ -132,11 +139,10 @@ class NewStoredLog:
 
     def take_place(self, of: Head, name: str) -> None:
         """Read back what is stored, and put it in the place of another log, whose row is held by this transaction."""
-        rows.delete(self.connection, self.location.schema, of.log_id)
-        self.connection.execute(
-            f"update {self.location.schema}.log set name = %s, generation = %s where log_id = %s".encode(),
-            [name, of.generation + 1, self._log_id],
-        )
+        rows.delete(self.connection, self.location.schema, of.key)
+        if not layout_of(self.connection).has_derived_ids:
+            self._key = LogKey(self._made.log_id, of.generation + 1)
+        rows.rename(self.connection, self.location.schema, self._made, name, self._key)
         self._appear(name)
 
     def _appear(self, name: str) -> None:
@@ -144,7 +150,7 @@ class NewStoredLog:
         end = self._scanner
         self.connection.execute(
             f"update {self.location.schema}.log set head = %s, size = %s, crc = %s where log_id = %s".encode(),
-            [self._count, end.offset, end.seed, self._log_id],
+            [self._count, end.offset, end.seed, self._key.log_id],
         )
         self._commit(name)
 
@@ -156,7 +162,7 @@ class NewStoredLog:
         """
         self.flush()
         digest = hashlib.sha256()
-        for line in rows.read_lines(self.connection, self.location.schema, self._log_id, self._checked, self._count):
+        for line in rows.read_lines(self.connection, self.location.schema, self._key, self._checked, self._count):
             digest.update(b"%d:" % len(line) + line)
         if digest.digest() != self._unchecked.digest():
             raise AppendError(errno.EIO, "the server does not give back what it was sent", self.location.shown)
@@ -186,7 +192,7 @@ class NewStoredLog:
         def is_ours(connection: psycopg.Connection[Any]) -> bool:
             rows.begin(connection, limit_s=self._timeout_s)
             head = rows.read_head(connection, self.location.schema, name, lock=True)
-            return head is not None and head.log_id == self._log_id
+            return head is not None and head.key == self._key
 
         try:
             return self._server.ask(is_ours, self._timeout_s)

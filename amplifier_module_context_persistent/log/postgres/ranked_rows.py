@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import LogUnreadableError
 from ..database_location import Location, parse_location
+from .layout import LogId, LogKey, layout_of
 from .server import ServerError, using
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ class RankedLog:
     """The indexed part of a log.
 
     Attributes:
-        log_id: the log's row.
+        key: the log.
         size: the current size of the log.
         end_offset, messages: the end of the indexed part, and its number of messages; 0 if nothing is indexed.
     """
 
-    log_id: int
+    key: LogKey
     size: int
     end_offset: int
     messages: int
@@ -75,6 +76,7 @@ class RankedServer:
 
     def __init__(self, connection: Connection, schema: str, version: int) -> None:
         self._connection, self._schema, self._version = connection, schema, version
+        self._layout = layout_of(connection)
 
     def _ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         self._connection.deadline = time.monotonic() + ANSWER_S  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -84,24 +86,26 @@ class RankedServer:
         """The indexed parts of logs, by their names; logs that do not exist are left out."""
         rows = self._ask(
             f"""
-            select name, log_id, size, coalesce(end_offset, 0), coalesce(messages, 0)
+            select name, {self._layout.id_from("log_id")}, generation, size,
+                   coalesce(end_offset, 0), coalesce(messages, 0)
               from {self._schema}.log
               left join {self._schema}.ranked_log as kept using (log_id)
-             where name = any(%s::text[]) and (kept.version is null or kept.version = %s)
+             where log.{self._layout.name_column} = any(%s::{self._layout.name_type}[])
+               and (kept.version is null or kept.version = %s)
             """,
-            list(names),
+            self._layout.keys_of(names),
             self._version,
         )
-        return {name: RankedLog(*row) for name, *row in rows}
+        return {name: RankedLog(LogKey(log_id, generation), *rest) for name, log_id, generation, *rest in rows}
 
     def keep(self, known: RankedLog, new: Sequence[RankedRow], end_offset: int) -> RankedLog | None:
         """Add messages of a log; None, and nothing done, if another process added some, or the log is gone."""
-        after = RankedLog(known.log_id, max(known.size, end_offset), end_offset, known.messages + len(new))
+        after = RankedLog(known.key, max(known.size, end_offset), end_offset, known.messages + len(new))
         rows = self._ask(
             f"""
             with noted as (
                 insert into {self._schema}.ranked_log as kept (log_id, version, end_offset, messages)
-                select log_id, %s, %s, %s from {self._schema}.log where log_id = %s
+                select log_id, %s, %s, %s from {self._schema}.log where log_id = %s and generation = %s
                     on conflict (log_id) do update
                    set version = excluded.version, end_offset = excluded.end_offset, messages = excluded.messages
                  where kept.version <> excluded.version or (kept.end_offset, kept.messages) = (%s, %s)
@@ -119,7 +123,7 @@ class RankedServer:
             self._version,
             end_offset,
             after.messages,
-            known.log_id,
+            *known.key,
             known.end_offset,
             known.messages,
             [row.number for row in new],
@@ -138,7 +142,7 @@ class RankedServer:
               from pg_catalog.unnest(%s::integer[]) as wanted (term), lateral (  -- term by term: the index is used
                    select pg_catalog.count(*) as messages
                      from {self._schema}.ranked_message as message
-                     join unnest(%s::bigint[], %s::bigint[]) as kept (log_id, messages)
+                     join unnest(%s::{self._layout.id_type}[], %s::bigint[]) as kept (log_id, messages)
                        on kept.log_id = message.log_id and message.number < kept.messages
                     where message.terms @> array[wanted.term]) as found
             """,
@@ -148,7 +152,7 @@ class RankedServer:
         return dict(rows)
 
     def messages(
-        self, logs: Sequence[RankedLog], term: int, chunks: Sequence[tuple[int, int]] | None = None
+        self, logs: Sequence[RankedLog], term: int, chunks: Sequence[tuple[LogId, int]] | None = None
     ) -> list[tuple[Any, ...]]:
         """The messages of some logs that have a term: log, number, offset, seconds, and the term's weight; in order.
 
@@ -159,14 +163,15 @@ class RankedServer:
         """
         near, values = "", list[Any]()
         if chunks is not None:
-            near = "and (message.log_id, message.number / %s) in (select * from unnest(%s::bigint[], %s::bigint[]))"
+            asked = f"select * from unnest(%s::{self._layout.id_type}[], %s::bigint[])"
+            near = f"and (message.log_id, message.number / %s) in ({asked})"
             values = [CHUNK, [log_id for log_id, _ in chunks], [number for _, number in chunks]]
         return self._ask(
             f"""
-            select message.log_id, message.number, message.at, message.seconds,
+            select {self._layout.id_from("message.log_id")}, message.number, message.at, message.seconds,
                    pg_catalog.get_byte(message.weights, pg_catalog.array_position(message.terms, %s::integer) - 1)
               from {self._schema}.ranked_message as message
-              join unnest(%s::bigint[], %s::bigint[]) as kept (log_id, messages)
+              join unnest(%s::{self._layout.id_type}[], %s::bigint[]) as kept (log_id, messages)
                 on kept.log_id = message.log_id and message.number < kept.messages
              where message.terms @> array[%s::integer] {near}
              order by message.log_id, message.number
@@ -178,8 +183,8 @@ class RankedServer:
         )
 
 
-def _columns_of(logs: Sequence[RankedLog]) -> tuple[list[int], list[int]]:
-    return [log.log_id for log in logs], [log.messages for log in logs]
+def _columns_of(logs: Sequence[RankedLog]) -> tuple[list[LogId], list[int]]:
+    return [log.key.log_id for log in logs], [log.messages for log in logs]
 
 
 @contextmanager

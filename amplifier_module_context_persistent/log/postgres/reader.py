@@ -179,7 +179,7 @@ class PostgresReader:
                 return self._take_in(connection, create=create, lock=lock)
             except LogUnreadableError:
                 head = rows.read_head(connection, self.location.schema, self.location.name)
-                if head is None or self._reading is None or head.log_id == self._reading.log_id:
+                if head is None or self._reading is None or head.key == self._reading.key:
                     raise
                 self._forget()
         return self._take_in(connection, create=create, lock=lock)
@@ -206,7 +206,7 @@ class PostgresReader:
         self.stored.follow(head)
         if head == self.head:
             return  # the checksum at its end covers all before it
-        known, purged = self.index, read_before is not None and read_before.log_id != head.log_id
+        known, purged = self.index, read_before is not None and read_before.key != head.key
         if purged:
             logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
         goes_on = not purged and self._continues(connection, head)

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
+from .partitions import whole_table
 from .steps import run_briefly
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _OWNED = ("log", "erasure")
 def statements_for(schema: str, table: str) -> tuple[str, str]:
     """The statements that keep each role to its own rows of a table."""
     rule = "owner = current_user"
-    if table not in _OWNED:
+    if whole_table(table) not in _OWNED:
         rule = f"exists (select from {schema}.log where log.log_id = {table}.log_id)"
     return (
         f"create policy {POLICY} on {schema}.{table} using ({rule})",
@@ -44,7 +45,8 @@ def secured_statements(schema: str, creation: str) -> str:
 
 def tables_with_logs(creation: str, schema: str) -> list[str]:
     """The tables whose rows belong to somebody, that some statements create; the logs' own table comes last."""
-    tables = re.findall(rf"create table if not exists {schema}\.(\w+) \(\s*(?:log_id|owner)\b", creation)
+    created = rf"create table if not exists {schema}\.(\w+) (?:partition of|\(\s*(?:log_id|owner)\b)"
+    tables = re.findall(created, creation)
     return sorted(tables, key=lambda table: (table == "log", table))
 
 

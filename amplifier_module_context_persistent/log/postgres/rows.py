@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..record_line import MARK
+from .layout import LogId, LogKey, id_of, layout_of
 from .steps import ARCHIVE
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ NO_NEWLINE = 1 << 14
 BLOCK_BYTES = 4 << 20
 BLOCK_ROWS = 20_000
 
-COLUMNS = "(log_id, seq, at, kind, crc, role, flags, id_hash, length, line)"
+COLUMNS = "seq, at, kind, crc, role, flags, id_hash, length, line"
+"""Of a row with a line, without those of its log."""
 _VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, pg_catalog.length(new.line), new.line"
 _ROWS = """
     unnest(%(at)b::bigint[], %(kind)b::smallint[], %(crc)b::bigint[], %(role)b::smallint[], %(flags)b::smallint[],
@@ -91,13 +93,18 @@ class Row:
 class Head:
     """The row of a log: its id, its lines, their bytes with LF, and the checksum that the next line continues."""
 
-    log_id: int
+    log_id: LogId
     head: int
     size: int
     crc: int
     generation: int
     archived: int = 0
     """The number of lines in frames, counted from the first line."""
+
+    @property
+    def key(self) -> LogKey:
+        """What its rows are found by."""
+        return LogKey(self.log_id, self.generation)
 
     def after(self, new: Sequence[Row]) -> Head:
         """The log's row after these rows were appended."""
@@ -132,15 +139,16 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
     """Read a log's row; with `lock`, hold it until the transaction ends."""
     archived = "archived" if connection.has(ARCHIVE) else "0"  # type: ignore[attr-defined]  # of DeadlineConnection
+    layout = layout_of(connection)
     statement = f"""
-        select log_id, head, size, crc, generation, {archived} from {schema}.log
-         where name = %s{" for update" if lock else ""}
+        select {layout.id_from("log_id")}, head, size, crc, generation, {archived} from {schema}.log
+         where {layout.name_column} = %s{" for update" if lock else ""}
     """
-    row = connection.execute(statement.encode(), [name]).fetchone()
+    row = connection.execute(statement.encode(), [layout.key_of(name)]).fetchone()
     return Head(*row) if row else None
 
 
-def read_archived(connection: Connection, schema: str, log_id: int) -> int | None:
+def read_archived(connection: Connection, schema: str, log_id: LogId) -> int | None:
     """Read how many lines of a log are in frames; None if there is no such log, or the tables have no frames."""
     if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
         return None
@@ -148,31 +156,69 @@ def read_archived(connection: Connection, schema: str, log_id: int) -> int | Non
     return row[0] if row else None
 
 
-def create(connection: Connection, schema: str, name: str, *, like: int | None = None) -> int | None:
-    """Make a log's row, and give its id; None if there is one already. It gets owner and creation of the log `like`."""
-    statement = f"insert into {schema}.log (name) values (%(name)s)"
-    if like is not None:
-        taken = f"select %(name)s, owner, created from {schema}.log where log_id = %(like)s"
-        statement = f"insert into {schema}.log (name, owner, created) {taken}"
-    row = connection.execute(
-        f"{statement} on conflict do nothing returning log_id".encode(), {"name": name, "like": like}
-    ).fetchone()
-    return row[0] if row else None
+def create(
+    connection: Connection, schema: str, name: str, *, like: LogKey | None = None, generation: int | None = None
+) -> Head | None:
+    """Make a log's row, and give it; None if there is one already.
 
-
-def delete(connection: Connection, schema: str, log_id: int) -> None:
-    """Delete a log's row and its lines."""
-    for table in ("log", "record"):
-        connection.execute(f"delete from {schema}.{table} where log_id = %s".encode(), [log_id])
-
-
-def insert(connection: Connection, schema: str, log_id: int, start: int, rows: Sequence[Row]) -> None:
-    """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
-    values = _values_of(rows)
-    statement = f"""
-        insert into {schema}.record {COLUMNS} select %(log_id)s, %(start)s + new.number - 1, {_VALUES} from {_ROWS}
+    Args:
+        connection: to the server.
+        schema: the tables' schema.
+        name: the name of the log.
+        like: the log whose owner and creation it gets; if that is gone, nothing is made.
+        generation: of a log that is made again with the lines that it had; else the server gives a new one.
     """
-    connection.execute(statement.encode(), {"log_id": log_id, "start": start, **values})
+    layout = layout_of(connection)
+    values, source = {"name": "%(name)s::text"}, ""
+    if layout.has_derived_ids:
+        values["log_id"] = "%(new_id)s::uuid"
+    if generation is not None:
+        values["generation"] = "%(new_generation)s::bigint"
+    given: dict[str, Any] = {"name": name, "new_id": id_of(name), "new_generation": generation}
+    if like is not None:
+        values |= {"owner": "owner", "created": "created"}
+        source = f"from {schema}.log where log_id = %(log_id)s and generation = %(generation)s"
+        given |= like._asdict()
+    statement = f"""
+        insert into {schema}.log ({", ".join(values)}) select {", ".join(values.values())} {source}
+            on conflict do nothing
+        returning {layout.id_from("log_id")}, head, size, crc, generation
+    """
+    row = connection.execute(statement.encode(), given).fetchone()
+    return Head(*row) if row else None
+
+
+def delete(connection: Connection, schema: str, key: LogKey) -> None:
+    """Delete a log's row and its lines."""
+    of_row = "log_id = %(log_id)s and generation = %(generation)s"
+    for table, rows_of_log in (("log", of_row), ("record", layout_of(connection).of_log)):
+        connection.execute(f"delete from {schema}.{table} where {rows_of_log}".encode(), key._asdict())
+
+
+def rename(connection: Connection, schema: str, made: LogKey, name: str, key: LogKey) -> None:
+    """Give a log's row another name and key; nothing refers to it, and no other row has the name."""
+    values = {"made": made.log_id, "name": name, **key._asdict()}
+    if not layout_of(connection).has_derived_ids:
+        statement = f"update {schema}.log set name = %(name)s, generation = %(generation)s where log_id = %(made)s"
+        connection.execute(statement.encode(), values)
+        return
+    statement = f"""
+        insert into {schema}.log (log_id, name, generation, owner, created)
+        select %(log_id)s::uuid, %(name)s::text, %(generation)s, owner, created
+          from {schema}.log where log_id = %(made)s
+    """
+    connection.execute(statement.encode(), values)
+    connection.execute(f"delete from {schema}.log where log_id = %(made)s".encode(), values)
+
+
+def insert(connection: Connection, schema: str, key: LogKey, start: int, rows: Sequence[Row]) -> None:
+    """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
+    layout = layout_of(connection)
+    statement = f"""
+        insert into {schema}.record ({layout.key_columns}, {COLUMNS})
+        select {layout.key_values}, %(start)s + new.number - 1, {_VALUES} from {_ROWS}
+    """
+    connection.execute(statement.encode(), {**key._asdict(), "start": start, **_values_of(rows)})
 
 
 def append(
@@ -188,7 +234,7 @@ def append(
         durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
         touches: keep `touched` an hour at most behind `changed` (`steps.TOUCHED`).
     """
-    values = _values_of(rows)
+    values, columns = _values_of(rows), layout_of(connection).key_columns
     statement = f"""
         with advanced as (
             update {schema}.log as log
@@ -197,10 +243,10 @@ def append(
               from ({level_of(durable=durable)}) as level
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
                and log.generation = %(generation)s
-            returning log.log_id
+            returning log.log_id, log.generation
         )
-        insert into {schema}.record {COLUMNS}
-        select advanced.log_id, %(head)s + new.number - 1, {_VALUES} from {_ROWS}, advanced
+        insert into {schema}.record ({columns}, {COLUMNS})
+        select {columns}, %(head)s + new.number - 1, {_VALUES} from {_ROWS}, advanced
     """
     end = known.after(rows)
     values |= {
@@ -222,7 +268,7 @@ def _values_of(rows: Sequence[Row]) -> dict[str, Any]:
     return values | {name: list(column) for name, column in zip(Columns._fields, columns, strict=True)}
 
 
-def read_block(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[bytes]:
+def read_block(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> list[bytes]:
     """Read lines from number `start` on: at least one, up to about `BLOCK_BYTES`; a missing number ends it.
 
     Both limits are numbers of lines, so the work is one block with any plan of the server.
@@ -231,51 +277,54 @@ def read_block(connection: Connection, schema: str, log_id: int, start: int, sto
         select line, seq from (
             select seq, line, pg_catalog.sum(length) over (order by seq) - length as before
               from {schema}.record
-             where log_id = %s and seq >= %s and seq < %s
+             where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s
         ) as ahead
          where before < {BLOCK_BYTES}
          order by seq
     """
-    end = min(stop, start + BLOCK_ROWS)
-    found = connection.execute(statement.encode(), [log_id, start, end], binary=True).fetchall()
+    values = {**key._asdict(), "start": start, "stop": min(stop, start + BLOCK_ROWS)}
+    found = connection.execute(statement.encode(), values, binary=True).fetchall()
     return [line for number, (line, seq) in enumerate(found, start) if seq == number]
 
 
-def read_lines(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> Iterator[bytes]:
+def read_lines(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> Iterator[bytes]:
     """Return the lines from number `start` up to `stop`; fewer if one is missing."""
-    while start < stop and (block := read_block(connection, schema, log_id, start, stop)):
+    while start < stop and (block := read_block(connection, schema, key, start, stop)):
         yield from block
         start += len(block)
 
 
-def read_columns(connection: Connection, schema: str, log_id: int, start: int, stop: int) -> list[Columns]:
+def read_columns(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> list[Columns]:
     """Read the columns of some rows from number `start` on, from the covering index; fewer if one is missing."""
     statement = f"""
         select kind, role, flags, length + 1, crc, id_hash from {schema}.record
-         where log_id = %s and seq >= %s and seq < %s order by seq
+         where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s order by seq
     """
-    found = connection.execute(statement.encode(), [log_id, start, stop], binary=True).fetchall()
+    values = {**key._asdict(), "start": start, "stop": stop}
+    found = connection.execute(statement.encode(), values, binary=True).fetchall()
     return list(map(Columns._make, found))
 
 
-def read_chosen(connection: Connection, schema: str, log_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
+def read_chosen(connection: Connection, schema: str, key: LogKey, numbers: Sequence[int]) -> dict[int, bytes]:
     """Read the lines with some numbers; one that is missing is not in the answer."""
-    statement = f"select seq, line from {schema}.record where log_id = %s and seq = any(%s::bigint[])"
-    return dict(connection.execute(statement.encode(), [log_id, list(numbers)], binary=True).fetchall())
+    of_log = layout_of(connection).of_log
+    statement = f"select seq, line from {schema}.record where {of_log} and seq = any(%(numbers)s::bigint[])"
+    values = {**key._asdict(), "numbers": list(numbers)}
+    return dict(connection.execute(statement.encode(), values, binary=True).fetchall())
 
 
 def find_bytes(
-    connection: Connection, schema: str, log_id: int, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
+    connection: Connection, schema: str, key: LogKey, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
 ) -> set[int]:
     """Find the lines, of some, that hold bytes; a line that writes all but ASCII by escapes may hold any others."""
     asked, line = compared("%(needle)b::bytea", ignores_case=ignores_case)
     escaped = "" if needle.isascii() else " or pg_catalog.position(line, %(mark)b::bytea) > 0"
     statement = f"""
         select seq from {schema}.record
-         where log_id = %(log_id)s and seq = any(%(numbers)s::bigint[])
+         where {layout_of(connection).of_log} and seq = any(%(numbers)s::bigint[])
            and (pg_catalog.position({line}, {asked}) > 0{escaped})
     """
-    values = {"needle": needle, "mark": MARK, "log_id": log_id, "numbers": list(numbers)}
+    values = {**key._asdict(), "needle": needle, "mark": MARK, "numbers": list(numbers)}
     return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}
 
 

@@ -5,26 +5,33 @@ for each line of the log, with the bytes that a file would have (`bytea`, not `j
 survive). Rows of `record` are never updated. The index of a session is read from the columns of a covering index,
 without the lines. `glance` has what `list` says of a log; it goes with the log's row, as in a purge.
 
-A schema is versioned by the one row of `version`. A client works with the version that it knows; it refuses a newer
-one when it connects, and asks for `storage init --migrate` if it finds an older one. Within a version, tables get what
-is new by steps (`steps.py`), without which a client goes on.
+A schema is versioned by the one row of `version`. A client works with the versions that it knows (`layout.py`); it
+refuses a newer one when it connects, and asks for `storage init --migrate` if it finds an older one. New tables get the
+newest version. Tables that exist keep their layout. Within a version, tables get what is new by steps (`steps.py`),
+without which a client goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
 from . import steps
+from .layout import LAYOUTS
+from .partitions import divided, divisible_tables, grant_statements, part_statements
 from .row_security import is_secured, secure_rows
-from .steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of
+from .steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of, written
 
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMA_VERSION = 2
-"""2: `log.owner`, `glance`, and long lines are compressed (lz4, if the server has it)."""
+SCHEMA_VERSION = 3
+"""The version of new tables.
+
+2: `log.owner`, `glance`, and long lines are compressed (lz4, if the server has it).
+3: The id of a log is a hash of its name; lines are found by the log's id, its generation and their numbers.
+"""
 
 _CREATE = """
 do $$ begin  -- where it is there, no right to create schemas is needed
@@ -35,28 +42,28 @@ create table if not exists {s}.version (
     number integer not null
 );
 create table if not exists {s}.log (
-    log_id bigint generated always as identity primary key,
-    name text not null unique,
+    log_id uuid primary key,
+    name text not null,
     created timestamptz not null default pg_catalog.now(),
     changed timestamptz not null default pg_catalog.now(),
     head bigint not null default 0,
     size bigint not null default 0,
     crc bigint not null default 0,
-    computed bigint not null default 0,
-    generation bigint not null default 0
+    generation bigint not null default (1000000 * pg_catalog.date_part('epoch', pg_catalog.now()))::bigint
 );
 create table if not exists {s}.record (
-    log_id bigint not null,
+    log_id uuid not null,
+    generation bigint not null,
     seq bigint not null,
     at bigint not null,
-    kind smallint not null,
     crc bigint not null,
-    role smallint not null,
-    flags smallint not null,
     id_hash bigint not null,
     length bigint not null,
+    kind smallint not null,
+    role smallint not null,
+    flags smallint not null,
     line bytea not null,
-    primary key (log_id, seq) include (crc, id_hash, length, kind, role, flags)
+    primary key (log_id, generation, seq) include (crc, id_hash, length, kind, role, flags)
 );
 do $$ begin
     alter table {s}.record alter column line set compression lz4;
@@ -65,6 +72,8 @@ exception when others then  -- before PostgreSQL 14, or built without lz4
     alter table {s}.record alter column line set storage external;
 end $$;
 comment on table {s}.log is 'One row for each log: its end, and the checksum that its next record continues.';
+comment on column {s}.log.log_id is 'The first 128 bits of SHA-256 of the name in UTF-8.';
+comment on column {s}.log.generation is 'When its lines were begun: microseconds since 1970.';
 comment on table {s}.record is 'One row for each line of a log, with the bytes that its file would have, without LF.';
 """
 
@@ -90,7 +99,7 @@ grant delete on {{s}}.log, {{s}}.record to {{role}};
 _RIGHTS = {READ: _READ, APPEND: _APPEND, PURGE: _PURGE}
 
 
-def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = ()) -> str:
+def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (), has_parts: bool = False) -> str:
     """The statements that let a role run sessions, purge, or read and back up; they change no table.
 
     Args:
@@ -98,29 +107,39 @@ def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = ())
         schema: the tables' schema.
         role: the role.
         without: steps that are not done.
+        has_parts: whether the tables are partitioned; a backup reads the parts themselves.
     """
     base = _RIGHTS[kind].format(s=check_schema_name(schema), role=quoted(role))
-    done = (step for step in steps.STEPS if step not in without)
-    added = (right.replace("{s}", schema) for step in done for right in rights_of(step, {role: [kind]}))
+    done = [step for step in steps.STEPS if step not in without]
+    added = [right.replace("{s}", schema) for step in done for right in rights_of(step, {role: [kind]})]
+    if has_parts:
+        added += grant_statements(divisible_tables(_creation(schema, done), schema), schema, quoted(role))
     return "".join([base, *(f"{right};\n" for right in added)])
 
 
-def create_statements(schema: str) -> str:
-    """The statements that make the tables."""
-    schema = check_schema_name(schema)
-    added = [statement.replace("{s}", schema) for step in steps.STEPS for statement in step.statements]
-    version = _VERSION.format(s=schema, version=SCHEMA_VERSION)
-    return _CREATE.format(s=schema) + "".join(f"{statement};\n" for statement in (*added, version))
+def create_statements(schema: str, *, has_parts: bool = False) -> str:
+    """The statements that make the tables; with `has_parts` they are partitioned."""
+    creation = _creation(check_schema_name(schema), steps.STEPS)
+    if has_parts:  # they come last: they get the indexes and settings of their tables
+        parts = part_statements(creation, schema)
+        creation = divided(creation, schema) + "".join(f"{statement};\n" for statement in parts)
+    return f"{creation}{_VERSION.format(s=schema, version=SCHEMA_VERSION)};\n"
 
 
-def create_schema(connection: psycopg.Connection[Any], schema: str) -> None:
+def _creation(schema: str, done: Sequence[Step]) -> str:
+    layout = LAYOUTS[SCHEMA_VERSION]
+    added = [written(statement, schema, layout) for step in done for statement in step.statements]
+    return _CREATE.format(s=schema) + "".join(f"{statement};\n" for statement in added)
+
+
+def create_schema(connection: psycopg.Connection[Any], schema: str, *, has_parts: bool = False) -> None:
     """Create the schema and its tables; to existing tables, add missing parts.
 
     Raises:
         psycopg.Error: the role may not create them, or the server refused otherwise.
         MigrationError: somebody held a table for too long.
     """
-    statements = create_statements(schema)
+    statements = create_statements(schema, has_parts=has_parts)
     if schema_version(connection, schema) is not None:
         bring_up(connection, schema)
         return
@@ -133,11 +152,18 @@ def bring_up(
     connection: psycopg.Connection[Any], schema: str, *, tell: Callable[[str], None] = lambda _: None
 ) -> list[Step]:
     """Add to the tables what they lack; the steps that were done. Errors as of `migrate`."""
-    done = migrate(connection, check_schema_name(schema), tell=tell)
+    before = schema_version(connection, check_schema_name(schema)) or SCHEMA_VERSION
+    layout = LAYOUTS[version_after(before)]
+    done = migrate(connection, schema, layout, tell=tell)
     if is_secured(connection, schema):
         secure_rows(connection, schema, tell=tell)
-    connection.execute(_VERSION.format(s=schema, version=SCHEMA_VERSION).encode())
+    connection.execute(_VERSION.format(s=schema, version=layout.version).encode())
     return done
+
+
+def version_after(before: int) -> int:
+    """The version that tables of a version have after `bring_up`: tables keep their layout."""
+    return max(before, min(LAYOUTS))
 
 
 def schema_version(connection: psycopg.Connection[Any], schema: str) -> int | None:

@@ -29,6 +29,7 @@ from ...installation import needs_extra
 from ..database_location import Location
 from . import rows
 from .connection import connection_class, waiting_longer
+from .layout import LAYOUTS
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
 from .steps import TOUCHED, is_done_query, names_done
@@ -349,10 +350,11 @@ class Server:
         connection.touches = connection.has(TOUCHED) and may_touch  # type: ignore[attr-defined]  # likewise
         with contextlib.suppress(psycopg.Error):  # a server of another kind may have none
             connection.timeline = timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
-        if version != SCHEMA_VERSION:
+        if version not in LAYOUTS:
             what = "newer: update this package" if version > SCHEMA_VERSION else "older: run storage init --migrate"
             reason = f"the tables in {shown} have version {version}, which is {what} (this one knows {SCHEMA_VERSION})"
             raise LogUnreadableError(errno.EPROTO, reason)
+        connection.layout = LAYOUTS[version]  # type: ignore[attr-defined]  # of DeadlineConnection
         if fsync == "off":
             logger.warning("%s runs with fsync=off: what it acknowledges does not survive a power cut", shown)
         info = connection.info

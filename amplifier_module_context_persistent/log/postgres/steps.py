@@ -13,11 +13,13 @@ To add a step, append it to `STEPS`, and give its name a test with tables that l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ContextPersistentError
+from .layout import Layout
+from .partitions import divided, divisible_tables, grant_statements, is_partitioned, names_of_parts, part_statements
 
 if TYPE_CHECKING:
     import psycopg
@@ -53,7 +55,7 @@ class MigrationError(ContextPersistentError, OSError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One addition to the tables. In its SQL, `{s}` is the schema.
+    """One addition to the tables. In its SQL, `{s}` is the schema; `written` says what else is filled in.
 
     Args:
         name: what `DeadlineConnection.has` is asked for.
@@ -85,7 +87,7 @@ STEPS: tuple[Step, ...] = (
         "pg_catalog.to_regclass('{s}.glance') is not null",
         (
             """create table if not exists {s}.glance (
-    log_id bigint primary key references {s}.log on delete cascade,
+    log_id {id} primary key references {s}.log on delete cascade,
     size bigint not null,
     told text not null,
     line bigint
@@ -101,13 +103,13 @@ STEPS: tuple[Step, ...] = (
         " where indexrelid = pg_catalog.to_regclass('{s}.ranked_message_terms') and indisvalid)",
         (
             """create table if not exists {s}.ranked_log (
-    log_id bigint primary key references {s}.log on delete cascade,
+    log_id {id} primary key references {s}.log on delete cascade,
     version integer not null,
     end_offset bigint not null,
     messages bigint not null
 )""",
             """create table if not exists {s}.ranked_message (
-    log_id bigint not null references {s}.log on delete cascade,
+    log_id {id} not null references {s}.log on delete cascade,
     number bigint not null,
     at bigint not null,
     seconds bigint not null,
@@ -146,7 +148,7 @@ STEPS: tuple[Step, ...] = (
         "pg_catalog.to_regclass('{s}.figures') is not null",
         (
             """create table if not exists {s}.figures (
-    log_id bigint primary key references {s}.log on delete cascade,
+    log_id {id} primary key references {s}.log on delete cascade,
     size bigint not null,
     counted text not null,
     told bytea not null
@@ -170,12 +172,12 @@ STEPS: tuple[Step, ...] = (
         (
             "alter table {s}.log add column if not exists archived bigint not null default 0",
             """create table if not exists {s}.frame (
-    log_id bigint not null references {s}.log on delete cascade,
-    seq bigint not null,
+    log_id {id} not null references {s}.log on delete cascade,
+    {generation}seq bigint not null,
     described text not null,
     row_columns bytea not null,
     packed bytea not null,
-    primary key (log_id, seq)
+    primary key ({key}, seq)
 )""",
             "alter table {s}.frame alter column row_columns set storage external,"
             " alter column packed set storage external",  # both are compressed already
@@ -212,6 +214,15 @@ all of it.
 """
 
 
+def written(statement: str, schema: str, layout: Layout) -> str:
+    """A statement of a step, for the tables of a schema with a layout."""
+    generation = "generation bigint not null,\n    " if layout.has_derived_ids else ""
+    fills = {"{s}": schema, "{id}": layout.id_type, "{generation}": generation, "{key}": layout.key_columns}
+    for place, text in fills.items():
+        statement = statement.replace(place, text)
+    return statement
+
+
 def is_done_query(schema: str) -> str:
     """An SQL array that says of each step whether it is done."""
     return f"array[{', '.join(step.is_done.format(s=schema) for step in STEPS)}]::boolean[]"
@@ -233,7 +244,9 @@ def missing_steps(connection: Connection, schema: str) -> list[Step]:
     return [step for step, is_done in zip(STEPS, done, strict=True) if not is_done]
 
 
-def migrate(connection: Connection, schema: str, *, tell: Callable[[str], None] = lambda _: None) -> list[Step]:
+def migrate(
+    connection: Connection, schema: str, layout: Layout, *, tell: Callable[[str], None] = lambda _: None
+) -> list[Step]:
     """Do the steps that are missing, while sessions run; gives those that were done.
 
     Roles that may read, append or purge by now get what the steps add for that.
@@ -241,6 +254,7 @@ def migrate(connection: Connection, schema: str, *, tell: Callable[[str], None] 
     Args:
         connection: of the tables' owner, in autocommit mode.
         schema: the tables' schema.
+        layout: the tables' layout.
         tell: is told what is waited for.
 
     Raises:
@@ -249,10 +263,12 @@ def migrate(connection: Connection, schema: str, *, tell: Callable[[str], None] 
     """
     missing = missing_steps(connection, schema)
     roles = _roles(connection, schema) if missing else {}
+    has_parts = is_partitioned(connection, schema)
     try:
         for step in missing:
-            for statement in (*step.statements, *rights_of(step, roles)):
-                _run(connection, schema, step, statement.replace("{s}", schema), tell)
+            statements = [written(one, schema, layout) for one in (*step.statements, *rights_of(step, roles))]
+            for statement in _in_parts(statements, schema, roles) if has_parts else statements:
+                _run(connection, schema, step, statement, tell)
     finally:
         connection.execute(b"reset lock_timeout")
     return missing
@@ -289,6 +305,20 @@ def _roles(connection: Connection, schema: str) -> dict[str, list[str]]:
     return roles
 
 
+def _in_parts(statements: Sequence[str], schema: str, roles: Iterable[str]) -> list[str]:
+    """The statements of a step for partitioned tables: a table that is created gets its parts at once.
+
+    Roles that may read by now may read the parts.
+    """
+    found = list[str]()
+    for statement in statements:
+        found += [divided(statement, schema), *part_statements(statement, schema)]
+        tables = divisible_tables(statement, schema)
+        for role in roles:
+            found += grant_statements(tables, schema, quoted(role))
+    return found
+
+
 def _run(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
     """Run a statement of a step, and try again if somebody holds what it needs.
 
@@ -296,7 +326,7 @@ def _run(connection: Connection, schema: str, step: Step, statement: str, tell: 
         MigrationError: somebody holds it still.
     """
     if statement.startswith(_INDEX):
-        _create_index(connection, schema, statement)
+        _create_index(connection, schema, step, statement, tell)
     else:
         run_briefly(connection, schema, step.what, statement, tell)
 
@@ -327,12 +357,23 @@ def run_briefly(
             return
 
 
-def _create_index(connection: Connection, schema: str, statement: str) -> None:
-    """Create an index while others write; one that an interrupted attempt left is no use, and goes first.
+def _create_index(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
+    """Create an index while others write. It waits for every transaction that is open, and nobody waits for it.
 
-    It waits for every transaction that is open, and nobody waits for it.
+    No index of a partitioned table can be created so. Its parts get theirs; then the index of the table takes these.
     """
-    name = statement.removeprefix(_INDEX).split()[0]
+    name, on_table = statement.removeprefix(_INDEX).split(maxsplit=1)
+    table = on_table.removeprefix(f"on {schema}.").split()[0]
+    if not is_partitioned(connection, schema, table):
+        _create_concurrently(connection, schema, name, on_table)
+        return
+    for part in names_of_parts(table):
+        _create_concurrently(connection, schema, f"{part}_{name}", on_table.replace(table, part, 1))
+    run_briefly(connection, schema, step.what, statement, tell)
+
+
+def _create_concurrently(connection: Connection, schema: str, name: str, on_table: str) -> None:
+    """Create an index if it is not there; one that an interrupted attempt left is no use, and goes first."""
     left = connection.execute(
         b"select from pg_catalog.pg_index where indexrelid = pg_catalog.to_regclass(%s) and not indisvalid",
         [f"{schema}.{name}"],
@@ -340,7 +381,7 @@ def _create_index(connection: Connection, schema: str, statement: str) -> None:
     connection.execute(b"set lock_timeout = 0")
     if left is not None:
         connection.execute(f"drop index concurrently {schema}.{name}".encode())
-    connection.execute(statement.replace("create index", "create index concurrently", 1).encode())
+    connection.execute(f"create index concurrently if not exists {name} {on_table}".encode())
 
 
 def _holders(connection: Connection, schema: str) -> str:

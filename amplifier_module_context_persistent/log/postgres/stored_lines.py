@@ -21,6 +21,7 @@ from ..archive_format import FRAME_BYTES, Frame, decompressed, stand_in
 from ..base import FrameDamage
 from ..record_line import MARK
 from . import archive_frames, rows
+from .layout import LogKey
 from .rows import Columns, Head
 from .server import read_steps
 from .steps import ARCHIVE
@@ -46,7 +47,7 @@ class StoredLines:
 
     def __init__(self, schema: str, shown: str) -> None:
         self._schema, self._shown = schema, shown
-        self._of = (0, 0)
+        self._of = (LogKey(0, 0), 0)
         self.forget()
 
     def forget(self) -> None:
@@ -62,8 +63,8 @@ class StoredLines:
 
     def follow(self, head: Head) -> None:
         """Take the log that a row names, and which of its lines are in frames."""
-        if self._of != (head.log_id, head.archived):
-            self._of = head.log_id, head.archived
+        if self._of != (head.key, head.archived):
+            self._of = head.key, head.archived
             self.forget()
 
     @property
@@ -163,7 +164,7 @@ class StoredLines:
         was_replaced, self._was_replaced = self._was_replaced, False
         if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             connection.steps = read_steps(connection, self._schema)  # type: ignore[attr-defined]  # likewise
-        archived = rows.read_archived(connection, self._schema, self._of[0])
+        archived = rows.read_archived(connection, self._schema, self._of[0].log_id)
         if archived is None or (archived == self.archived and not was_replaced):
             return False
         self._of = self._of[0], archived

@@ -16,6 +16,7 @@ from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ...log.database_location import Location, parse_location
 from ...log.postgres.init_checks import WouldBeRefusedError, check_may_alter, check_may_create, check_roles
+from ...log.postgres.partitions import LEAST_SERVER, is_partitioned
 from ...log.postgres.row_security import secure_rows, secured_statements, tables_with_logs, unsecured_tables
 from ...log.postgres.schema import (
     SCHEMA_VERSION,
@@ -24,6 +25,7 @@ from ...log.postgres.schema import (
     create_statements,
     rights,
     schema_version,
+    version_after,
 )
 from ...log.postgres.server import read_conninfo
 from ...log.postgres.steps import STEPS, MigrationError, Step, missing_steps
@@ -47,6 +49,7 @@ def storage() -> None:
 )
 @click.option("--migrate", is_flag=True, help="Add to older tables what they lack, while sessions run.")
 @click.option("--row-security", is_flag=True, help="Let each role see and change only the logs that it made.")
+@click.option("--partitioned", is_flag=True, help="Make tables in 16 parts, by the hash of a log's id.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
 @click.option("--print-sql", is_flag=True, help="Print the statements, for an administrator to run; do nothing.")
@@ -55,6 +58,7 @@ def init(
     *,
     migrate: bool,
     row_security: bool,
+    partitioned: bool,
     dry_run: bool,
     as_json: bool,
     print_sql: bool,
@@ -67,10 +71,13 @@ def init(
     create tables in one that is there.
 
     --migrate adds to tables of an older version what they lack. It only adds, step by step, and waits a second at most
-    for a table that somebody holds: sessions go on.
+    for a table that somebody holds: sessions go on. It does not change how tables are laid out.
+
+    --partitioned is for new tables: each is partitioned by the hash of the log's id, so that it can be vacuumed, moved
+    and sharded in parts. It takes PostgreSQL 12.
     """
     grants = [(kind.replace("_", "-"), role) for kind, names in roles.items() for role in names]
-    asked = _Asked(grants, migrate=migrate, row_security=row_security)
+    asked = _Asked(grants, migrate=migrate, row_security=row_security, partitioned=partitioned)
     if print_sql and (dry_run or as_json):
         raise click.UsageError(
             "--print-sql prints the statements and does nothing; give it without --dry-run and --json"
@@ -107,11 +114,13 @@ class _Asked:
         grants: kinds of rights, each with the role that gets it.
         migrate: add missing parts to older tables.
         row_security: let each role see only its own logs.
+        partitioned: make tables in parts.
     """
 
     grants: Sequence[tuple[str, str]]
     migrate: bool
     row_security: bool
+    partitioned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +129,29 @@ class _TableWork:
 
     Attributes:
         before: the version of the tables; None if there were none.
+        partitioned: whether the tables are in parts.
         added: the steps that are added to them.
         lacking: the steps that they lack afterwards.
         secured: the tables that get row-level security.
     """
 
     before: int | None
+    partitioned: bool
     added: Sequence[Step]
     lacking: Sequence[Step]
     secured: Sequence[str]
+
+    @property
+    def version(self) -> int:
+        """The version of the tables afterwards."""
+        return SCHEMA_VERSION if self.before is None else version_after(self.before)
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
             "version_before": self.before,
-            "version": SCHEMA_VERSION,
+            "version": self.version,
+            "partitioned": self.partitioned,
             "added": [step.name for step in self.added],
             "lacks": [step.name for step in self.lacking],
             "secured": list(self.secured),
@@ -142,27 +159,28 @@ class _TableWork:
 
 
 def _print_statements(schema: str, asked: _Asked) -> None:
-    statements = create_statements(schema)
+    statements = create_statements(schema, has_parts=asked.partitioned)
     click.echo(statements, nl=False)
     if asked.row_security:
         click.echo(secured_statements(schema, statements), nl=False)
     for kind, role in asked.grants:
-        click.echo(rights(kind, schema, role), nl=False)
+        click.echo(rights(kind, schema, role, has_parts=asked.partitioned), nl=False)
 
 
 def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
     """Create tables, or with `migrate` add to them what they lack; then secure rows and grant rights.
 
     Raises:
-        UnusableError: the tables are newer, or too old to be used without `migrate`.
+        UnusableError: the tables are newer, too old to be used without `migrate`, or cannot be in parts.
         WouldBeRefusedError: somebody else owns the tables, and rights are asked for.
         MigrationError, psycopg.Error: something cannot be done.
     """
     before = schema_version(connection, schema)
     _check_version(before, migrate=asked.migrate)
+    has_parts = _check_parts(connection, schema, before, asked)
     added: Sequence[Step] = ()
     if before is None:
-        create_schema(connection, schema)
+        create_schema(connection, schema, has_parts=has_parts)
         added = STEPS
     elif asked.migrate:
         added = bring_up(connection, schema, tell=_tell_waits)
@@ -171,8 +189,8 @@ def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
     secured = secure_rows(connection, schema, tell=_tell_waits) if asked.row_security else []
     lacking = missing_steps(connection, schema)
     for kind, role in asked.grants:
-        connection.execute(rights(kind, schema, role, without=lacking).encode())
-    return _TableWork(before=before, added=added, lacking=lacking, secured=secured)
+        connection.execute(rights(kind, schema, role, without=lacking, has_parts=has_parts).encode())
+    return _TableWork(before=before, partitioned=has_parts, added=added, lacking=lacking, secured=secured)
 
 
 def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
@@ -186,17 +204,19 @@ def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
     connection.read_only = True
     before = schema_version(connection, schema)
     _check_version(before, migrate=asked.migrate)
+    has_parts = _check_parts(connection, schema, before, asked)
     check_roles(connection, [role for _, role in asked.grants])
     if before is None:
         check_may_create(connection, schema)
-        secured = tables_with_logs(create_statements(schema), schema) if asked.row_security else []
-        return _TableWork(before=None, added=STEPS, lacking=(), secured=secured)
+        creation = create_statements(schema, has_parts=has_parts)
+        secured = tables_with_logs(creation, schema) if asked.row_security else []
+        return _TableWork(before=None, partitioned=has_parts, added=STEPS, lacking=(), secured=secured)
     missing = missing_steps(connection, schema)
     added, lacking = (missing, []) if asked.migrate else ([], missing)
     secured = unsecured_tables(connection, schema) if asked.row_security else []
-    if added or secured or asked.grants or before < SCHEMA_VERSION:
+    if added or secured or asked.grants or before < version_after(before):
         check_may_alter(connection, schema)
-    return _TableWork(before=before, added=added, lacking=lacking, secured=secured)
+    return _TableWork(before=before, partitioned=has_parts, added=added, lacking=lacking, secured=secured)
 
 
 def _check_version(before: int | None, *, migrate: bool) -> None:
@@ -210,11 +230,30 @@ def _check_version(before: int | None, *, migrate: bool) -> None:
             f"the tables have version {before}, which is newer than this package knows ({SCHEMA_VERSION}); "
             "update the package"
         )
-    if before is not None and before < SCHEMA_VERSION and not migrate:
+    if before is not None and before < version_after(before) and not migrate:
         raise UnusableError(
-            f"the tables have version {before}; `storage init --migrate` brings them to {SCHEMA_VERSION}, "
+            f"the tables have version {before}; `storage init --migrate` brings them to {version_after(before)}, "
             "while sessions run; nothing was done"
         )
+
+
+def _check_parts(connection: psycopg.Connection[Any], schema: str, before: int | None, asked: _Asked) -> bool:
+    """Whether the tables are in parts, or will be.
+
+    Raises:
+        UnusableError: they are asked to be in parts, and cannot be.
+    """
+    if before is None:
+        if asked.partitioned and connection.info.server_version < 10_000 * LEAST_SERVER:
+            raise UnusableError(f"tables in parts need PostgreSQL {LEAST_SERVER}; nothing was done")
+        return asked.partitioned
+    has_parts = is_partitioned(connection, schema)
+    if asked.partitioned and not has_parts:
+        raise UnusableError(
+            f"the tables in the schema {schema} are there and not in parts, and stay so; make others with "
+            "`?schema=NAME` in the URL, and move sessions there with `copy`; nothing was done"
+        )
+    return has_parts
 
 
 def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool) -> None:
@@ -233,13 +272,14 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
 
 def _said(done: _TableWork, *, dry_run: bool) -> str:
     """Describe the changes to the tables for a person; `dry_run` says that they are only planned."""
-    tables, would = f"the tables of version {SCHEMA_VERSION}", "would be " if dry_run else ""
+    tables, would = f"the tables of version {done.version}", "would be " if dry_run else ""
+    tables += ", in parts," if done.partitioned else ""
     if done.before is None:
         return f"{tables} {would}created"
     steps = ", ".join(step.what for step in done.added)
-    if done.before < SCHEMA_VERSION:
+    if done.before < done.version:
         more = f", with {steps}," if dry_run and steps else ""
-        return f"{tables} {would}brought from version {done.before} to {SCHEMA_VERSION}{more}"
+        return f"{tables} {would}brought from version {done.before} to {done.version}{more}"
     if done.added:
         return f"{tables} {'would get' if dry_run else 'got'} {steps}"
     return f"{tables} {'are' if dry_run else 'were'} there"

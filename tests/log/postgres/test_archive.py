@@ -33,7 +33,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_options impor
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.archives import HEADER, random_text
 from tests.support.logs import STAMP, append, body, kept, number_of, numbers, reset_bodies, sealed
-from tests.support.postgres import TestServer
+from tests.support.postgres import TestServer, every_kind
 from tests.support.sweeps import proof, whole
 
 FEW, MANY = 12, 150  # lines that are read at once, and so many that their columns are
@@ -125,6 +125,7 @@ def test_an_archived_log_reads_as_before_and_comes_back_byte_for_byte(
         bring_back_stored_log(location)
 
 
+@every_kind
 @pytest.mark.parametrize("count", [FEW, MANY])
 def test_a_session_goes_on_behind_its_frames(count: int, location: str, server: TestServer) -> None:
     """Nothing is brought back for an append; what it added is archived the next time, and undone with the rest."""
@@ -224,6 +225,7 @@ def test_damage_beside_the_lines_costs_a_frame_at_most(what: str, location: str,
         bring_back_stored_log(location)
 
 
+@every_kind
 def test_a_purge_of_an_archived_log_leaves_no_byte(location: str, server: TestServer) -> None:
     """Neither in frames nor in rows."""
     fill(location, numbered(FEW))
@@ -234,6 +236,7 @@ def test_a_purge_of_an_archived_log_leaves_no_byte(location: str, server: TestSe
     assert len(rows_of(server, location)) == FEW + 2
 
 
+@every_kind
 def test_a_deletion_of_an_archived_log_takes_its_frames(location: str, server: TestServer) -> None:
     """With the log's row."""
     content = fill(location, numbered(FEW))

@@ -135,16 +135,17 @@ def append_until_it_is_there(log: PostgresLog, server: TestServer, schema: str) 
 @proof
 def test_a_server_without_a_free_connection_is_an_error_in_time(server: TestServer, storage: str) -> None:
     """The one that the documentation names; once there is a connection, the session goes on."""
-    server.execute("create role crowd login superuser connection limit 0")
-    server.execute("alter role crowd nosuperuser")
     schema = storage.rpartition("=")[2]
-    server.execute(f"grant usage on schema {schema} to crowd; grant all on all tables in schema {schema} to crowd")
-    location = f"{storage.replace('postgres:@', 'crowd:@', 1)}#s"
+    role = f"crowd_{schema}"
+    server.execute(f"create role {role} login superuser connection limit 0")
+    server.execute(f"alter role {role} nosuperuser")
+    server.execute(f"grant usage on schema {schema} to {role}; grant all on all tables in schema {schema} to {role}")
+    location = f"{storage.replace('postgres:@', f'{role}:@', 1)}#s"
     with closing(PostgresLog(location, lock_timeout_s=0.5)) as log:
         with pytest.raises(LogUnreadableError, match="too many connections"):
             log.follow()
         with pytest.raises(AppendError, match="too many connections"):
             append(log, 1)
-        server.execute("alter role crowd connection limit 10")
+        server.execute(f"alter role {role} connection limit 10")
         append(log, 1)
         assert numbers(log) == [1]

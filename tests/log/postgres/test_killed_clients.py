@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.names import delete_stored_log
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import append, numbers
-from tests.support.postgres import TestServer
+from tests.support.postgres import TestServer, every_kind
 from tests.support.sweeps import proof, some
 
 WRITER = """
@@ -58,6 +58,7 @@ def test_a_client_that_is_killed_loses_nothing(durability: str, storage: str) ->
     assert verify_log(location).is_sound
 
 
+@every_kind
 @proof
 def test_a_deletion_beside_a_writer_is_whole_or_nothing(server: TestServer, storage: str) -> None:
     """A log that was written to since it was looked at stays; one that goes takes all its lines with it."""

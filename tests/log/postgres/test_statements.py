@@ -22,12 +22,13 @@ from amplifier_module_context_persistent.log.postgres import (
 )
 from amplifier_module_context_persistent.log.postgres.append_row import statement_for
 from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log, bring_back_stored_log
+from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, append_bodies, numbers, reset_bodies
 from tests.support.logs import body as message
-from tests.support.postgres import TestServer
+from tests.support.postgres import TestServer, every_kind
 from tests.support.sweeps import proof
 
 PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
@@ -40,7 +41,7 @@ _FORMS = """
 """
 FORMS = frozenset(_FORMS.split())
 """What the parser calls the forms that statements may have."""
-TYPES = frozenset(["bool", "bytea", "float8", "int2", "int4", "int8", "interval", "text", "timestamptz"])
+TYPES = frozenset(["bool", "bytea", "float8", "int2", "int4", "int8", "interval", "text", "timestamptz", "uuid"])
 VOLATILE = frozenset({"set_config", "pg_try_advisory_xact_lock", "random", "clock_timestamp", "nextval"})
 
 
@@ -95,7 +96,7 @@ def do_everything(storage: str) -> None:
         kept = ranked.keep(known, [ranked_rows.RankedRow(0, 0, 0, [5], b"x")], 10)
         assert kept is not None
         ranked.frequencies([kept], [5])
-        ranked.messages([kept], 5, [(kept.log_id, 0)])
+        ranked.messages([kept], 5, [(kept.key.log_id, 0)])
         ranked.messages([kept], 5)
     archive_stored_log(location)
     with closing(PostgresLog(location)) as log:
@@ -111,14 +112,16 @@ def do_everything(storage: str) -> None:
     names.delete_stored_log(location, size)
 
 
+@every_kind
 @proof
 def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> None:
     """No function that only one engine has, none that is volatile in a condition, and all with their schema."""
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
     do_everything(storage)
     sent |= {
-        statement_for("s", durable=durable, waits=waits, touches=touches).decode()
+        statement_for("s", layout, durable=durable, waits=waits, touches=touches).decode()
         for durable, waits, touches in product([True, False], repeat=3)
+        for layout in LAYOUTS.values()
     }
     assert len(sent) > 40
     called = {name for statement in sent for name in re.findall(r"pg_catalog\.(\w+)\(", statement)}
@@ -129,11 +132,13 @@ def test_statements_keep_to_a_portable_subset(storage: str, sent: set[str]) -> N
 
 
 @proof
-def test_the_statements_of_storage_init_name_where_functions_are() -> None:
+@pytest.mark.parametrize("has_parts", [False, True], ids=["whole", "in parts"])
+def test_the_statements_of_storage_init_name_where_functions_are(has_parts: bool) -> None:
     """Its owner may have a schema in the path that others may create in; row security and rights are among them."""
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
-    created = schema.create_statements("s")
-    rights = [schema.rights(kind, "s", "somebody") for kind in (steps.READ, steps.APPEND, steps.PURGE)]
+    created = schema.create_statements("s", has_parts=has_parts)
+    kinds = (steps.READ, steps.APPEND, steps.PURGE)
+    rights = [schema.rights(kind, "s", "somebody", has_parts=has_parts) for kind in kinds]
     statements = [created, row_security.secured_statements("s", created), *rights, f"select {steps.is_done_query('s')}"]
     for statement in statements:
         for tree in pglast.parse_sql(statement):

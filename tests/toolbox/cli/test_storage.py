@@ -16,11 +16,12 @@ from amplifier_module_context_persistent.log.postgres import steps
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.steps import APPEND, READ, Step
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
+from amplifier_module_context_persistent.toolbox.cli import storage as storage_command
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.commands import run
 from tests.support.logs import STAMP, append, append_bodies, numbers
-from tests.support.postgres import TestServer
+from tests.support.postgres import OLD_TABLES, TestServer
 from tests.support.sweeps import proof
 
 POSTGRES_PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
@@ -99,18 +100,20 @@ def test_the_statements_are_printed_for_another_to_run(server: TestServer) -> No
     assert "were there in the schema printed" in init(url.replace("postgres:@", "owner_of_tables:@", 1))
 
 
+@pytest.mark.parametrize("in_parts", [False, pytest.param(True, marks=proof)], ids=["whole", "in parts"])
 @pytest.mark.parametrize("is_printed", [True, False], ids=["printed", "done"])
-def test_policies_keep_each_role_to_its_own_logs(is_printed: bool, server: TestServer) -> None:
+def test_policies_keep_each_role_to_its_own_logs(is_printed: bool, in_parts: bool, server: TestServer) -> None:
     """In every table that has rows of logs, by the option or by the statements that it prints."""
     url = f"{server.server.get_uri()}&schema=context_persistent"
     for role in ("ann", "bob"):
         if not server.execute("select rolname from pg_roles where rolname = %s", role):
             server.execute(f"create role {role} login")
-    options = ["--grant", "ann", "--grant", "bob", "--row-security"]
+    parts = ["--partitioned"] if in_parts else []
+    options = ["--grant", "ann", "--grant", "bob", "--row-security", *parts]
     if is_printed:
         server.execute(run("storage", "init", url, "--print-sql", *options).output)
     else:
-        init(url)
+        init(url, *parts)
         assert "only the logs that it made" in init(url, *options)
         with ExitStack() as held:
             for table in ("version", "log", "record", "glance"):
@@ -142,11 +145,78 @@ def test_a_table_that_a_step_adds_is_kept_to_owners_too(server: TestServer, monk
     """Where the others are."""
     url = f"{server.server.get_uri()}&schema=secured"
     init(url, "--row-security")
-    made = "create table if not exists {s}.extra (log_id bigint primary key references {s}.log on delete cascade)"
+    made = "create table if not exists {s}.extra (\n    log_id {id} primary key references {s}.log on delete cascade\n)"
     step = Step("extra", "more", "pg_catalog.to_regclass('{s}.extra') is not null", (made,))
     monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, step))
     init(url, "--migrate")
     assert server.execute("select relrowsecurity from pg_class where oid = 'secured.extra'::regclass") == [(True,)]
+
+
+def test_a_role_that_reads_parts_themselves_sees_its_own_rows(server: TestServer) -> None:
+    """A backup reads each part; so the policies cover the parts of every table."""
+    for role in ("cara", "dave"):
+        server.execute(f"create role {role} login")
+    url = f"{server.server.get_uri()}&schema=parted"
+    init(url, "--partitioned", "--grant", "cara", "--grant", "dave", "--row-security")
+    for role in ("cara", "dave"):
+        with closing(PostgresLog(f"{url.replace('postgres:@', f'{role}:@', 1)}#of-{role}")) as log:
+            append(log, 1, 2)
+    of_parts = "select relname from pg_class where relnamespace = 'parted'::regnamespace and relispartition"
+    parts = [name for (name,) in server.execute(f"{of_parts} and relkind = 'r'")]
+    assert len(parts) == 7 * 16
+    for table, count in (("log", 1), ("record", 2)):
+        asked = " union all ".join(
+            f"select log_id from parted.{part}" for part in parts if part.startswith(f"{table}_")
+        )
+        assert len(server.execute(f"set role cara; {asked}")) == count
+        assert len(server.execute(asked)) == 2 * count
+
+
+def test_tables_that_are_there_are_not_divided(server: TestServer) -> None:
+    """The command says what to do instead; tables in parts are left as they are by a call without the option."""
+    url = f"{server.server.get_uri()}&schema=whole"
+    init(url)
+    for option in ([], ["--dry-run"], ["--migrate"]):
+        assert "stay so" in " ".join(init(url, "--partitioned", *option, code=2).split())
+    init(f"{url}_2", "--partitioned")
+    for option in ([], ["--migrate"], ["--partitioned"], ["--partitioned", "--dry-run"]):
+        assert "of version 3, in parts," in init(f"{url}_2", *option)
+
+
+def test_an_old_server_gets_no_tables_in_parts(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command says which version it takes."""
+    monkeypatch.setattr(storage_command, "LEAST_SERVER", 99)
+    url = f"{server.server.get_uri()}&schema=too_old"
+    for option in ([], ["--dry-run"]):
+        assert "PostgreSQL 99" in init(url, "--partitioned", *option, code=2)
+    assert "created" in init(url)
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("in_parts", [True, False], ids=["in parts", "whole"])
+def test_steps_that_are_missing_are_added_to_new_tables(in_parts: bool, server: TestServer) -> None:
+    """A table comes back with its parts and its rights, an index on every part, also one that was left half made."""
+    server.execute(f"create role adds_{in_parts} login")
+    schema = f"adding_{in_parts}".lower()
+    url = f"{server.server.get_uri()}&schema={schema}"
+    init(url, "--grant", f"adds_{in_parts}".lower(), *(["--partitioned"] if in_parts else []))
+    before = tables_in(server, schema)
+    server.execute(f"drop table {schema}.figures, {schema}.ranked_message; drop index {schema}.log_by_id")
+    if in_parts:
+        half_made = f"{schema}.log_part_3_log_by_id"
+        server.execute(f"create index log_part_3_log_by_id on {schema}.log_part_3 (({steps.ID}))")
+        server.execute(f"update pg_index set indisvalid = false where indexrelid = '{half_made}'::regclass")
+    said = " ".join(init(url, "--migrate").split())
+    assert "got the tables of ranked words" in said
+    assert "an index of logs by the ids of sessions" in said
+    rights = [{row[:2] for row in rows if row[1] is not None} for rows in (before, tables_in(server, schema))]
+    assert rights[0] == rights[1]
+    assert "lack" not in init(url)
+    with closing(PostgresLog(f"{url}#p/s")) as log:
+        append(log, 1, 2)
+        assert numbers(log) == [1, 2]
+    invalid = "select indexrelid::regclass from pg_index where not indisvalid and indrelid::regclass::text like %s"
+    assert server.execute(invalid, f"{schema}.%") == []
 
 
 def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
@@ -181,9 +251,7 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
 def test_older_tables_are_brought_to_this_version_under_a_running_session(server: TestServer) -> None:
     """What is stored stays; a session that is connected goes on."""
     url = f"{server.server.get_uri()}&schema=older"
-    init(url)
-    server.execute("alter table older.log drop column owner; drop table older.glance")
-    server.execute("update older.version set number = 1")
+    make_tables_of_version_1(server, "older")
     with closing(PostgresLog(f"{url}#s", lock_timeout_s=1)) as log:
         with pytest.raises(LogUnreadableError, match="older: run storage init"):
             log.follow()
@@ -196,6 +264,14 @@ def test_older_tables_are_brought_to_this_version_under_a_running_session(server
         append(log, 2)
         assert numbers(log) == [1, 2]
         assert server.execute("select owner, number from older.log, older.version") == [("postgres", 2)]
+
+
+def make_tables_of_version_1(server: TestServer, schema: str) -> None:
+    """What version 2 has more is missing in them."""
+    server.execute(f"drop schema if exists {schema} cascade")
+    server.execute(OLD_TABLES.read_text("utf-8").replace("SCHEMA", schema))
+    server.execute(f"alter table {schema}.log drop column owner; drop table {schema}.glance")
+    server.execute(f"update {schema}.version set number = 1")
 
 
 @contextmanager
@@ -348,10 +424,7 @@ def test_a_dry_run_says_what_is_done_and_changes_nothing(server: TestServer) -> 
 def test_a_dry_run_of_a_migration_changes_nothing(server: TestServer) -> None:
     """It holds no table for which others wait, and names what would be added."""
     url = f"{server.server.get_uri()}&schema=dry"
-    server.execute("drop schema if exists dry cascade")
-    init(url)
-    server.execute("alter table dry.log drop column owner; drop table dry.glance")
-    server.execute("update dry.version set number = 1")
+    make_tables_of_version_1(server, "dry")
     before = tables_in(server, "dry")
     assert "--migrate" in init(url, "--dry-run", code=2)
     with ExitStack() as held:

@@ -37,8 +37,9 @@ def sessions(server: TestServer, storage: str) -> str:
     for number in range(SESSIONS):
         with closing(PostgresLog(f"{storage}#-p{number % 2}/s{number:02}")) as log:
             append(log, number)
-    server.execute(f"update {schema}.log set changed = %s::timestamptz - interval '3 hours' * (log_id / 3)", STAMP)
-    server.execute(f"update {schema}.log set touched = changed - interval '20 minutes' * (log_id %% 3)")
+    number_of = "right(name, 2)::int"
+    server.execute(f"update {schema}.log set changed = %s::timestamptz - interval '3 hours' * ({number_of} / 3)", STAMP)
+    server.execute(f"update {schema}.log set touched = changed - interval '20 minutes' * ({number_of} %% 3)")
     return storage
 
 

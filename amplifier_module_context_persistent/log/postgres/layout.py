@@ -1,0 +1,128 @@
+"""The layouts of the tables: how a log is found by its name, and its lines by their numbers.
+
+Each version of the tables from 2 on has a layout. New tables get the newest one; tables that exist keep theirs, and a
+client works with both. `copy` moves sessions from one to the other.
+
+In version 2 the server numbers the logs, and an index of its own keeps names unique. A purge makes another log, which
+gets the name.
+
+In version 3 the id of a log is a hash of its name. So the primary key keeps names unique, and a client knows the id
+without asking. A line is found by the id, the generation and its number. A purge writes a new generation, and a log
+that is begun after a deletion has a new one, too. A log that a failover lost is made again with the generation that it
+had.
+
+A generation is the time at which its transaction began, and not a count: no two may be the same. Say two purges begin
+with one generation, and the first loses its connection before it commits. It then looks for its own generation, and
+must not find that of the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+if TYPE_CHECKING:
+    import psycopg
+
+LogId: TypeAlias = int | str
+"""A number, or the text of a UUID: a UUID of Python costs an append more than all else that a layout adds."""
+
+
+class LogKey(NamedTuple):
+    """What tells the rows of a log from those of all others, also of one that had its name before."""
+
+    log_id: LogId
+    generation: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What differs in the SQL of a version. Parameters of conditions are the fields of a `LogKey`.
+
+    Attributes:
+        version: the number in the table `version`.
+        id_type: the SQL type of `log_id`.
+        name_column, name_type: the column of `log` by which a log with a name is found, and its type.
+        successor_column: the column of `log` that tells a log from an earlier one of the same name.
+        key_columns: the primary key of a table with lines, before the number of the line.
+        of_log: the condition of the rows of a table with lines that belong to a log.
+        same_generation: the end of the condition that joins such a table to `log` by `log_id`.
+    """
+
+    version: int
+    id_type: str
+    name_column: str
+    name_type: str
+    successor_column: str
+    key_columns: str
+    of_log: str
+    same_generation: str
+
+    @property
+    def key_values(self) -> str:
+        """The parameters that are inserted into `key_columns`."""
+        generation = ", %(generation)s::bigint" if self.has_derived_ids else ""
+        return f"%(log_id)s::{self.id_type}{generation}"
+
+    def id_from(self, expression: str) -> str:
+        """The SQL expression for a `LogId`, from one for the id of a log."""
+        return f"{expression}::text" if self.has_derived_ids else expression
+
+    @property
+    def has_derived_ids(self) -> bool:
+        """Whether the id of a log is a hash of its name, so that a purged log keeps it."""
+        return self.name_column == "log_id"
+
+    def among(self, *tables: str) -> str:
+        """The condition that chooses, of `log` and tables that are joined to it by `log_id`, the rows of some logs.
+
+        Its parameter `keys` is what `keys_of` gives. Parts of tables are chosen only by a condition of each table.
+        """
+        chosen = ("log", *tables) if self.has_derived_ids else ("log",)
+        return " and ".join(f"{table}.{self.name_column} = any(%(keys)s::{self.name_type}[])" for table in chosen)
+
+    def keys_of(self, names: Sequence[str]) -> list[str]:
+        """The values of `name_column` of the logs with some names."""
+        return [self.key_of(name) for name in names]
+
+    def key_of(self, name: str) -> str:
+        """The value of `name_column` of the log with a name."""
+        return id_of(name) if self.has_derived_ids else name
+
+
+NUMBERED = Layout(
+    version=2,
+    id_type="bigint",
+    name_column="name",
+    name_type="text",
+    successor_column="log_id",
+    key_columns="log_id",
+    of_log="log_id = %(log_id)s",
+    same_generation="",
+)
+DERIVED = Layout(
+    version=3,
+    id_type="uuid",
+    name_column="log_id",
+    name_type="uuid",
+    successor_column="generation",
+    key_columns="log_id, generation",
+    of_log="log_id = %(log_id)s and generation = %(generation)s",
+    same_generation="and record.generation = log.generation",
+)
+LAYOUTS = {layout.version: layout for layout in (NUMBERED, DERIVED)}
+
+
+@lru_cache(maxsize=256)
+def id_of(name: str) -> str:
+    """The id of the log with a name: the first 128 bits of SHA-256 of the name in UTF-8, written as a UUID."""
+    return str(UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
+
+
+def layout_of(connection: psycopg.Connection[Any]) -> Layout:
+    """The layout of the tables, as a connection found them."""
+    return connection.layout  # type: ignore[attr-defined,no-any-return]  # of DeadlineConnection

@@ -1,0 +1,71 @@
+"""Tables in parts: each table with rows of logs is partitioned by the hash of the log's id.
+
+The rows of a log are in one part of each table. So a team vacuums in parts, moves a part to another disk, or lets the
+parts be shards. To a client such tables are like others. It takes PostgreSQL 12, since tables refer to the partitioned
+table of logs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
+
+PARTS = 16
+LEAST_SERVER = 12
+
+_PART = "_part_"
+_CREATED = r"create table if not exists {s}\.(\w+) \(\n    log_id .*?\n\)"
+
+
+def divided(creation: str, schema: str) -> str:
+    """The same statements, but the tables with rows of logs that they create are partitioned."""
+    return _created(schema).sub(lambda found: f"{found[0]} partition by hash (log_id)", creation)
+
+
+def divisible_tables(creation: str, schema: str) -> list[str]:
+    """The tables with rows of logs that some statements create."""
+    return _created(schema).findall(creation)
+
+
+def part_statements(creation: str, schema: str) -> list[str]:
+    """The statements that create the parts of the tables that some statements create."""
+    return [
+        f"create table if not exists {schema}.{part} partition of {schema}.{table}"
+        f" for values with (modulus {PARTS}, remainder {number})"
+        for table in divisible_tables(creation, schema)
+        for number, part in enumerate(names_of_parts(table))
+    ]
+
+
+def grant_statements(tables: Iterable[str], schema: str, role: str) -> list[str]:
+    """The statements that let a role, in quotes, read the parts of tables themselves, as a backup does."""
+    return [
+        f"grant select on {', '.join(f'{schema}.{part}' for part in names_of_parts(table))} to {role}"
+        for table in tables
+    ]
+
+
+def names_of_parts(table: str) -> list[str]:
+    """The names of the parts of a table."""
+    return [f"{table}{_PART}{number}" for number in range(PARTS)]
+
+
+def whole_table(table: str) -> str:
+    """The name of the table that a table is a part of; else the same name."""
+    return re.sub(rf"{_PART}\d+$", "", table)
+
+
+def is_partitioned(connection: psycopg.Connection[Any], schema: str, table: str = "log") -> bool:
+    """Whether a table of a schema is in parts."""
+    row = connection.execute(
+        b"select relkind = 'p' from pg_catalog.pg_class where oid = pg_catalog.to_regclass(%s)", [f"{schema}.{table}"]
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def _created(schema: str) -> re.Pattern[str]:
+    return re.compile(_CREATED.replace("{s}", re.escape(schema)), re.DOTALL)
