@@ -182,7 +182,7 @@ def check(walk: Walk) -> None:
             if session not in walk.deleted:
                 assert wanted <= there, f"lost in {name} {session}: {wanted - there}\n{story}"
         for session, gone in walk.deleted.items():
-            is_other = session in sessions and set(sessions[session]) - gone
+            is_other = set(walk.said.get(session, ())) - gone
             assert is_other or session not in sessions, f"deleted, is in {name}: {session}\n{story}"
     agreed = [
         {one: texts for one, texts in sessions.items() if one not in walk.deleted} for sessions in everywhere.values()
