@@ -39,8 +39,8 @@ from ...log.record_line import (
 )
 from ...log.reset_record import reset_bodies
 from ...log.scanner import Scanner
-from ...messages.metadata import bound_to, without_bound
-from ...messages.replace_in_message import holds_in_names, redact_message
+from ...messages.metadata import bound_to, metadata_of, without_bound
+from ...messages.replace_in_message import Replace, holds_in_names, redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_bytes import redact_bytes
@@ -303,53 +303,64 @@ class Rewrite:
         return ordinal >= self._total or bool(self._was_live[ordinal])
 
     def _message_body(self, ordinal: int, line: bytes, value: Message) -> bytes:
-        own, changed = self._ids[ordinal], value
-        if self._purge.redact:
-            changed = redact_message(value, self._purge.redact)
-            self.counts.messages_redacted += changed != value
-            goes_on = self._answer_altered and "+" in bound_to(value)
-            self._answer_altered = value.get("role") == "assistant" and (changed != value or goes_on)
-            changed = without_bound(changed) if self._answer_altered else changed
-        metadata = value.get("metadata")
-        known = metadata if isinstance(metadata, dict) else {}
+        """The body of a message's record after the purge."""
+        own_id = self._ids[ordinal]
+        changed = self._redacted(value, self._purge.redact) if self._purge.redact else value
         member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)
         if ordinal >= self._total:
             member = member_of(line)
-        same = known.get("message_id") == own and changed == value and member == member_of(line)
-        if has_crc(line) and same:
+        had_id = metadata_of(value).get("message_id") == own_id
+        if had_id and changed == value and member == member_of(line) and has_crc(line):
             return line[:-CRC_TAIL_BYTES]
         ordered = {"role": changed["role"], **changed}
-        stamped = ordered.pop("metadata", None)
-        ordered["metadata"] = {**(stamped if isinstance(stamped, dict) else {}), "message_id": own}
+        ordered.pop("metadata", None)
+        ordered["metadata"] = {**metadata_of(changed), "message_id": own_id}
         if member is not None:
             ordered["_reset"] = [member.reset_id, member.number]
         return encode_object(ordered)
 
+    def _redacted(self, value: Message, replace: Replace) -> Message:
+        """A message with what is to go replaced; an answer that changes loses what is bound to its text.
+
+        So do the answers that belong to the same response.
+        """
+        changed = redact_message(value, replace)
+        self.counts.messages_redacted += changed != value
+        goes_on = self._answer_altered and "+" in bound_to(value)
+        self._answer_altered = value.get("role") == "assistant" and (changed != value or goes_on)
+        return without_bound(changed) if self._answer_altered else changed
+
     def _take_control(self, offset: int, line: bytes, value: Message, *, damaged: bool) -> None:
+        """Take a control record: it goes, waits for the end, or is written, with what is to go replaced."""
         name = name_of(value["_record"])
         kind = kind_of(name)
+        goes_with_messages = offset < self._cut_offset and not kind.outlives_messages
         if kind.frames or kind.bundles:  # a reset is written anew at the place of its effect
             self.counts.controls_removed += self._purge.cleared and kind.frames
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
-        elif not kind.permanent and (
-            (offset < self._cut_offset and not kind.outlives_messages) or self._is_void(name, value)
-        ):
+        elif not kind.permanent and (goes_with_messages or self._is_void(name, value)):
             self.counts.controls_removed += 1
         elif self._purge.cleared and not kind.permanent:
             self._late.append(control_body(line, value))
         else:
-            if name == "header" and (known := as_known_version(value)) is not value:
+            self._keep_control(name, line, value, damaged=damaged)
+
+    def _keep_control(self, name: str, line: bytes, value: Message, *, damaged: bool) -> None:
+        """Write a control record with what is to go replaced; a record that may not be changed goes instead."""
+        if name == "header":
+            known = as_known_version(value)
+            if known is not value:
                 line, value = encode_object(known) + b"}", known
-            changed = redact_control(value, self._purge.redact) if self._purge.redact else value
-            self.counts.controls_redacted += changed != value
-            if changed != value and (kind.named_by_hash or holds_item(value)):
-                return
-            self._plan_put = self._plan_put or name == "plan"
-            if name in ("view", "asked"):
-                self._asked = str(value.get("provider", "")), str(value.get("model", ""))
-            body = control_body(line, value) if changed == value else encode_object(changed)
-            self._put_control(body, damaged=damaged)
+        changed = redact_control(value, self._purge.redact) if self._purge.redact else value
+        self.counts.controls_redacted += changed != value
+        if changed != value and (kind_of(name).named_by_hash or holds_item(value)):
+            return
+        self._plan_put = self._plan_put or name == "plan"
+        if name in ("view", "asked"):
+            self._asked = str(value.get("provider", "")), str(value.get("model", ""))
+        body = control_body(line, value) if changed == value else encode_object(changed)
+        self._put_control(body, damaged=damaged)
 
     def _put_control(self, body: bytes, *, damaged: bool) -> None:
         """Write a control record; what was damaged gets no checksum, so it is reported, and takes no effect again."""

@@ -38,7 +38,9 @@ class Purge:
             return "redact"
         if self.took is not None:
             return "messages"
-        return "before" if self.before is not None else "all" if self.everything else "cleared"
+        if self.before is not None:
+            return "before"
+        return "all" if self.everything else "cleared"
 
 
 @dataclass(slots=True)
