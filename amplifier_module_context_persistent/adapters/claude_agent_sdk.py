@@ -162,7 +162,9 @@ def _is_cut(key: SessionKey) -> bool:
 def _answer_id(entry: Mapping[str, Any]) -> str:
     """The id of the answer that an entry is a part of; "" if it is no answer's."""
     message = entry.get("message")
-    answer_id = message.get("id") if isinstance(message, dict) and entry.get("type") == "assistant" else None
+    if entry.get("type") != "assistant" or not isinstance(message, dict):
+        return ""
+    answer_id = message.get("id")
     return answer_id if isinstance(answer_id, str) else ""
 
 

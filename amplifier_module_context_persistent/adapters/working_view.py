@@ -179,16 +179,17 @@ class WorkingView(Generic[T]):
         written: list[T] = []
         changed: list[Message] = []
         for group, body in bodies_in(view, self._name):
-            is_whole = body is not None and all(
-                self._shapes.get(given_id(one) or "") == _shape_of(one) for one in group
-            )
-            if not is_whole:
+            is_unchanged = all(self._shapes.get(given_id(one) or "") == _shape_of(one) for one in group)
+            if body is None or not is_unchanged:
                 changed += group
                 continue
-            written += self._write(changed) if changed else []
-            changed = []
+            if changed:
+                written += self._write(changed)
+                changed = []
             written.append(self._make(body))
-        return written + (self._write(changed) if changed else [])
+        if changed:
+            written += self._write(changed)
+        return written
 
 
 def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:

@@ -293,34 +293,43 @@ class MessagePass:
         return self
 
     def _take(self, position: int, message: Message) -> None:
-        human = is_human(message)
+        """Take the next live message."""
+        is_persons = is_human(message)
         tokens = self._count(message)
         us = None if is_repair(message) else _microseconds(timestamp_of(message))
-        if human and self.turns[-1].has_person:
+        role, message_id = _text(message.get("role")), given_id(message) or ""
+        if is_persons and self.turns[-1].has_person:
             self.turns.append(_Turn(self.turns[-1].number + 1, position))
         turn = self.turns[-1]
-        if not turn.messages or (human and not turn.has_person):
-            turn.copy_id, turn.is_answered = copy_id(message), False
-        elif turn.copy_id and not turn.is_answered and message.get("role") == "assistant":
-            turn.copy_id, turn.is_answered = f"{turn.copy_id} {copy_id(message)}", True
+        self._identify(turn, message, is_persons=is_persons)
         self._take_calls(message, position, tokens, us)
-        if human and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
+        if is_persons and turn.said_position is None and result_id_of(message) is None and text_of(message).strip():
             turn.said_position = position
         if us is not None:
             if turn.first_us is None or turn.last_us is None:
                 turn.first_us, turn.last_us, turn.timed_position = us, us, position
             turn.last_us = max(turn.last_us, us)
-        role, message_id = _text(message.get("role")), given_id(message) or ""
+        turn.has_person = turn.has_person or is_persons
+        turn.messages += 1
+        turn.tokens += tokens
         share = self.shares.setdefault(role, [turn.number, 0, 0])
         share[1] += 1
         share[2] += tokens
         self.large = nlargest(LARGEST, [*self.large, (tokens, -position, _text(message_id), role)])
-        turn.has_person = turn.has_person or human
-        turn.messages += 1
-        turn.tokens += tokens
         if message_id and role == "assistant":
             for request in self._answered.get(message_id, ()):
                 request.turn = turn.number
+
+    def _identify(self, turn: _Turn, message: Message, *, is_persons: bool) -> None:
+        """Set the id that a turn shares with its copies: that of the person's message, else of the first message.
+
+        The id of the first answer is added. The message is not yet counted in the turn.
+        """
+        begins_turn = not turn.messages or (is_persons and not turn.has_person)
+        if begins_turn:
+            turn.copy_id, turn.is_answered = copy_id(message), False
+        elif turn.copy_id and not turn.is_answered and message.get("role") == "assistant":
+            turn.copy_id, turn.is_answered = f"{turn.copy_id} {copy_id(message)}", True
 
     def _take_calls(self, message: Message, position: int, tokens: int, us: int | None) -> None:
         """Add a message's calls; a result answers the last open call with its id."""

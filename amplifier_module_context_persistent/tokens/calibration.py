@@ -317,13 +317,15 @@ class Calibration:
         fast_counted, fast_actual = self.fast_counted, self.fast_actual
         slow_counted, slow_actual = self.slow_counted, self.slow_actual
         if self.observations:
-            by_counted, by_actual = counted - self.last_counted, actual - self.last_actual
-            if by_counted < 0:  # a compaction tells as much as an increment
-                by_counted, by_actual = -by_counted, -by_actual
-            if by_counted > 0 and by_actual > 0:
-                slow_counted, slow_actual = slow_counted * _SLOW + by_counted, slow_actual * _SLOW + by_actual
+            more_counted, more_actual = counted - self.last_counted, actual - self.last_actual
+            if more_counted < 0:  # a compaction tells as much as an increment
+                more_counted, more_actual = -more_counted, -more_actual
+            if more_counted > 0 and more_actual > 0:
+                slow_counted = slow_counted * _SLOW + more_counted
+                slow_actual = slow_actual * _SLOW + more_actual
                 if continues:
-                    fast_counted, fast_actual = fast_counted * _FAST + by_counted, fast_actual * _FAST + by_actual
+                    fast_counted = fast_counted * _FAST + more_counted
+                    fast_actual = fast_actual * _FAST + more_actual
         return Calibration(fast_counted, fast_actual, slow_counted, slow_actual, counted, actual, self.observations + 1)
 
     def counted_budget(self, budget_tokens: int) -> int:

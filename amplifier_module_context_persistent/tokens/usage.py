@@ -91,9 +91,12 @@ def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> Repor
     "Compaction at a token threshold", read 2026-11-26).
     """
     listed = usage.get("iterations")
-    entries = listed if isinstance(listed, list) else []
-    compacting = [one for one in entries if isinstance(one, Mapping) and one.get("type") == "compaction"]
-    passes = [read for one in compacting if (read := read_usage(one)) is not None]
+    passes = list[ReportedUsage]()
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, Mapping) and one.get("type") == "compaction":
+            read = read_usage(one)
+            if read is not None:
+                passes.append(read)
     if not passes:
         return None
     return ReportedUsage(

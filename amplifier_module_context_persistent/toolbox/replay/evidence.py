@@ -70,7 +70,8 @@ def parts_of(message: Message) -> list[str]:
     parts = [content] if isinstance(content, str) else []
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and not is_block(block, CALL_BLOCKS):
-            parts += [text for key in ("text", "thinking", "output") for text in strings_in(block.get(key))]
+            for key in ("text", "thinking", "output"):
+                parts += strings_in(block.get(key))
     return parts + _arguments_of(message)
 
 

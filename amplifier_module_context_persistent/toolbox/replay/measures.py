@@ -39,9 +39,11 @@ class Prices:
         if base is None and (cached is None or write is None):
             raise ValueError("give the plain input price, or both that of cached tokens and that of written ones")
         plain = base or 0.0
-        return cls(
-            CACHED_PRICE * plain if cached is None else cached, UNCACHED_PRICE * plain if write is None else write
-        )
+        if cached is None:
+            cached = CACHED_PRICE * plain
+        if write is None:
+            write = UNCACHED_PRICE * plain
+        return cls(cached, write)
 
     def cost(self, measures: Measures) -> float:
         """The cost of a policy's requests, and of summaries with their answers.

@@ -59,6 +59,9 @@ class Pace:
         before, at = self._before, step.at
         if at is None or step.placed is None:
             return 0.0
-        self._before = at if before is None else max(before, at)
-        passed_s = (at - before).total_seconds() / self._speed if before is not None else 0.0
-        return max(0.0, passed_s if self._max_pause_s is None else min(passed_s, self._max_pause_s))
+        if before is None:
+            self._before = at
+            return 0.0
+        self._before = max(before, at)
+        passed_s = max(0.0, (at - before).total_seconds() / self._speed)
+        return passed_s if self._max_pause_s is None else min(passed_s, self._max_pause_s)

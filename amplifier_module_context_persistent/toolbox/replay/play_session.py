@@ -221,10 +221,13 @@ class Player:
         """A message of a view; `known` are messages of the session, which need not be read."""
         self._check_stopped()
         position = self.positions.get(str((message.get("metadata") or {}).get("message_id")))
-        original = None if position is None else known.get(position) or self.session.messages[position]
+        original = None
+        if position is not None:
+            original = known.get(position) or self.session.messages[position]
         part = said(message, original)
-        size = count_message(message, self._counter)
-        return size, size if part.whole else sum(map(self._counter.count_text, part.inserted)), part
+        tokens = count_message(message, self._counter)
+        inserted_tokens = tokens if part.whole else sum(map(self._counter.count_text, part.inserted))
+        return tokens, inserted_tokens, part
 
 
 def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
