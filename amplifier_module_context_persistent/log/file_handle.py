@@ -253,9 +253,9 @@ def beginning(path: str | os.PathLike[str], size: int) -> bytes:
         OSError: the file cannot be read.
     """
     with open(path, "rb") as file:
-        first = file.read(size)
-        if not is_archive(first if size >= len(HEAD) else first + file.read(len(HEAD)), os.fspath(path)):
-            return first
+        first = file.read(max(size, len(HEAD)))
+    if not is_archive(first, os.fspath(path)):
+        return first[:size]
     log = FileHandle(os.fspath(path))
     try:
         return log.read(0, size) if log.open(create=False) else b""

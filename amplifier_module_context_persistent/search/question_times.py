@@ -335,6 +335,7 @@ class _Reader:
         return (*_third(self._calendar(unit, back), edge), behind)
 
     def _calendar(self, unit: int, back: int) -> Span:
+        """The day, week, weekend, month or year that was so many of them ago; 0 for the present one."""
         monday = self._today - timedelta(days=self._today.weekday())
         if unit == DAY:
             day = self._today - timedelta(days=back)
@@ -342,7 +343,10 @@ class _Reader:
         if unit == WEEK:
             return monday - timedelta(days=7 * back), monday - timedelta(days=7 * (back - 1))
         if unit == WEEKEND:
-            saturday = monday + timedelta(days=5 - 7 * (back or self._today.weekday() < 5))  # one that has begun
+            is_before_saturday = self._today.weekday() < 5
+            if back == 0 and is_before_saturday:
+                back = 1  # one that has begun
+            saturday = monday + timedelta(days=5 - 7 * back)
             return saturday, saturday + timedelta(days=2)
         if unit == YEAR:
             first = self._today.replace(day=1, month=1, year=self._today.year - back)

@@ -122,30 +122,23 @@ class _StepReader:
         yield from self._observed(number, step, message_id, calls)
 
     def _answer(self, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Message | None:
-        said = _content(step.get("message"))
+        """The answer of an agent's step; None if it says nothing and calls nothing."""
         thoughts = [block for block in items(own.get("thinking")) if isinstance(block, dict)]
-        if not thoughts and (thought := text(step.get("reasoning_content"))):
+        thought = text(step.get("reasoning_content"))
+        if thought and not thoughts:
             thoughts = [thinking_block(thought)]
-        blocks = [*thoughts, *blocks_of(said)]
-        asked = [mapping(one) for one in items(step.get("tool_calls"))]
-        ids = [text(one.get("tool_call_id")) or f"{message_id}-call{at}" for at, one in enumerate(asked, 1)]
-        calls = [
-            call(call_id, text(one.get("function_name")), one.get("arguments"))
-            for call_id, one in zip(ids, asked, strict=True)
-        ]
+        blocks = [*thoughts, *blocks_of(_content(step.get("message")))]
+        calls = list[Message]()
+        for at, asked in enumerate(map(mapping, items(step.get("tool_calls"))), 1):
+            call_id = text(asked.get("tool_call_id")) or f"{message_id}-call{at}"
+            calls.append(call(call_id, text(asked.get("function_name")), asked.get("arguments")))
         metrics = mapping(step.get("metrics"))
-        writes = {key: mapping(metrics.get("extra")).get(key) for key in CACHE_WRITES}
-        read, written = metrics.get("prompt_tokens"), writes["cache_write_tokens"]
-        usage = usage_of(
-            input_tokens=read - written if isinstance(read, int) and isinstance(written, int) else read,
-            output_tokens=metrics.get("completion_tokens"),
-            cache_read_tokens=metrics.get("cached_tokens"),
-            **writes,
-            cost_usd=metrics.get("cost_usd"),
-        )
-        more = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
-        if mapping(more.get("extra")).keys() <= set(CACHE_WRITES):
-            more.pop("extra", None)
+        other_metrics = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
+        if mapping(other_metrics.get("extra")).keys() <= set(CACHE_WRITES):
+            other_metrics.pop("extra", None)
+        imported = _rest(step, own)
+        if other_metrics:
+            imported["metrics"] = other_metrics
         given = metadata(
             message_id,
             step.get("timestamp"),
@@ -154,8 +147,8 @@ class _StepReader:
             stop_reason=text(own.get("stop_reason")),
             failed=own.get("is_error") is True,
             error=text(own.get("error")),
-            usage=usage,
-            imported={**_rest(step, own), **({"metrics": more} if more else {})},
+            usage=_usage(metrics),
+            imported=imported,
         )
         return assistant(blocks, calls, given)
 
@@ -216,3 +209,19 @@ def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
     extra = {key: value for key, value in mapping(step.get("extra")).items() if key != "context_persistent"}
     return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}
+
+
+def _usage(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The usage of a step; what was written to the cache is within its `prompt_tokens`."""
+    extra = mapping(metrics.get("extra"))
+    writes = {key: extra.get(key) for key in CACHE_WRITES}
+    read, written = metrics.get("prompt_tokens"), writes["cache_write_tokens"]
+    if isinstance(read, int) and isinstance(written, int):
+        read -= written
+    return usage_of(
+        input_tokens=read,
+        output_tokens=metrics.get("completion_tokens"),
+        cache_read_tokens=metrics.get("cached_tokens"),
+        **writes,
+        cost_usd=metrics.get("cost_usd"),
+    )

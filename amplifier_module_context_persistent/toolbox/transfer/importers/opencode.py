@@ -74,40 +74,44 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
 def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
     """An answer is made of steps; after each step's calls come their results."""
     message_id, times = text(told.get("id")) or f"opencode-{number}", mapping(told.get("time"))
+    said = [part for part in parts if part.get("type") in ("text", "reasoning", "tool")]
     steps: list[list[dict[str, Any]]] = [[]]
-    kept: list[dict[str, Any]] = []
-    for part in parts:
-        if part.get("type") in ("text", "reasoning", "tool"):
-            if part["type"] != "tool" and any(one["type"] == "tool" for one in steps[-1]):
-                steps.append([])
-            steps[-1].append(part)
-        elif part.get("type") not in ("step-start", "step-finish", "snapshot"):
-            kept.append(part)
-    count = mapping(told.get("tokens"))
-    cache = mapping(count.get("cache"))
-    usage = usage_of(
-        input_tokens=total(count.get("input"), cache.get("read")),
-        output_tokens=total(count.get("output"), count.get("reasoning")),
-        cache_read_tokens=cache.get("read"),
-        cache_write_tokens=cache.get("write"),
-        cost_usd=told.get("cost"),
-    )
+    for part in said:
+        has_calls = any(one["type"] == "tool" for one in steps[-1])
+        if has_calls and part["type"] != "tool":
+            steps.append([])
+        steps[-1].append(part)
     failed = mapping(told.get("error"))
     for at, step in enumerate(steps, 1):
         own = message_id if at == 1 else f"{message_id}-{at}"
+        is_last = at == len(steps)
         given = metadata(
             own,
             times.get("created"),
             provider=text(told.get("providerID")),
             model=text(told.get("modelID")),
             stop_reason=text(told.get("finish")),
-            usage=usage if at == len(steps) else {},
-            failed=bool(failed) and at == len(steps),
-            imported={"error": failed} if failed and at == len(steps) else {},
+            usage=_usage(told) if is_last else {},
+            failed=is_last and bool(failed),
+            imported={"error": failed} if is_last and failed else {},
         )
         yield from _step(number, own, step, given)
-    for part in kept:
-        yield KeptEntry(part, number, text(part.get("type")))
+    for part in parts:
+        if part.get("type") not in ("text", "reasoning", "tool", "step-start", "step-finish", "snapshot"):
+            yield KeptEntry(part, number, text(part.get("type")))
+
+
+def _usage(told: dict[str, Any]) -> dict[str, Any]:
+    """The usage of an answer."""
+    count = mapping(told.get("tokens"))
+    cache = mapping(count.get("cache"))
+    return usage_of(
+        input_tokens=total(count.get("input"), cache.get("read")),
+        output_tokens=total(count.get("output"), count.get("reasoning")),
+        cache_read_tokens=cache.get("read"),
+        cache_write_tokens=cache.get("write"),
+        cost_usd=told.get("cost"),
+    )
 
 
 def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, Any]) -> Iterator[Event]:

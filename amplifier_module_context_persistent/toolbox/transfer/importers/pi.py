@@ -113,34 +113,27 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _index(source: Source, account: Account) -> _PiFile:
+    """Read all entries of a file, and note where each is in the tree."""
     file = _PiFile(WaitingEvents(source.aside))
     known: dict[str, int] = {}
     for line, entry in objects_of(source, account):
         kind, entry_id = text(entry.get("type")), text(entry.get("id"))
-        if exported_id := file.exported.note(line, entry):
+        exported_id = file.exported.note(line, entry)
+        if exported_id:
             file.exported_ids[line] = exported_id
         if kind == "session":
             account.keep("session")
             file.session_id = one_session(line, file.session_id, entry_id)
-            facts = named(entry, cwd="cwd", parent_session="parentSession", branched_from="branchedFrom")
-            version = {"version": entry["version"]} if isinstance(entry.get("version"), int) else {}
-            file.facts = {**facts, **version, **file.facts}
+            file.facts = {**_facts_of(entry), **file.facts}
             file.add(line, "header", "")
             continue
-        if (first := known.get(entry_id, -1)) >= 0:
-            if file.kinds[first] != "lost":
+        earlier = known.get(entry_id)
+        if earlier is not None:
+            if file.kinds[earlier] != "lost":
                 account.lose(line, "an earlier entry has the same id")
                 continue
-            file.ids[first] = ""  # what says nothing takes no message its id
-        event: Event | None = None
-        if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
-            account.lose(line, "a message of an unknown role")
-            kind = "lost"
-        elif isinstance(event := _event(file, line, entry), KeptEntry):
-            account.keep("message without content" if event.kind == "message" else event.kind or "without a type")
-            kind = "empty" if kind == "message" else kind
-        else:
-            account.map(kind)
+            file.ids[earlier] = ""  # what says nothing takes no message its id
+        kind, event = _kind_and_event(file, account, line, entry)
         parent = known.get(text(entry.get("parentId")), -1)
         if entry_id:
             known[entry_id] = len(file.ids)
@@ -148,6 +141,28 @@ def _index(source: Source, account: Account) -> _PiFile:
             file.facts |= named(entry, title="name")
         file.add(line, kind, entry_id, parent, event)
     return file
+
+
+def _facts_of(header: dict[str, Any]) -> dict[str, Any]:
+    """The facts in the entry that begins a session."""
+    facts = named(header, cwd="cwd", parent_session="parentSession", branched_from="branchedFrom")
+    if isinstance(header.get("version"), int):
+        facts["version"] = header["version"]
+    return facts
+
+
+def _kind_and_event(file: _PiFile, account: Account, line: int, entry: dict[str, Any]) -> tuple[str, Event | None]:
+    """The kind of an entry (`lost` if it cannot be read, `empty` for a message that says nothing), and its event."""
+    kind = text(entry.get("type"))
+    if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
+        account.lose(line, "a message of an unknown role")
+        return "lost", None
+    event = _event(file, line, entry)
+    if not isinstance(event, KeptEntry):
+        account.map(kind)
+        return kind, event
+    account.keep("message without content" if event.kind == "message" else event.kind or "without a type")
+    return ("empty" if kind == "message" else kind), event
 
 
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
