@@ -102,6 +102,10 @@ class NewFile:
         self._is_settled = False
         if self._digest is not None:
             self._digest.update(content)
+        if len(content) >= _BLOCK_BYTES:  # without a copy of it
+            self._flush()
+            self._write(content)
+            return
         self._waiting += content
         if len(self._waiting) >= _BLOCK_BYTES:
             self._flush()
@@ -210,9 +214,13 @@ class NewFile:
                 self._files.remove(self._aside)
 
     def _flush(self) -> None:
-        assert self._fd is not None  # noqa: S101 - as above
         content, self._waiting = bytes(self._waiting), bytearray()
-        if content and (written := self._files.write(self._fd, content)) != len(content):
+        if content:
+            self._write(content)
+
+    def _write(self, content: bytes) -> None:
+        assert self._fd is not None  # noqa: S101 - as above
+        if (written := self._files.write(self._fd, content)) != len(content):
             raise OSError(errno.ENOSPC, no_room(written, len(content)), self.path)
 
 

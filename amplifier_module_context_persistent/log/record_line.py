@@ -219,8 +219,11 @@ def is_too_deep(line: bytes, value: Any, most: int = MAX_READ_DEPTH) -> bool:
     """Whether what a line was parsed into is nested in more levels; by default in so many that it is no record."""
     if len(line) <= 2 * most:
         return False
-    others = len(line.replace(b"{", b"")) + len(line.replace(b"[", b""))  # several times as quick as to count them
-    return 2 * len(line) - others > most and _is_deeper(value, most)
+    if len(line) > _BLOCK_BYTES:  # without a copy of it
+        opened = line.count(b"{") + line.count(b"[")
+    else:  # several times as quick as to count them
+        opened = 2 * len(line) - len(line.replace(b"{", b"")) - len(line.replace(b"[", b""))
+    return opened > most and _is_deeper(value, most)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

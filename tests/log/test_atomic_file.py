@@ -160,3 +160,13 @@ def test_the_other_name_that_a_killed_writer_left_is_removed(tmp_path: Path) -> 
     (tmp_path / "other.0123abcd.part").write_bytes(b"of another file")
     remove_other_name(str(tmp_path / "file"), FileSystem())
     assert sorted(os.listdir(tmp_path)) == ["file", "file.89abcdef.part", "file.copy", "other.0123abcd.part"]
+
+
+def test_short_and_long_writes_keep_their_order(tmp_path: Path) -> None:
+    """A long one is written without waiting, after those that wait."""
+    pieces = [b"short", b"x" * (2 << 20), b"short", b"y" * (1 << 20), b"end"]
+    with NewFile(tmp_path / "file", replace=False, with_directories=True, files=None) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.finish()
+    assert (tmp_path / "file").read_bytes() == b"".join(pieces)

@@ -5,6 +5,7 @@ An import knows which messages are live, and the contents of a log's header, onl
 - Up to `_BLOCK_BYTES` stay in memory: a small import makes no file.
 - The file has no name, so it is gone when the import ends, however it ends.
 - Reading is fastest in the order of writing: a block is read at once.
+- A long value is not copied: it is written to the file at once, and no block keeps it after it was read.
 """
 
 from __future__ import annotations
@@ -53,9 +54,15 @@ class Spool:
             OSError: the temporary file cannot be written.
         """
         place = self._written + len(self._waiting)
+        if len(content) >= _BLOCK_BYTES:
+            self._write(self._waiting)
+            self._waiting = bytearray()
+            self._write(content)
+            return place
         self._waiting += content
         if len(self._waiting) >= _BLOCK_BYTES:
-            self._write()
+            self._write(self._waiting)
+            self._waiting = bytearray()
         return place
 
     def put_sized(self, content: bytes) -> int:
@@ -83,20 +90,21 @@ class Spool:
         begin = place - self._block_at
         if begin < 0 or begin + size > len(self._block):
             assert self._file is not None  # noqa: S101 - what is written is in it
-            self._block = self._files.read(self._file.fileno(), max(size, _READ_BYTES), place)
+            if size > _READ_BYTES:
+                return self._files.read(self._file.fileno(), size, place)
+            self._block = self._files.read(self._file.fileno(), _READ_BYTES, place)
             self._block_at, begin = place, 0
         return self._block[begin : begin + size]
 
-    def _write(self) -> None:
+    def _write(self, content: bytes | bytearray) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="context-persistent-import-", buffering=0)  # noqa: SIM115 - it stays open until `close`
         self._file.seek(self._written)
-        whole = memoryview(self._waiting)
+        whole = memoryview(content)
         done = 0
         while done < len(whole):
             done += self._file.write(whole[done:]) or 0
         self._written += done
-        self._waiting = bytearray()
 
 
 class SpooledValues:

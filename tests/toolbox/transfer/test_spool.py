@@ -119,3 +119,16 @@ def test_an_import_holds_no_file_in_memory(line: Any, tmp_path: Path) -> None:
     _, messages, peak_kb = done.stdout.split()
     assert int(messages) >= count - 1
     assert int(peak_kb) < 36_000
+
+
+@proof
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize("line", [claude_line, codex_line, pi_line], ids=["claude-code", "codex", "pi"])
+def test_a_long_line_is_in_memory_three_times_at_most(line: Any, tmp_path: Path) -> None:
+    """As bytes, as its value, and as its record; wherever it is in the file."""
+    source, size_kb = tmp_path / "long.jsonl", 40_000
+    long = json.dumps(line(2)).replace("ab ", "x" * size_kb * 1_000, 1)
+    source.write_text(f"{json.dumps(line(0))}\n{json.dumps(line(1))}\n{long}\n{json.dumps(line(3))}\n")
+    run = [sys.executable, "-c", _PEAK, str(source), str(tmp_path / "new.jsonl")]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[2]) < 3.3 * size_kb

@@ -88,6 +88,7 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
             except ValueError:
                 pass
             else:
+                content = b""  # a long line is in memory once while its value is used
                 yield Line(number, start, value)
                 continue
         if file.left_out:

@@ -141,10 +141,10 @@ class Source:
                 raise ImportRefusedError("the file is empty")
             lines = read_lines(self._reader())
             begin = self._begin_of(lines)
-            self.lines: Iterator[Line] = itertools.chain(begin, lines)
-            """The lines in order, blank ones too; each is given once."""
             self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
             """The beginning of the file."""
+            self.lines: Iterator[Line] = itertools.chain(_given_once(begin), lines)
+            """The lines in order, blank ones too; each is given once."""
         except BaseException:
             self.close()
             raise
@@ -262,6 +262,10 @@ class Source:
             return None
         return len(before) if is_text else None
 
+    def release_sample(self) -> None:
+        """Forget the first lines, which may be long: the format is known, and its reader takes them from `lines`."""
+        self.sample = self.sample._replace(entries=())
+
     def read_list_as_lines(self) -> bool:
         """Let the objects of a document's list be the lines of this file; whether there are any."""
         listed = list(self.sample.long_list) or self.sample.document
@@ -344,6 +348,13 @@ class _RawFile(io.RawIOBase):
         return len(block)
 
 
+def _given_once(lines: list[Line]) -> Iterator[Line]:
+    """The lines in order; memory does not keep those that were given."""
+    lines.reverse()
+    while lines:
+        yield lines.pop()
+
+
 def _ends_early(error: str) -> bool:
     """Whether what was wrong with JSON is its end, as `orjson` says."""
     return "end of data" in error
@@ -409,6 +420,7 @@ def objects_of(source: Source, account: Account, end_offset: int | None = None) 
     A line that holds two records counts as two. Lines from `end_offset` on are not read.
     """
     account.unit = source.unit
+    source.release_sample()
     for line in source.lines:
         if end_offset is not None and line.offset >= end_offset:
             return
