@@ -52,11 +52,16 @@ def extent(projects: Sequence[str], size_bytes: int) -> str:
         projects: the project of each session; empty for one outside of projects.
         size_bytes: the size of all logs together.
     """
+    size = f"{scaled(size_bytes, 'kMGT')}B in all"
+    if not any(projects):
+        return f"{counted(len(projects), 'session')}, {size}"
+    if len(projects) == 1:
+        return f"1 session, {size} ({projects[0]})"
     counts = Counter(project or "no project" for project in projects)
     listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_MOST_PROJECTS))
     more = f", and {len(counts) - _MOST_PROJECTS:,} more" if len(counts) > _MOST_PROJECTS else ""
     of = f" of {counted(len(counts), 'project')}" if len(counts) > 1 else ""
-    return f"{counted(len(projects), 'session')}{of}, {scaled(size_bytes, 'kMGT')}B in all ({listed}{more})"
+    return f"{counted(len(projects), 'session')}{of}, {size} ({listed}{more})"
 
 
 def erasing_options(command: Callable[..., R]) -> Callable[..., R]:

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from amplifier_module_context_persistent.sessions.filters import is_of_project
+from amplifier_module_context_persistent.toolbox.cli.erasing import extent
 from amplifier_module_context_persistent.toolbox.cli.filter_options import filter_options
 from amplifier_module_context_persistent.toolbox.cli.main import TABLE
 from tests.support.commands import refused, run, shows
@@ -242,3 +243,17 @@ def test_a_prune_until_a_time_warns_of_what_went_on_since() -> None:
 )
 def test_a_project_is_named_by_whole_words_of_its_end(wanted: str, is_meant: bool) -> None:
     assert is_of_project("-home-me-my-app", wanted) is is_meant
+
+
+@pytest.mark.parametrize(
+    ("projects", "told"),
+    [
+        ([""], "1 session, 4kB in all"),
+        (["", ""], "2 sessions, 4kB in all"),
+        (["-work-a"], "1 session, 4kB in all (-work-a)"),
+        (["-work-a", "-work-a"], "2 sessions, 4kB in all (-work-a 2)"),
+        (["-work-a", "", "-work-a"], "3 sessions of 2 projects, 4kB in all (-work-a 2, no project 1)"),
+    ],
+)
+def test_what_is_erased_is_told_with_its_projects(projects: list[str], told: str) -> None:
+    assert extent(projects, 4096) == told
