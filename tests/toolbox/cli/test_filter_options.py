@@ -248,11 +248,11 @@ def test_a_project_is_named_by_whole_words_of_its_end(wanted: str, is_meant: boo
 @pytest.mark.parametrize(
     ("projects", "told"),
     [
-        ([""], "1 session, 4kB in all"),
-        (["", ""], "2 sessions, 4kB in all"),
-        (["-work-a"], "1 session, 4kB in all (-work-a)"),
-        (["-work-a", "-work-a"], "2 sessions, 4kB in all (-work-a 2)"),
-        (["-work-a", "", "-work-a"], "3 sessions of 2 projects, 4kB in all (-work-a 2, no project 1)"),
+        ([""], "1 session, 4.1kB in all"),
+        (["", ""], "2 sessions, 4.1kB in all"),
+        (["-work-a"], "1 session, 4.1kB in all (-work-a)"),
+        (["-work-a", "-work-a"], "2 sessions, 4.1kB in all (-work-a 2)"),
+        (["-work-a", "", "-work-a"], "3 sessions of 2 projects, 4.1kB in all (-work-a 2, no project 1)"),
     ],
 )
 def test_what_is_erased_is_told_with_its_projects(projects: list[str], told: str) -> None:
