@@ -77,7 +77,7 @@ def use_room(draft: Draft) -> bool:
     if draft.config.max_messages is not None or draft.total_tokens >= LEAST_USED * target:
         return False
     for position in reversed(range(len(draft.kept))):
-        if not draft.kept[position]:
+        if not draft.kept[position] and draft.may_fit_again(position, target):
             draft.restore(position)
             if draft.total_tokens > target:
                 draft.drop(position)

@@ -117,7 +117,8 @@ class Draft:
         chars, size = sum(head.gist.terms.text_chars), self.sizes[position]
         if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
             return size
-        return size * prose_chars(self.message_of(head)) // chars
+        prose = self.request.so_far.memory.prose_chars(head, lambda: prose_chars(self.message_of(head)))
+        return size * prose // chars
 
     def _cut_as_before(self, entry: Entry) -> None:
         """Cut a message like the plan before, without the line that marks a gap; else as it was offloaded."""
@@ -177,6 +178,13 @@ class Draft:
         self.total_messages -= 1 + len(self.view.groups[position].results)
         self._quotes_sum += self._quotes[position]
         self.kept[position] = False
+
+    def may_fit_again(self, position: int, most_tokens: int) -> bool:
+        """Whether the view may have at most this many tokens once a group is taken in again."""
+        if self._estimated:
+            return True  # its tokens may still change
+        own = self.sizes[position] - self.gap_tokens - self._quotes[position]
+        return self.total_tokens + own <= most_tokens
 
     def restore(self, position: int) -> None:
         """Take a group in again."""

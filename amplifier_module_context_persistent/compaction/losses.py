@@ -18,7 +18,7 @@ from ..messages.outcome import FAILED, REJECTED
 from ..view.entry import Entry
 from .always_kept import Stage
 from .draft import Draft
-from .shorter_forms import GONE_WORDS, Form, Forms
+from .shorter_forms import GONE_WORDS, Form, Forms, gone_saving
 
 # Measured beside other values: docs/experiments.md ("What loses least", "What calls wrote", `SEALED_SHARE`).
 NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
@@ -144,9 +144,9 @@ class UniqueTermsLoss(Loss):
         state = len(only), self.draft.sizes[position]
         state_before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
         if state != state_before:
-            found = self._cheapest(position, only)
+            found = self._cheapest(position, only, freed)
         elif freed != freed_before:  # a neighbour went, so that leaving it out costs less; no cut does
-            gone = self._gone(position, only)
+            gone = self._gone(position, only, freed)
             if gone is not None and (found is None or gone[0] <= found[0]):
                 found = gone
         self._known[position] = state, freed, found
@@ -155,9 +155,15 @@ class UniqueTermsLoss(Loss):
         price, form = found
         return price * SEALED, form
 
-    def _cheapest(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
-        """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache."""
-        found = self._gone(position, only)
+    def _cheapest(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
+        """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache.
+
+        Args:
+            position: the group.
+            only: the names that it alone shows.
+            freed: the tokens that leaving it out frees.
+        """
+        found = self._gone(position, only, freed)
         if not self.forms.may_offer_cuts(position):
             return found
         for form in self.forms.cuts(position, self.stage):
@@ -184,10 +190,12 @@ class UniqueTermsLoss(Loss):
         price = (words + self._worth(position, form, only)) * weight / form.saved
         return (price, form) if found is None or price < found[0] else found
 
-    def _gone(self, position: int, only: frozenset[str]) -> tuple[float, Form] | None:
+    def _gone(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
         """The form of a group that leaves it out, with its price."""
-        form = self.forms.gone(position, self.stage)
-        return None if form is None else (self._price(position, form, only), form)
+        if not self.forms.may_go(position, self.stage):
+            return None
+        form = gone_saving(freed)
+        return self._price(position, form, only), form
 
     def _only(self, position: int) -> frozenset[str]:
         """The names that a group alone shows."""

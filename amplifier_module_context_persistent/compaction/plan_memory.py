@@ -17,7 +17,7 @@ from .persons_words import Told
 class _Known:
     """The facts about one message."""
 
-    __slots__ = ("bodies", "counted", "shown", "terms", "tokens", "told")
+    __slots__ = ("bodies", "counted", "prose_chars", "shown", "terms", "tokens", "told")
 
     def __init__(self, terms: Terms, tokens: int) -> None:
         self.terms, self.tokens = terms, tokens
@@ -27,6 +27,8 @@ class _Known:
         """For each cut that was tried: the cut extended to whole rows, and the tokens that it shows."""
         self.bodies: Sequence[Cut] | None = None
         """Of a person's message, the cuts of what was pasted into it,"""
+        self.prose_chars: int | None = None
+        """the characters of the rest,"""
         self.told: Sequence[Told] | None = None
         """and its prominent lines."""
 
@@ -60,6 +62,13 @@ class PlanMemory:
         if known.bodies is None:
             known.bodies = find()
         return known.bodies
+
+    def prose_chars(self, entry: Entry, find: Callable[[], int]) -> int:
+        """The characters of a person's message that were not pasted, counted once."""
+        known = self._of(entry)
+        if known.prose_chars is None:
+            known.prose_chars = find()
+        return known.prose_chars
 
     def told(self, entry: Entry, find: Callable[[], Sequence[Told]]) -> Sequence[Told]:
         """The prominent lines of a person's message, found once."""

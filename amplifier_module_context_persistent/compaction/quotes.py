@@ -62,6 +62,8 @@ def answers_of_people(group: Group) -> Iterator[tuple[Entry, str]]:
 
 def estimated_tokens(group: Group) -> int:
     """About the tokens of a group's quotes."""
+    if not group.results:
+        return 0
     most = HEAD_CHARS + TAIL_CHARS
     chars = [min(most, sum(entry.gist.terms.text_chars)) for entry, _ in quotable(group)]
     return sum(chars) // _CHARS_A_TOKEN + _INTRODUCTION_TOKENS * len(chars)

@@ -40,6 +40,13 @@ class Form(NamedTuple):
 
 
 GONE, GONE_WORDS = Cut(0, 0), 3
+
+
+def gone_saving(freed_tokens: int) -> Form:
+    """The form that leaves a group out, which frees so many tokens."""
+    return Form(None, GONE, max(1, freed_tokens), GONE_WORDS)
+
+
 ENDS_WORDS = 2.2  # of a result with both ends: less than without the group, because its first line often tells it all
 SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
 """The stages that leave nothing out."""
@@ -96,9 +103,13 @@ class Forms:
 
     def gone(self, position: int, stage: Stage) -> Form | None:
         """The form of a group that leaves it out; None if it may not be left out at a stage."""
-        if stage in SHORTENING or self.leave[position] > stage:
+        if not self.may_go(position, stage):
             return None
-        return Form(None, GONE, max(1, self._draft.freed_by_leaving_out(position)), GONE_WORDS)
+        return gone_saving(self._draft.freed_by_leaving_out(position))
+
+    def may_go(self, position: int, stage: Stage) -> bool:
+        """Whether a group may be left out at a stage."""
+        return self.leave[position] <= stage and stage not in SHORTENING
 
     def cuts(self, position: int, stage: Stage) -> list[Form]:
         """The forms that cut one of a group's messages, if the stage allows cuts."""
