@@ -17,7 +17,7 @@ from ..view.calls_and_results import Group
 from ..view.entry import Entry
 from ..view.render import shorten
 from .groups import Groups
-from .persons_words import prose_chars, told_lines, words_cut
+from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
 from .quotes import SAID_SHARE, estimated_tokens, tokens_of
 from .rows import with_whole_rows
@@ -117,8 +117,11 @@ class Draft:
         chars, size = sum(head.gist.terms.text_chars), self.sizes[position]
         if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
             return size
-        prose = self.request.so_far.memory.prose_chars(head, lambda: prose_chars(self.message_of(head)))
-        return size * prose // chars
+        return size * prose_chars(self.divided(head)) // chars
+
+    def divided(self, entry: Entry) -> Sequence[Divided]:
+        """The texts of a person's message, divided into prose and what was pasted."""
+        return self.request.so_far.memory.divided(entry, lambda: divided(self.message_of(entry)))
 
     def _cut_as_before(self, entry: Entry) -> None:
         """Cut a message like the plan before, without the line that marks a gap; else as it was offloaded."""
@@ -166,7 +169,8 @@ class Draft:
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
         gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
         freed = self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
-        return freed - max(0, min(self._quotes[position], self.quotes_room - self._quotes_sum))
+        quoted = self._quotes[position]
+        return freed - max(0, min(quoted, self.quotes_room - self._quotes_sum)) if quoted else freed
 
     def quoted_tokens(self, position: int) -> int:
         """About the tokens of a group's words that are still shown if it is left out."""

@@ -110,20 +110,34 @@ def _runs(text: str) -> Iterator[_Run]:
         yield run
 
 
-def prose_chars(message: Message) -> int:
+class Divided(NamedTuple):
+    """One text of a person's message, divided into prose and bodies."""
+
+    chars: int
+    """The text's length."""
+    bodies: Sequence[Span]
+
+
+def divided(message: Message) -> list[Divided]:
+    """The texts of a person's message, divided."""
+    return [Divided(len(text), bodies(text)) for text in texts_of(message)]
+
+
+def prose_chars(texts: Iterable[Divided]) -> int:
     """The number of a message's characters that a person wrote by hand."""
-    return sum(len(text) - sum(end - start for start, end in bodies(text)) for text in texts_of(message))
+    return sum(chars - sum(end - start for start, end in spans) for chars, spans in texts)
 
 
-def bodies_cuts(message: Message, lengths: Iterable[int]) -> list[Cut]:
+def bodies_cuts(message: Message, texts: Iterable[Divided], lengths: Iterable[int]) -> list[Cut]:
     """The cuts that leave the prose of a message whole, and of each body its head and its tail: one for each length.
 
     Args:
-        message: a person's message; its bodies are looked for once.
+        message: a person's message.
+        texts: the same, divided.
         lengths: characters of each body that stay.
     """
-    texts = [(text, bodies(text)) for text in texts_of(message)]
-    return [_bodies_cut(texts, body_chars) for body_chars in lengths]
+    parts = [(text, spans) for text, (_, spans) in zip(texts_of(message), texts, strict=True)]
+    return [_bodies_cut(parts, body_chars) for body_chars in lengths]
 
 
 def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) -> Cut:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Sequence
 from ..messages.elide import Cut
 from ..messages.terms import Terms
 from ..view.entry import Entry
-from .persons_words import Told
+from .persons_words import Divided, Told
 
 
 class _Known:
     """The facts about one message."""
 
-    __slots__ = ("bodies", "counted", "prose_chars", "shown", "terms", "tokens", "told")
+    __slots__ = ("bodies", "counted", "divided", "shown", "terms", "tokens", "told")
 
     def __init__(self, terms: Terms, tokens: int) -> None:
         self.terms, self.tokens = terms, tokens
@@ -25,12 +25,12 @@ class _Known:
         """The names that it shows, with the cut by which it shows them."""
         self.counted: dict[Cut, tuple[Cut, int]] = {}
         """For each cut that was tried: the cut extended to whole rows, and the tokens that it shows."""
+        self.divided: Sequence[Divided] | None = None
+        """The texts of a person's message, divided into prose and what was pasted."""
         self.bodies: Sequence[Cut] | None = None
-        """Of a person's message, the cuts of what was pasted into it,"""
-        self.prose_chars: int | None = None
-        """the characters of the rest,"""
+        """The cuts of what was pasted into it."""
         self.told: Sequence[Told] | None = None
-        """and its prominent lines."""
+        """Its prominent lines."""
 
 
 class PlanMemory:
@@ -63,12 +63,12 @@ class PlanMemory:
             known.bodies = find()
         return known.bodies
 
-    def prose_chars(self, entry: Entry, find: Callable[[], int]) -> int:
-        """The characters of a person's message that were not pasted, counted once."""
+    def divided(self, entry: Entry, find: Callable[[], Sequence[Divided]]) -> Sequence[Divided]:
+        """The texts of a person's message, divided once."""
         known = self._of(entry)
-        if known.prose_chars is None:
-            known.prose_chars = find()
-        return known.prose_chars
+        if known.divided is None:
+            known.divided = find()
+        return known.divided
 
     def told(self, entry: Entry, find: Callable[[], Sequence[Told]]) -> Sequence[Told]:
         """The prominent lines of a person's message, found once."""

@@ -200,7 +200,9 @@ class Forms:
         return self._pasted[position]
 
     def _bodies_of(self, entry: Entry) -> list[Cut]:
-        return list(dict.fromkeys(bodies_cuts(self._draft.message_of(entry), (BODY_CHARS, LEAST_SHOWN_CHARS))))
+        draft = self._draft
+        cuts = bodies_cuts(draft.message_of(entry), draft.divided(entry), (BODY_CHARS, LEAST_SHOWN_CHARS))
+        return list(dict.fromkeys(cuts))
 
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """A group's messages that may be cut, each with its cuts, whatever was cut so far."""

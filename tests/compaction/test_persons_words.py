@@ -6,6 +6,7 @@ from amplifier_module_context_persistent.compaction.persons_words import (
     Line,
     bodies,
     bodies_cuts,
+    divided,
     kind_of,
     prose_chars,
     standing_out,
@@ -26,7 +27,9 @@ ORDERS = [
 
 def shown(text: str, body_chars: int = 240) -> str:
     message = {"role": "user", "content": text, "metadata": {"message_id": "m0"}}
-    return str(elide_message(message, bodies_cuts(message, [body_chars])[0], reference="m0")["content"])
+    return str(
+        elide_message(message, bodies_cuts(message, divided(message), [body_chars])[0], reference="m0")["content"]
+    )
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -73,7 +76,7 @@ def test_lines_are_told_by_their_words(line: str, kind: Line) -> None:
 
 def test_prose_is_counted_without_bodies() -> None:
     """So that a long log does not push out what people said."""
-    assert prose_chars({"role": "user", "content": f"Why?\n{LOG}\nThank you very much for your help."}) == 40
+    assert prose_chars(divided({"role": "user", "content": f"Why?\n{LOG}\nThank you very much for your help."})) == 40
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from amplifier_module_context_persistent.compaction.persons_words import Told, told_lines
+from amplifier_module_context_persistent.compaction.persons_words import Divided, Told, divided, told_lines
 from amplifier_module_context_persistent.compaction.plan_memory import PlanMemory
 from amplifier_module_context_persistent.messages.elide import excerpt_cut
 from amplifier_module_context_persistent.messages.message import Message
@@ -56,6 +56,21 @@ def test_lines_that_stand_out_are_looked_for_again_in_another_text() -> None:
     assert memory.told(first, lambda: find(long)) == memory.told(first, lambda: find(long))
     assert [one.chars for one in memory.told(later, lambda: find(purged))] == [len(purged)]
     assert looked == [long, purged]
+
+
+def test_a_text_is_divided_again_if_another_one_takes_its_place() -> None:
+    """As a purge does; the same text is divided once."""
+    memory, looked = PlanMemory(), list[str]()
+
+    def find(text: str) -> list[Divided]:
+        looked.append(text)
+        return divided({"role": "user", "content": text})
+
+    pasted, purged = "2026-01-05 09:00:00 ERROR total.py:41 failed\n" * 20, "[purged]"
+    first, later = result(pasted), result(purged)
+    assert memory.divided(first, lambda: find(pasted)) is memory.divided(first, lambda: find(pasted))
+    assert memory.divided(later, lambda: find(purged)) == [Divided(len(purged), [])]
+    assert looked == [pasted, purged]
 
 
 def test_a_marker_is_written_again_if_its_gap_grows() -> None:
