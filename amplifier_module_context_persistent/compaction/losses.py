@@ -117,7 +117,6 @@ class UniqueTermsLoss(Loss):
         self.shown = {position: draft.shown_terms(position) for position in offered}
         others = [draft.shown_names(position) for position in draft.left() if position not in self.shown]
         self.counts = Counter(chain(*self.shown.values(), *others))
-        """The number of kept groups that show each name, as long as there are several."""
         self.unique = {name for name, groups in self.counts.items() if groups == 1}
         """The names that one kept group shows."""
         view = draft.view
@@ -239,9 +238,8 @@ class UniqueTermsLoss(Loss):
         """Content that it no longer shows has one occurrence less; after a change the provider's cache is lost."""
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         counts, gone = self.counts, self.shown[position] - still_shown
-        shared = gone - self.unique
         self.unique -= gone
-        for name in shared:
+        for name in gone:
             groups_left = counts[name] - 1
             counts[name] = groups_left
             if groups_left == 1:
