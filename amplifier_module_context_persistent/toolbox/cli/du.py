@@ -161,8 +161,8 @@ def _show(found: _Counted, by: str) -> None:
         told = f"`purge SESSION --cleared` would free about {_size(total.purge_frees)}"
         click.echo(f"{told}, in {counted(cleared, 'session')}: what a clear, a reset or a rewind hid.")
     if total.archive_frees:
-        told = f"`archive` would free about {_size(total.archive_frees)} of the logs (from a sample of each log)"
-        click.echo(f"{told}; the host's files stay as they are.")
+        click.echo(f"`archive` would free about {_size(total.archive_frees)} (from a sample of each log).")
+        click.echo("It compresses the logs alone, not the host's files.")
     if total.unpacked > total.log_bytes:
         click.echo(f"What is archived would take {_size(total.unpacked - total.log_bytes)} more if it were not.")
     if found.catalogues:
