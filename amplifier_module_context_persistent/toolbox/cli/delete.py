@@ -235,12 +235,14 @@ def _places_of(name: str) -> list[tuple[str, list[str]]]:
     """The places of a session's name that hold no log, but files that a killed operation left there."""
     if storage() is not None or stored_name(name) is not None:
         return []
+    if os.sep not in name:
+        return list(places_left(name)) if name else []
     path = Path(name)
-    wanted = name if os.sep not in name else (path.parent if path.name == LOG_NAME else path).name
-    directory = None if wanted == name else (path.parent if path.name == LOG_NAME else path).resolve()
-    return [
-        (log, left) for log, left in places_left(wanted) if directory in (None, Path(log).parent.resolve()) and wanted
-    ]
+    directory = path.parent if path.name == LOG_NAME else path
+    if not directory.name:
+        return []
+    found = places_left(directory.name)
+    return [(log, left) for log, left in found if Path(log).parent.resolve() == directory.resolve()]
 
 
 def _clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json: bool) -> None:

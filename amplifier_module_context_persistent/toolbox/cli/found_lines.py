@@ -13,10 +13,13 @@ _BEFORE_CHARS = 100  # of these before the first match
 
 def shown_line(line: FoundLine) -> Text:
     """A line with its number and its matches; of a long line, the part around the first match."""
-    begin = max(0, line.spans[0][0] - _BEFORE_CHARS) if line.spans and len(line.text) > _LINE_CHARS else 0
+    begin = 0
+    if line.spans and len(line.text) > _LINE_CHARS:
+        begin = max(0, line.spans[0][0] - _BEFORE_CHARS)
     end = begin + _LINE_CHARS
     shown = Text(f"{line.number:>5}{':' if line.spans else '-'} ", "dim")
-    shown.append("..." if begin else "")
+    if begin > 0:
+        shown.append("...")
     at = begin
     for first, last in line.spans:
         first, last = max(at, min(first, end)), max(at, min(last, end))
@@ -24,7 +27,9 @@ def shown_line(line: FoundLine) -> Text:
         shown.append(_piece(line.text[first:last]), "not dim bold red")
         at = last
     shown.append(_piece(line.text[at:end]), "not dim")
-    return shown.append("..." if end < len(line.text) else "")
+    if end < len(line.text):
+        shown.append("...")
+    return shown
 
 
 def _piece(text: str) -> str:

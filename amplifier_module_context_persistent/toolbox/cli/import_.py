@@ -321,12 +321,12 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
 
 def _of_others(report: Import) -> str:
     """Of a session's messages that were added, how many are in the sessions of its branches and sub-agents."""
-    parts = []
-    for kind, noun in (("branch", "branch"), ("subagent", "sub-agent")):
+    parts = list[str]()
+    for kind, one, several in (("branch", "branch", "branches"), ("subagent", "sub-agent", "sub-agents")):
         others = [session for session in report.sessions if session.kind == kind and session.added]
         if others and len(others) < len(report.sessions):
-            nouns = f"{noun}{'es' if noun == 'branch' else 's'}" if len(others) > 1 else noun
-            parts.append(f"{sum(one.added for one in others):,} of them in {len(others):,} {nouns}")
+            added = sum(session.added for session in others)
+            parts.append(f"{added:,} of them in {len(others):,} {one if len(others) == 1 else several}")
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -272,7 +272,12 @@ class RequestPanel:
         cells = max(8, min(40, self._width - len(said) - 2))
         filled = min(cells, round(share * cells))
         full, empty = self._bar
-        style = "green" if share <= 0.7 else "yellow" if share <= 1 else "red"
+        if share <= 0.7:
+            style = "green"
+        elif share <= 1:
+            style = "yellow"
+        else:
+            style = "red"
         return Text("[").append(full * filled, style).append(empty * (cells - filled), "dim").append("]" + said)
 
 

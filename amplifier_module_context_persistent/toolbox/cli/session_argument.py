@@ -285,17 +285,28 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
     """Look into the session that the command line names already; nothing if it names none, or one of many megabytes."""
     from ...sessions.transcript import Transcript
 
-    given = context.params
-    left = context.args  # an option that still lacks its value leaves the arguments before it unread
-    name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
     try:
-        path = find_session(str(name)) if name else last_session().path if given.get("last") else None
+        path = _named_so_far(context)
         if not isinstance(path, Path) or path.stat().st_size > _MOST_BYTES:
             return []
         with Transcript(path) as transcript:
             return look(transcript)
     except (LogError, OSError, ValueError):
         return []
+
+
+def _named_so_far(context: click.Context) -> Path | str | None:
+    """The log of the session that the command line names already; None if it names none.
+
+    Raises:
+        ValueError: no session has that name.
+    """
+    given = context.params
+    left = context.args  # an option that still lacks its value leaves the arguments before it unread
+    name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
+    if name:
+        return find_session(str(name))
+    return last_session().path if given.get("last") else None
 
 
 class SessionFirst(click.Command):

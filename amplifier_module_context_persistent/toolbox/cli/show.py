@@ -6,7 +6,7 @@ Exit codes: 0 done, 2 unusable, or the range is empty.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from ...messages.outcome import ANSWERED, outcome_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.session_name import named_in, names_of
-from ...sessions.session_origin import relatives_of, source_compactions
+from ...sessions.session_origin import SourceCompaction, relatives_of, source_compactions
 from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .message_printer import HIDDEN, MessagePrinter
 from .pager import paged
@@ -180,24 +180,38 @@ def _show_one(
                 for line in () if as_json else [*_about(transcript), *_resuming(transcript)]:
                     clear()
                     click.echo(escaped(one_line(line)))
-                printer = MessagePrinter(full=full, as_json=as_json)
                 is_all = not (as_json or errors or role or tools)
                 compactions = source_compactions(transcript) if is_all else {}
-                shown, turn_count = False, transcript.turn_count(starts or None)
-                for placed in transcript.placed(start, stop, role=role, tools=tools):
-                    if not errors or _went_wrong(placed):
-                        note = _note_of(transcript, placed)
-                        clear()
-                        turn = turn_count.begun_by(placed.number - 1, placed.message)
-                        printer.show(placed, turn=turn, note=note)
-                        shown = True
-                    if (compaction := compactions.get(placed.number - 1)) is not None:
-                        clear()
-                        printer.show_compaction(compaction)
-                if not shown:
+                messages: Iterable[LiveMessage] = transcript.placed(start, stop, role=role, tools=tools)
+                if errors:
+                    messages = filter(_went_wrong, messages)
+                printer = MessagePrinter(full=full, as_json=as_json)
+                if not _print_messages(transcript, messages, starts, compactions, printer, clear):
                     check_tools(tools, transcript.tool_names())
         if not len(transcript):
             click.echo(_empty(transcript), err=True)
+
+
+def _print_messages(
+    transcript: Transcript,
+    messages: Iterable[LiveMessage],
+    starts: Sequence[int],
+    compactions: Mapping[int, SourceCompaction],
+    printer: MessagePrinter,
+    clear: Callable[[], None],
+) -> bool:
+    """Print messages, each followed by the compaction of the source after it; returns whether there were any."""
+    has_any, turn_count = False, transcript.turn_count(starts or None)
+    for placed in messages:
+        has_any = True
+        note = _note_of(transcript, placed)
+        clear()
+        printer.show(placed, turn=turn_count.begun_by(placed.number - 1, placed.message), note=note)
+        compaction = compactions.get(placed.number - 1)
+        if compaction is not None:
+            clear()
+            printer.show_compaction(compaction)
+    return has_any
 
 
 def _about(transcript: Transcript) -> list[str]:

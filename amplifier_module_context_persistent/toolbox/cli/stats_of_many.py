@@ -118,15 +118,21 @@ def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
 
 
 def _plain(by: Sequence[str], rows: Parts, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    foreign = _OF_CALLS if "model" in by else _OF_REQUESTS if "tool" in by else frozenset()
-    told = [
-        {
-            **{name: part or None for name, part in zip(by, key, strict=True)},
-            **{name: None if name in foreign else value for name, value in one.to_json().items()},
-        }
-        for key, one in rows.items()
-    ]
-    return [{**row, "name": names.get(str(row["session"]), "")} for row in told] if "session" in by else told
+    """The rows as plain JSON types; figures that a key cannot have are None."""
+    foreign: frozenset[str] = frozenset()
+    if "model" in by:
+        foreign = _OF_CALLS
+    elif "tool" in by:
+        foreign = _OF_REQUESTS
+    told = list[dict[str, Any]]()
+    for key, total in rows.items():
+        row: dict[str, Any] = {name: part or None for name, part in zip(by, key, strict=True)}
+        for name, value in total.to_json().items():
+            row[name] = None if name in foreign else value
+        if "session" in by:
+            row["name"] = names.get(str(row["session"]), "")
+        told.append(row)
+    return told
 
 
 def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, names: Mapping[str, str]) -> None:
