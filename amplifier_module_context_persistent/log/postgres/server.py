@@ -21,12 +21,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
 from ...installation import needs_extra
-from ..database_location import Location
+from ..database_location import Location, split_location
 from . import rows
 from .connection import connection_class, waiting_longer
 from .layout import LAYOUTS
@@ -425,8 +425,9 @@ def take_server(location: Location) -> Server:
     """Give this process's server for a location; each one taken is to be given back."""
     # a fork shares its parent's sockets and must not use them
     key = os.getpid(), location.conninfo, location.schema, location.prepares
+    of_all_logs = replace(location, name="", shown=split_location(location.shown)[0])
     with _SERVERS_GUARD:
-        server = _SERVERS.setdefault(key, Server(location))
+        server = _SERVERS.setdefault(key, Server(of_all_logs))
         server.users += 1
         return server
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -72,3 +73,31 @@ def test_a_parameter_of_another_program_is_named(server: TestServer) -> None:
         assert "'pgbouncer'" in run(*command, code=2).output
     with pytest.raises(ValueError, match="'pgbouncer'"):
         PostgresLog(f"{url}#s")
+
+
+def test_a_warning_about_a_server_names_the_server(
+    server: TestServer, storage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not the log that was opened first: it is true of all logs there."""
+    with without_fsync(server), closing(PostgresLog(f"{storage}#p/first")) as log:
+        append(log, 1)
+    (said,) = {record.getMessage() for record in caplog.records if "fsync" in record.getMessage()}
+    assert said.startswith(f"{parse_location(storage).shown} runs with fsync=off")
+
+
+@contextmanager
+def without_fsync(server: TestServer) -> Iterator[None]:
+    """Let the server wait for no disk."""
+    import psycopg
+
+    server.execute("alter system set fsync = off")
+    server.execute("select pg_reload_conf()")
+    try:
+        for _ in range(500):  # it reads its settings a little later
+            with psycopg.connect(server.server.get_uri()) as connection:
+                if connection.execute("show fsync").fetchone() == ("off",):
+                    break
+        yield
+    finally:
+        server.execute("alter system reset fsync")
+        server.execute("select pg_reload_conf()")
