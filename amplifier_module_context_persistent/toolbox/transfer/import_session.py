@@ -87,7 +87,7 @@ def import_session(
         if importer.name == "log":
             wanted.check_log(opened.path, opened.plain_path, working_dir, opened.modified_s)
             return import_log(opened, to, dry_run=dry_run, again=again, now=now)
-        account = _new_account(opened)
+        account = Account()
         drafted = _drafted(importer, opened, account, strict=strict)
         sessions = wanted.among(drafted, working_dir, opened.modified_s)
         if in_own_directory:
@@ -103,12 +103,12 @@ def import_session(
         return _report(writer, honoured.told)
 
 
-def _new_account(source: Source) -> Account:
-    account = Account()
-    if source.passed_over:
-        said = source.passed_over[:80]
-        account.notes.append(LostLine(1, 0, f"the text before the JSON is passed over: {said!r}"))
-    return account
+def _text_passed_over(source: Source) -> list[LostLine]:
+    """Notes about the text around a JSON document."""
+    around = source.passed_over
+    before = LostLine(1, 0, f"the text before the JSON is passed over: {around.before[:80]!r}")
+    after = LostLine(around.end_line, None, f"the text after the JSON is passed over: {around.after[:80]!r}")
+    return [note for note, said in ((before, around.before), (after, around.after)) if said]
 
 
 def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:
@@ -121,6 +121,7 @@ def _drafted(importer: Importer, source: Source, account: Account, *, strict: bo
     for event in importer.read(source, account):
         drafts.take(event)
     drafts.finish()
+    account.notes += _text_passed_over(source)
     if not drafts.sessions:
         raise ImportRefusedError(source.strangeness() or _nothing(account))
     if strict and account.lost_lines + account.lost_parts:

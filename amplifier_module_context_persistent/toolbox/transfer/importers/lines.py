@@ -107,6 +107,8 @@ def _parsed(number: int, offset: int, content: bytes) -> Line:
     try:
         return Line(number, offset, as_object(parse_json(content.removesuffix(b"\n"))))
     except ValueError as error:
+        if not content.strip(b"\0\r\n"):
+            return Line(number, offset, error=f"{content.count(0):,} NUL bytes, as a power cut leaves them")
         return Line(number, offset, error=str(error) if content.endswith(b"\n") else f"{error}{CUT}")
 
 

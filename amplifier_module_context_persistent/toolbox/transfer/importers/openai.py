@@ -98,11 +98,18 @@ def _is_message(entry: dict[str, Any]) -> bool:
 def score(sample: Sample) -> int:
     """A document of messages is of this format unless another one is surer; lines only by what is its own."""
     messages = sampled(sample)
-    known = sum(text(message.get("role")) in ROLES or kind_of(message) in KINDS for message in messages)
+    known = sum(_is_message_or_item(message) for message in messages)
     if document_messages(sample.document) is not None:
         return 800 if known else 0
     sure = sum(not _is_own_export(message) and is_sure(message) for message in messages)
     return known + 1 if sure else 0
+
+
+def _is_message_or_item(message: dict[str, Any]) -> bool:
+    """Whether an object has the shape of a message or an item; other programs have entries of the type `message`."""
+    if text(message.get("role")) in ROLES:
+        return True
+    return kind_of(message) in KINDS and (kind_of(message) != "message" or "content" in message)
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:

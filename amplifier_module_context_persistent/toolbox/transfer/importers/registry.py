@@ -128,13 +128,21 @@ def recognise(source: Source) -> Importer:
         sample = source.sample
         found = max(IMPORTERS, key=lambda importer: importer.score(sample))
     if not found.score(sample):
-        if why := source.strangeness():
+        if why := source.strangeness() or _several(sample):
             raise ImportRefusedError(why)
         known = ", ".join(importer.name for importer in IMPORTERS)
         keys = ", ".join(sorted(_first_object(sample)))[:100]
         told = f"; it begins with an object that has {keys}" if keys else ""
         raise ImportRefusedError(f"there is no message in it that is known{told}; formats are: {known}")
     return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
+
+
+def _several(sample: Sample) -> str:
+    """Why a file of several documents of a known format is refused; empty for any other file."""
+    found = [one for one in sample.entries if any(importer.score(Sample((), one)) for importer in IMPORTERS)]
+    if len(found) < 2:
+        return ""
+    return f"the file holds {len(found)} JSON documents or more; cut it, and import each from a file of its own"
 
 
 class _NotRead(NamedTuple):

@@ -32,8 +32,8 @@ from ..spool import Spool, SpooledValues
 from ..zstandard import MOST_UNPACKED_BYTES, most_unpacked_bytes, opened_zstd, zstd
 from . import long_list
 from .account import Account
-from .broken_lines import pieces_of
-from .lines import BLOCK_BYTES, BOM, CUT, Line, as_object, parse_json, read_lines
+from .lines import BLOCK_BYTES, BOM, CUT, Line, as_object, read_lines
+from .text_around import DocumentInText, find_document, is_readable
 from .text_encoding import FIRST_BYTES, as_utf8, not_utf8, wide_codec
 
 STANDARD_INPUT = "-"
@@ -48,7 +48,6 @@ _BINARY = {
     b"SQLite format 3": "this is a database of SQLite, in which agents keep sessions: export a session from the agent",
 }
 """The kind of a file, by its first bytes."""
-_LINE_BREAKS = str.maketrans("\r\n\t", "   ")
 
 
 class ImportRefusedError(ContextPersistentError, ValueError):
@@ -117,8 +116,10 @@ class Source:
         self.spool = Spool()
         """Keeps what was read and is needed later, until this is closed."""
         self.aside = SpooledValues(self.spool)
-        self.passed_over = ""
-        """The text before the JSON document; empty if there is none."""
+        self.passed_over = DocumentInText(None)
+        """The text around the JSON document, which is not read."""
+        self._is_all_seen = False
+        """Whether the first lines are all."""
         self._codec = ""
         """The encoding of the file if it is not UTF-8."""
         self._fd = -1
@@ -217,7 +218,8 @@ class Source:
             begin.append(line)
             said += not line.is_blank and not line.is_continued
             if said >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
-                break
+                return begin
+        self._is_all_seen = True
         return begin
 
     def _sample_of(self, said: Sequence[Line]) -> Sample:
@@ -225,11 +227,10 @@ class Source:
         entries = tuple(line.value for line in said if isinstance(line.value, dict))
         self._first_error = said[0].error if said else ""
         if not self._first_error:
-            return Sample(entries, said[0].value if len(said) == 1 else None)
-        prefix = self._text_before_json()
-        if prefix is None:
-            return Sample(entries)
+            return Sample(entries, self._only_value(said))
         if self.size > MOST_DOCUMENT_BYTES:
+            if (prefix := self._text_before_json()) is None:
+                return Sample(entries)
             self._list_begin = prefix
             if begin := self._begin_of_list():
                 return Sample((), long_list=begin)
@@ -240,14 +241,34 @@ class Source:
                 raise ImportRefusedError(self._no_document)
             return Sample(entries)
         try:
-            document = _document_in(self._reader().read()[prefix:])
-            self.passed_over = self._files.read(self._fd, prefix, 0).decode("utf-8").strip("\ufeff \r\n")
-            return Sample((), document)
+            return Sample((), self._read_document())
         except ValueError as error:
             is_cut = _ends_early(str(error))
             what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
             self._no_document = f"{what} ({error})"
             return Sample(entries)
+
+    def _only_value(self, said: Sequence[Line]) -> Any:
+        """The value of a file that has one; None if it has several, or other text that is no text around a document."""
+        if len(said) == 1:
+            return said[0].value
+        are_damaged = all(line.error for line in said[1:])
+        if not (are_damaged and self._is_all_seen and self.size <= MOST_DOCUMENT_BYTES):
+            return None
+        try:
+            return self._read_document()
+        except ValueError:
+            return None
+
+    def _read_document(self) -> Any:
+        """The document that the file is, with text around it or without.
+
+        Raises:
+            ValueError: it is none.
+        """
+        found = find_document(self._reader().read())
+        self.passed_over = found._replace(value=None)
+        return found.value
 
     def _text_before_json(self) -> int | None:
         """Bytes before a JSON document, such as a line that a command printed before it; None if there is no JSON."""
@@ -257,14 +278,14 @@ class Source:
             return None
         before = first[: begin.start()]
         try:
-            is_text = before.decode("utf-8").replace("\ufeff", " ").translate(_LINE_BREAKS).isprintable()
+            return len(before) if is_readable(before.decode("utf-8")) else None
         except UnicodeDecodeError:
             return None
-        return len(before) if is_text else None
 
     def release_sample(self) -> None:
         """Forget the first lines, which may be long: the format is known, and its reader takes them from `lines`."""
         self.sample = self.sample._replace(entries=())
+        self.passed_over = self.passed_over._replace(after="")  # lines are accounted for one by one
 
     def read_list_as_lines(self) -> bool:
         """Let the objects of a document's list be the lines of this file; whether there are any."""
@@ -321,11 +342,11 @@ class Source:
         if wrong := not_utf8(first.removeprefix(BOM)):
             return f"this is {self._codec.upper()} text with damaged characters" if self._codec else wrong
         text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(BOM))
-        if "\0" in text:
+        if "\0" in text and text.lstrip("\0 \r\n")[:1] not in ("{", "["):
             return "this is a binary file"
         if not text.strip() and self.size == len(first):
             return "there are only blank lines in it"
-        if text.lstrip()[:1] not in ("{", "["):
+        if text.lstrip("\0 \r\n")[:1] not in ("{", "["):
             return "this is no JSON"
         if CUT in self._first_error and _ends_early(self._first_error):
             return f"the file is cut: it ends within its only line ({self._first_error})"
@@ -358,23 +379,6 @@ def _given_once(lines: list[Line]) -> Iterator[Line]:
 def _ends_early(error: str) -> bool:
     """Whether what was wrong with JSON is its end, as `orjson` says."""
     return "end of data" in error
-
-
-def _document_in(content: bytes) -> Any:
-    """The value of a document; of several objects one after the other, such as `jq` prints, their list.
-
-    Raises:
-        ValueError: it is no JSON.
-    """
-    try:
-        return parse_json(content)
-    except ValueError as error:
-        if "after document" not in str(error):
-            raise
-        pieces = pieces_of(content.decode("utf-8"))
-        if any(piece.value is None for piece in pieces):
-            raise
-        return [piece.value for piece in pieces]
 
 
 def _blocks_of(packed: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:

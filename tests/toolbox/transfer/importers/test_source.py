@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.toolbox.cli import main
 from amplifier_module_context_persistent.toolbox.transfer import zstandard
 from amplifier_module_context_persistent.toolbox.transfer.import_session import ImportRefusedError, import_session
 from amplifier_module_context_persistent.toolbox.transfer.importers import lines as lines_module
-from amplifier_module_context_persistent.toolbox.transfer.importers import source_file as source_module
+from amplifier_module_context_persistent.toolbox.transfer.importers import text_around
 from tests.support.claude_entries import says
 from tests.support.imports import imported, write_jsonl
 from tests.support.sweeps import proof
@@ -130,7 +130,7 @@ def test_each_line_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         parsed[content] += 1
         return value
 
-    for module in (lines_module, source_module):
+    for module in (lines_module, text_around):
         monkeypatch.setattr(module, "parse_json", counting)
     report = import_session(source, path=tmp_path / "log")
     assert report.messages == (200 if kind == "lines" else 2)
@@ -191,3 +191,67 @@ def test_text_before_a_document_is_passed_over(tmp_path: Path, prefix: str) -> N
     report = imported(source)
     assert report.messages == 1
     assert [prefix.strip("\ufeff \r\n")[:20] in note.reason.replace("\\\\", "\\") for note in report.notes] == [True]
+
+
+AROUND = {
+    "a prompt behind": ("", "\n$ ", [("after", "$")]),
+    "a fence": ("```json\n", "\n```\n", [("before", "```json"), ("after", "```")]),
+    "colours": ("\x1b[32mdone\x1b[0m\n", "", [("before", "done")]),
+    "a log line": ("[INFO] 10:00 exported\n", "", [("before", "[INFO]")]),
+    "NULs before": ("\0" * 5_000, "", []),
+    "NULs behind": ("", "\0" * 5_000, []),
+    "NULs on a line": ("", "\n" + "\0" * 5_000, []),
+    "an end mark": ("", "\x1a", []),
+}
+
+
+@pytest.mark.parametrize("is_pretty", [False, True], ids=["one line", "pretty"])
+@pytest.mark.parametrize(("before", "behind", "notes"), AROUND.values(), ids=AROUND)
+def test_a_document_is_found_in_what_is_around_it(
+    tmp_path: Path, before: str, behind: str, notes: list[tuple[str, str]], is_pretty: bool
+) -> None:
+    """Text before and after it is named; NULs of a disk are nothing."""
+    body = {"messages": [{"role": "user", "content": "a [b] {c}"}], "model": "m"}
+    source = tmp_path / "s.json"
+    source.write_text(before + json.dumps(body, indent=1 if is_pretty else None) + behind, encoding="utf-8")
+    report = imported(source)
+    assert (report.format, report.messages) == ("openai", 1)
+    assert len(report.notes) == len(notes)
+    for note, (where, said) in zip(report.notes, notes, strict=True):
+        assert f"the text {where} the JSON" in note.reason
+        assert said in note.reason
+
+
+def test_a_damaged_document_is_not_read_in_part(tmp_path: Path) -> None:
+    """An object inside it is no session."""
+    body = json.dumps({"id": "s", "messages": [{"role": "user", "content": "hi"}], "x": {"messages": []}}, indent=1)
+    (tmp_path / "s.json").write_text(body.replace('"id"', "\0\0", 1))
+    with pytest.raises(ImportRefusedError, match="not a JSON document"):
+        import_session(tmp_path / "s.json", path=tmp_path / "log")
+
+
+def test_two_documents_in_one_file_are_named(tmp_path: Path) -> None:
+    body = json.dumps({"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": []}, indent=1)
+    (tmp_path / "s.json").write_text(body + "\n" + body)
+    with pytest.raises(ImportRefusedError, match="2 JSON documents or more; cut it"):
+        import_session(tmp_path / "s.json", path=tmp_path / "log")
+
+
+def test_a_line_of_nuls_is_named(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "s.jsonl", [ENTRIES[0], "\0" * 3_000, ENTRIES[1]])
+    report = imported(source)
+    assert [(loss.line, loss.reason) for loss in report.not_carried] == [
+        (2, "3,000 NUL bytes, as a power cut leaves them")
+    ]
+
+
+@pytest.mark.parametrize("text", ["{}\n", "Welcome\n{}\n", "[{}]"], ids=["lines", "after a line", "a list"])
+def test_entries_of_pi_are_not_taken_for_items(tmp_path: Path, text: str) -> None:
+    """Their type is `message`, too."""
+    says = {"type": "message", "timestamp": "2026-01-01T00:00:00Z", "message": {"role": "user", "content": "hi"}}
+    head = {"type": "session", "id": "p", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"}
+    between = "," if "[" in text else "\n"
+    content = text.replace("{}", between.join(map(json.dumps, [head, says, says])))
+    (tmp_path / "s.jsonl").write_text(content)
+    report = imported(tmp_path / "s.jsonl")
+    assert (report.format, report.messages) == ("pi", 2)
