@@ -11,16 +11,17 @@ import re
 from .found import Secret
 from .names import is_code_or_path, is_example, is_mixed, is_placeholder, is_template
 from .searched_text import Beginnings, SearchedText
-from .secret_values import names_technique
+from .secret_values import is_chosen_word, names_technique
 
 _POSITIONS = {
-    1: "setPassword set_password setPasswd withPassword with_password auth authenticate pyotp.TOTP pyotp.HOTP Fernet login_with_password",
+    1: "unsafePlainText fromPlainText setPassword set_password setPasswd withPassword with_password auth authenticate pyotp.TOTP pyotp.HOTP Fernet login_with_password",
     2: (
         "login Login log_in signIn sign_in signInWithEmailAndPassword authenticate simple_bind_s simple_bind PlainCredentials"
         " BasicAuth HTTPBasicAuth HTTPDigestAuth SetBasicAuth basicAuth basic_auth setBasicAuth basic PasswordAuthentication"
         " UsernamePasswordCredentials UsernamePasswordAuthenticationToken NetworkCredential BasicAWSCredentials PasswordCredentials"
         " PasswordAuthenticator PlainTextAuthProvider begin beginEnterprise oracledb.connect cx_Oracle.connect JaasAuth NTLMAuth UserPass"
         " credentials Credentials withCredentials httpBasic ValidateCredentials validateCredentials usernameAndPassword"
+        " HttpAuth auth http_basic httpAuth authorization_basic wlan.connect sta.connect nic.connect db.auth"
         " bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
     ),
     3: (
@@ -28,7 +29,7 @@ _POSITIONS = {
         " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
         " create_user create_superuser createUser"
     ),
-    4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect",
+    4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect Credentials",
 }  # fmt: skip
 """Calls by the place of the password among their arguments."""
 _BY_NAME: dict[str, list[int]] = {}
@@ -52,16 +53,31 @@ _LEAST_CHARS = 5
 _LONG_CHARS = 20
 _BEHIND_PORT = 4
 _IN_WORD = re.compile(r"[\w$]")
+_ENCODERS = ("btoa", "buffer", "encode", "base", "encodetostring", "b")
+"""Words of the calls that encode a user and a password."""
 _GENERIC = frozenset(
     f"{name}(" for name in "connect Connection auth authenticate database begin login basic getConnection".split()
 )
 _CLIENT = re.compile(
     r"(?:sql|pg|ora|maria|db|ftp|ssh|ldap|imap|smtp|mail|redis|mqtt|client|conn|server|session|wifi|odbc|jdbc|vertica|snowflake|cassandra|transport"
-    r"|telnet|mongo|credentials|manager)\w{0,20}(?:\.|->|::)\Z",
+    r"|telnet|mongo|credentials|manager|mgr|auth)\w{0,20}(?:\.|->|::)\Z",
     re.IGNORECASE,
 )
 
 
+_ENCODED = re.compile(
+    r"(?:\bbtoa|\bBuffer\.from|b64encode|base64_encode|Base64\.\w{0,20}[eE]ncode\w{0,20}|EncodeToString)\((?:\[\]byte\()?"
+    r"b?[\"'`][\w.@+-]{1,60}:(?P<secret>[^\"'`\s{]{4,80})[\"'`]"
+)
+"""A user and a password that a program joins for a header."""
+_PAIR = re.compile(
+    r"(?:http_?)?auth[\"']?\s{0,4}(?:=>?|:)\s{0,4}[\[(]\s{0,20}[\"'][^\"'\n]{1,80}[\"'],\s{0,20}[\"'](?P<secret>[^\"'\s]{4,80})[\"']",
+    re.IGNORECASE,
+)
+"""A setting of a client: `'auth' => ['robin', 'x']`."""
+_WITHOUT_BRACKETS = re.compile(
+    r"\b(?:http_)?basic_auth(?:enticate)?[ ][\"'][^\"'\n]{1,80}[\"'],[ ]?[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
+)
 _OPENED = re.compile(r"\.Open[ ][^,\n]{1,200},[ ]?\"[^\"\n]{1,80}\",[ ]?\"(?P<secret>[^\"\n]{4,80})\"")
 """The call of Visual Basic, without brackets."""
 
@@ -70,13 +86,15 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     """Find the passwords among the arguments of calls."""
     text, found = searched.text, list[Secret]()
     if ".Open " in text:
-        found += [
-            Secret(*call.span("secret"), "password of a call")
-            for call in _OPENED.finditer(text)
-            if _is_password(call["secret"])
-        ]
+        found += _passwords_in(_OPENED, text)
+    if "basic_auth" in text:
+        found += _passwords_in(_WITHOUT_BRACKETS, text)
+    if "auth" in searched.word_heads or "http" in searched.word_heads:
+        found += _passwords_in(_PAIR, text)
     if "(" not in text:
         return found
+    if not searched.words.isdisjoint(_ENCODERS):
+        found += _passwords_in(_ENCODED, text)
     for beginning in _BEGINNINGS.possible_in(searched):
         at = text.find(beginning)
         while at >= 0:
@@ -90,9 +108,15 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     return found
 
 
+def _passwords_in(expression: re.Pattern[str], text: str) -> list[Secret]:
+    calls = [call for call in expression.finditer(text) if _is_password(call["secret"])]
+    return [Secret(*call.span("secret"), "password of a call") for call in calls]
+
+
 def _is_certain(text: str, secret: Secret) -> bool:
     """Whether an argument of a call that many programs have, as `connect`, is no name of a handler or a table."""
-    return not is_code_or_path(text[secret.start : secret.end])
+    value = text[secret.start : secret.end]
+    return not is_code_or_path(value) or is_chosen_word(value)
 
 
 def _argument_at(text: str, at: int, positions: list[int], *, is_client: bool) -> Secret | None:

@@ -23,10 +23,11 @@ _FLAGS = {
     " hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow snowsql",
     "-ap": "swaks",
     "-p*": "mysqlimport mysqlsh mariadb mariadb-dump mycli unrar rar 7za 7zz mysql mysqldump mysqladmin",
-    "-P": "bcp ipmitool osql isql tsql sqlcmd",
+    "-P": "p4 ssh-keygen bcp ipmitool osql isql tsql sqlcmd",
     "-P*": "bcp osql unzip zip",
     "-a": "redis-cli valkey-cli keydb-cli",
-    "-w": "ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
+    "-N": "ssh-keygen",
+    "-w": "ipa-client-install ipa-replica-install kadmin ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
     "-s": "ldappasswd",
     "-A": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
     "-c": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk snmpstatus",
@@ -68,11 +69,15 @@ _PLACES = re.compile(
         | rootpw [ ]+ (?:--plaintext [ ]+)? | d-i [ ] \S{1,60}password(?:-again)? [ ] password [ ]+ | drush [ ] (?:user:password|upwd) [ ] \S{1,64} [ ]+
         | networksetup [ ] -setairportnetwork [ ] \S{1,10} [ ] (?:"[^"\n]{1,32}"|\S{1,32}) [ ]+
         | ansible-vault [ ] encrypt_string [ ]+ (?:--?[\w-]+[ ]\S+[ ]+){0,3}
+        | bundle [ ] config [ ] (?:set [ ])? (?:--\w+ [ ])* [\w.:/-]{3,100} [ ] [^\s:]{1,60}: | BUNDLE_\w{3,80}=[\w.@-]{1,60}:
+        | isql [ ] [\w.-]{1,60} [ ] [\w.-]{1,60} [ ]+ | db2 [ ] connect [ ] to [ ] \S{1,60} [ ] user [ ] \S{1,60} [ ] using [ ]+
+        | nmcli [ ] [^\n|;]{0,120}? [ ] password [ ]+ | register [ ] => [ ] [\w.+-]{1,60}: | (?<![\w.])send [ ] (?:-- [ ])? (?="[^\s"\\$]{6,60}\\r") (?!"AT)
         | enable [ ] (?:password|secret) [ ]+ | neighbor [ ] \S{1,64} [ ] password [ ]+ (?:[0-9] [ ])? | isakmp [ ] key [ ]+ (?:[0-9] [ ])?
         | set [ ] (?:psksecret|passwd|password) [ ]+ (?:ENC [ ]+)? | insecure-password [ ]+ | ascii-text [ ]+
         | IDENTIFIED [ ] BY [ ]+ (?!VALUES\b|PASSWORD\b)
         | put-parameter\b (?=[^\n]{0,400}SecureString) [^\n|;]{0,300}? [ ]--value [ ]+ )
       \\?["']?(?P<secret>[^\s"'\\$<{}|;&@-][^\s"'\\|;@]{3,200})
+    | \b(?:echo|printf)[ ](?:-n[ ])?["']?[\w.@+-]{1,60}:(?P<joined>[^\s"'$`:]{4,80})["']?[ ]?\|[ ]?(?:base64|openssl[ ](?:base64|enc))\b
     | ::add-mask::(?P<masked>[^\s%]{4,400})
     | \bexpect\b[^\n]{0,100}[Pp]ass[^\n]{0,60}\r?\n[ \t]*send[^\n"]{0,20}"(?P<sent>[^"\\$\n]{4,200})
     | (?:\bbcrypt\.(?:hash|hashSync|hashpw)|\bhashpw|\bmake_password|\bgenerate_password_hash|\b(?:hash|encrypt|verify|check)_?[Pp]assword|\bcrypt)
@@ -120,6 +125,13 @@ _PLACE_BEGINNINGS = Beginnings(
         *(
             "rclone obscure",
             "ansible-vault encrypt",
+            "bundle config",
+            "BUNDLE_",
+            "isql ",
+            "db2 connect",
+            "nmcli ",
+            "register =",
+            "send ",
             "mc alias",
             "mc config",
             "mc admin",
@@ -138,7 +150,7 @@ _PLACE_BEGINNINGS = Beginnings(
             "set passwd",
             "set password",
         ),
-        *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::"),
+        *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::", "echo ", "printf "),
         *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
         *(
             "radius-server ",
@@ -194,7 +206,8 @@ _READS_INPUT = r"""
       | vercel[ ](?:env|secrets)[ ]add\b | wrangler[ ](?:\w+[ ])?secret[ ](?:put|bulk)\b | vault[ ](?:login|kv|write)\b
       | kinit\b | su\b | (?:sudo|doas)[ ](?:-\w+[ ])*-\w*S | passwd\b | chpasswd\b | cryptsetup\b
       | gpg\b[^\n|;&]{0,200}?--passphrase-fd | openssl\b[^\n|;&]{0,200}?\bstdin | pass[ ]insert\b | secret-tool[ ]store\b
-      | smbpasswd\b | htpasswd\b[^\n|;&]{0,40}-\w*i | ansible-vault[ ]encrypt | sops\b | kubeseal\b | fly[ ]secrets\b
+      | smbpasswd\b | htpasswd\b[^\n|;&]{0,40}-\w*i | ansible-vault[ ]encrypt | vncpasswd\b
+      | read[ ](?:-\w+[ ]){0,3}\w*(?i:pass|token|secret|pw)\w* | sops\b | kubeseal\b | fly[ ]secrets\b
       | firebase[ ]functions:secrets:set\b | aws[ ]configure\b | security[ ]add | restic\b | borg\b | mkpasswd\b )
     """
 _ENDS_NAME = re.compile(r"[ \t]|\\?[\"'][ ]?,|[\"']?\r?\n[ \t]{0,40}-[ ]")

@@ -141,7 +141,7 @@ TOKENS = (
         has_spaces=True,
     ),
     _row("age key", "AGE-SECRET-KEY-1{U58} AGE-SECRET-KEY-PQ-1{U58,}", "age specification"),
-    _raw("password hash", "$", r"\$(?:[156y]|2[abxy]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}", "crypt(5)"),
+    _raw("password hash", "$", r"\$(?:[1567y]|2[abxy]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}", "crypt(5)"),
     _raw("password hash of a directory", "{SSHA} {SHA} {SMD5} {SSHA256} {SSHA512} {SHA256} {SHA512}", r"\{S?(?:SHA(?:256|512)?|MD5)\}[A-Za-z0-9+/]{22,}={0,2}",
          "RFC 2307; OpenLDAP: password storage", within=True),
     _row("password hash of PostgreSQL", "md5{h32} SCRAM-SHA-256$4096:{s20,}", "PostgreSQL: password authentication; PgBouncer: userlist"),

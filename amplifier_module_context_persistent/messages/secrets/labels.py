@@ -20,7 +20,7 @@ _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
 _QUOTED = r"(?:[bBfFrRuUL@$]{0,3}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
 _TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?!()|,: \t]{0,60}?"
 _CALL = (
-    r"(?:Just[ ]|(?:new[ ])?(?:\[(?:\.\.\.)?\])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*"
+    r"(?:(?:Just|Some)[ ]|(?:new[ ])?(?:\[(?:\.\.\.)?\])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*"
     r"(?:[a-z_]{1,20}[ ]?=[ ]?)?)"
 )
 _TYPED = rf"""
@@ -34,7 +34,7 @@ _DECLARED = re.compile(
 )
 """`token: string = "x"`, `token string = "x"`, `token[] = "x"`, `Token { get; set; } = "x"`, `= String::from("x")`."""
 _CALLED = re.compile(
-    rf"\\*[\"']? [ \t]* : [ \t]* (?: (?:{_CALL}){{1,2}} | !\w{{1,20}}[ ] | string[ ]\|[ ]\* ) {_QUOTED}",
+    rf"\\*[\"']? [ \t]* : [ \t]* (?: (?:{_CALL}){{1,2}} | !\w{{1,20}}[ ] | string[ ][|&][ ]\*? ) {_QUOTED}",
     re.VERBOSE,
 )
 """`token: Some("x")`, `password: !unsafe "x"`, `password: string | *"x"`."""
@@ -50,6 +50,12 @@ _BRACKETED = re.compile(
 )
 """Texts as they are: `r#"x"#`, `R"(x)"`, `[[x]]`, `{|x|}`, `%q(x)`, `{"x"}`."""
 _HEREDOC = re.compile(rf"[ \t]*(?:=[ \t]*)?<<[~-]?[\"']?\w{{1,20}}[\"']?[ \t]*\r?\n[ \t]*{_AS_IT_IS}[ \t]*\r?\n")
+_SET = re.compile(rf"\.(?:set|value|of|setValue|convention)\([ ]?{_QUOTED}[ ]?\)")
+"""`password.set("x")`."""
+_VALUED = re.compile(rf"[ \t][^\n\"'=:;]{{0,40}}?\b(?:VALUE|value)[ ]{{1,10}}{_QUOTED}")
+"""`01 WS-PASSWORD PIC X(10) VALUE "x"`."""
+_RETURNED = re.compile(rf"\([^()\n]{{0,40}}\)[^\n{{:]{{0,20}}[:{{]\s{{1,40}}return[ ]{_QUOTED}")
+"""`def password(): return "x"`."""
 _DEFAULT = re.compile(rf"\\*[\"'][^()\n]{{0,120}}?\b(?:default|fallback)[ ]?[=:][ ]?{_QUOTED}")
 """`add_argument("--api-key", default="x")`."""
 _READS = re.compile(
@@ -142,7 +148,7 @@ _DUMPED = re.compile(rf"\\*[\"']?\]?\s{{0,4}}=>\s{{0,20}}string\([0-9]{{1,6}}\)\
 _SPACED = re.compile(rf"[ \t]+{_QUOTED}(?=[;,]?[ \t]*(?:[\r\n]|\Z))")
 """A directive of a configuration: `proxy_set_header X-Api-Key "x";`."""
 _TYPED_IN = re.compile(
-    r"[\"'\])]{1,4}(?:[^;\n]{0,20}?\."
+    r"(?:/i?)?[\"'\])]{1,4}(?:[^;\n]{0,20}?\."
     r"(?:type|fill|send_?[kK]eys|set_?[vV]alue|typeText|enterText|pressSequentially|addValue)\([ ]?|,[ ]?)" + _QUOTED
 )
 """What a test enters in a field: `get("#password").type("x")`, `fill("[name=password]", "x")`."""
@@ -237,7 +243,7 @@ def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tupl
     for expression in (_DECLARED, _CALLED):
         if (declared := expression.match(text, end)) and not _READS.search(declared[0]):
             yield declared, True
-    for expression in (_BRACKETED, _HEREDOC, _DEFAULT):
+    for expression in (_BRACKETED, _HEREDOC, _DEFAULT, _SET, _VALUED, _RETURNED):
         if found := expression.match(text, end):
             yield found, True
     if _HEAD.search(text, near, first) and (below := _BELOW_HEAD.match(text, end)):

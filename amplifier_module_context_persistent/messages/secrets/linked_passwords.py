@@ -52,6 +52,8 @@ _ADJACENT = re.compile(
     """,
     re.VERBOSE,
 )
+_BRACKETED = re.compile(r"[ ]\([\"'`]?(?P<secret>[!-&*-~]{6,80}?)[\"'`]?\)")
+"""`the admin password (x) still works`."""
 _REPLACED = re.compile(
     r"(?:[ ][\w.-]{1,20}){0,4}?[ ](?:from|von|de|da|van)[ ][\"'`]?(?P<old>[!-&*-~]{4,80}?)[\"'`]?[ ](?:to|auf|in|à|a|para|naar)[ ][\"'`]?(?P<new>[!-&*-_a-~]{4,80})"
 )
@@ -64,6 +66,11 @@ _USER_BEFORE = re.compile(
     r"|\bssh[ ]\S{3,80}[ ,;]{1,2}(?:with[ ]|and[ ])?\Z",
     re.IGNORECASE,
 )
+_LOGS_IN = re.compile(
+    r"\b(?:log-?[io]n|logged|sign(?:ed)?[ -]?in|auth\w{0,14}|connect\w{0,6}|creat\w{0,4}|user|account)\b[^\n]{0,40}[ ](?:with|using)[ ](?:the[ ])?\Z",
+    re.IGNORECASE,
+)
+"""What comes before `password x` if a sentence says how somebody logs in."""
 _SLAVIC = re.compile("has[lł]|hesl", re.IGNORECASE)
 """Names in languages in which `to` is a verb: `hasło to x`."""
 _WHICH = re.compile(
@@ -111,6 +118,9 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
     """
     if adjacent := _adjacent(text, first, end):
         return adjacent
+    bracketed = _BRACKETED.match(text, end)
+    if bracketed and may_be_password(bracketed["secret"]) and sum(map(str.isdigit, bracketed["secret"])) > 1:
+        return Secret(*bracketed.span("secret"), "password by its name")
     replaced = _REPLACED.match(text, end)
     if replaced and may_be_password(replaced["old"]) and may_be_password(replaced["new"].rstrip(".:!?")):
         return Secret(
@@ -151,7 +161,7 @@ def _adjacent(text: str, first: int, end: int) -> Secret | None:
     is_foreign = not text[first:end].isascii() or adjacent["of"] is not None
     is_said = ends_line and (not before.strip(" \t#>-*") or is_foreign or _WHICH.search(before) is not None)
     is_quoted = adjacent["quote"] != "" and text.startswith(adjacent["quote"], adjacent.end())
-    if is_said or is_quoted or _USER_BEFORE.search(before):
+    if is_said or is_quoted or _LOGS_IN.search(before) or _USER_BEFORE.search(before):
         return Secret(start, stop, "password by its name")
     return None
 

@@ -14,13 +14,13 @@ from .searched_text import Beginnings, SearchedText
 _USER = r"[^\s\"'`,;()<>=]{2,60}"
 _LOGS_IN = re.compile(
     rf"""
-    (?<!\w)(?: log(?:ged|ging)?[ -]?(?:in|on|into)? | sign(?:ed)?[ ](?:in|on|into) | login | logon | authenticate | connect | ssh | get[ ]in
+    (?<!\w)(?: log(?:ged|ging)?[ -]?(?:in|on|into)? | sign(?:ed)?[ ](?:in|on|into) | login | logon | authenticat(?:e|es|ed|ing) | connect(?:ing|ed)? | ssh | get[ ]in
       | meld\w{{0,2}}(?:[ ](?:dich|euch|sie|mich))? | anmelden | einloggen | logge?[ ]dich | connecte\w{{0,2}}(?:-(?:toi|vous))? | connexion
       | inicia\w{{0,2}}[ ]sesión | entra\w{{0,2}} | accede\w{{0,2}} | ingresa\w{{0,2}} | conéctate | accedi\w{{0,2}} | collegati
       | entre | acess[ae]\w{{0,2}} | loga\w{{0,2}} | inloggen | zaloguj\w{{0,4}} | logga[ ]in | logg[ ]inn? | зай\w{{2,5}} | вой\w{{2,5}} | залогин\w{{2,6}} )
     (?!\w)[^\n.;:!?]{{0,80}}?
     [ ](?:with|using|via|as|mit|als|avec|con|com|como|met|als|jako|na|med|som|под|как|с)[ ](?:the[ ]|user[ ]|username[ ]|den[ ])?["'`]?{_USER}["'`]?[ ]?
-    (?:[ ](?:and|with|using|und|mit|et|y|e|en|met|och|med|og|i|z|hasłem|avec|con|com|senha|и|с)[ ](?:паролем[ ]|(?:the[ ])?(?:password|pw|pass)[ ])?|[/|+&][ ]?|,[ ])
+    (?:[ ](?:and|with|using|und|mit|et|y|e|en|met|och|med|og|i|z|hasłem|avec|con|com|senha|и|с)[ ](?:паролем[ ]|(?:the[ ])?(?:password|pw|pass)[ ])?|[/|+&][ ]?|:|,[ ])
     ["'`“„«]?(?P<secret>[!-~]{{4,80}})
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -42,8 +42,10 @@ _VERBS = Beginnings(
             "sign into",
         ),
         *(
-            "authenticate ",
+            "authenticat",
             "connect ",
+            "connecting ",
+            "connected ",
             "ssh ",
             "get in",
             "meld ",

@@ -64,7 +64,7 @@ _TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
 """A name that says whose secret it is: `client_secret`, `authToken`; a UUID beside `secret` alone may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
 _JOINED = re.compile(
-    r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
+    r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\|->)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
 )
 _STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
 _OPENS_CALL = re.compile(r"\(\\*.\Z|\(\s?\\*[\"'`][^\"'`\n()]{0,30}[\#.=\[]\Z", re.DOTALL)
@@ -126,8 +126,11 @@ class _Value:
             return True
         is_in_quotes = self.before[-1:] in ("'", '"') and self.after == self.before[-1]
         is_in_list = self.after == "," and self.separator == "=" and "." in self.name
-        is_at_end = not self.after or self.after.isspace() or is_in_quotes or is_in_list
-        return is_at_end and self.separator.strip() in ("=", ":") and self.separator[0] != " "
+        is_closed = self.after in ("]", "'", '"') and self.separator == "="
+        is_in_brackets = self.after == ")" and self.before[-1:] == "("
+        is_at_end = not self.after or self.after.isspace() or is_in_quotes or is_in_list or is_closed or is_in_brackets
+        is_assigned = self.separator.strip() in ("=", ":") and self.separator[0] != " "
+        return is_at_end and (is_assigned or self.separator.strip() in ("?=", ":="))
 
 
 def find_named(searched: SearchedText) -> list[Secret]:
@@ -227,7 +230,8 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
         if text.startswith("..", end) or text.startswith("\u2026", end):
             return None
     following = text[end : end + 1]
-    if separator.isspace() and text[end - 1 : end] == "=" and following.isalnum():
+    is_flag = separator.isspace() or before.endswith("--")
+    if is_flag and text[end - 1 : end] == "=" and following.isalnum():
         return None  # --secret id=x: a setting of the flag
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
@@ -299,7 +303,8 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         return len(text) >= 4 and " " not in text and not text.isdigit() and (not is_word or _is_password(value))
     if not is_code_or_path(text):
         return is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
-    if names_password(value.name) and value.is_last and is_chosen_word(text):
+    is_secret_line = value.name.lower() == "secret" and separator == "=" and value.is_setting
+    if (names_password(value.name) or is_secret_line) and value.is_last and is_chosen_word(text):
         return True
     return value.is_setting and "_" not in text and (is_mixed(text) or separator != " = ") and _is_password(value)
 

@@ -17,6 +17,7 @@ STRONG = (
         "apikey",
         "api key",
         "privkey",
+        "authtok",
         "fernet key",
         "session key",
         "cipher key",
@@ -100,7 +101,7 @@ SERVICES = frozenset(
 
 From the rules of gitleaks, betterleaks and trufflehog that look for a service's name, as of November 2026.
 """
-_PASSWORD_WORDS = frozenset("password passwd passwort passphrase pwd pw pass passcode psk".split())
+_PASSWORD_WORDS = frozenset("password passwd passwort passphrase pwd pw pass passcode psk authtok".split())
 _CHOSEN_KEYS = frozenset({"wifi key", "network key", "shared secret"})
 """Keys that a person may have chosen."""
 _SERVICE_ENDS = frozenset(

@@ -52,7 +52,8 @@ _OF_SOMETHING = re.compile(r"[ ](?:for|of|on|in|to)[ ]")
 _HERE = re.compile(r"[ ](?:it[ ]is|here[ ]it[ ]is|that[ ]is):", re.IGNORECASE)
 _PAIR_LABEL = re.compile(
     r"""
-    \b(?: log-?ins? | basic[ ]auth | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
+    \b(?: wi-?fi(?=[ ]?:) | wlan(?=[ ]?:) | log-?ins?
+      | basic[ ]auth | credentials? | creds | user(?:name)?[ ]?[/&+][ ]?(?:pass(?:word)?|pw|pwd)
       | (?:test|demo|admin|staging)[ -]?(?:account|user|access)s?
       | (?<!\w)zugang(?:sdaten)? | anmeldedaten  | identifiants?
       | credenciales | acceso | accesso | credenziali | acessos? )\b
@@ -66,6 +67,9 @@ _LABELS = Beginnings(
             "login",
             "log-in",
             "basic auth",
+            "wifi",
+            "wi-fi",
+            "wlan",
             "credential",
             "creds",
             "user/",

@@ -143,7 +143,13 @@ def _is_pin(text: str) -> bool:
 def _is_card_number(text: str) -> bool:
     """Whether digits, in groups or not, have the check digit of a card's number; test numbers are none."""
     digits = re.sub("[ -]", "", text)
-    if not digits.isdigit() or not 13 <= len(digits) <= 19 or digits in _EXAMPLES or len(set(digits)) < 4:
+    if (
+        not digits.isdigit()
+        or not 13 <= len(digits) <= 19
+        or digits in _EXAMPLES
+        or len(set(digits)) < 4
+        or digits[0] not in "23456"
+    ):
         return False
     doubled = [int(digit) * 2 for digit in digits[-2::-2]]
     return (sum(map(int, digits[-1::-2])) + sum(number // 10 + number % 10 for number in doubled)) % 10 == 0

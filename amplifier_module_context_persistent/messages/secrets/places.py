@@ -208,10 +208,11 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        parts=(":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
+        parts=("{PLAIN}", "{CLEARTEXT}", ":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
         words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set"),
         expression=re.compile(
             r"^\[[\w.-]{3,100}\]:(?:25|465|587)[ \t]{1,20}[^\s:]{1,100}:(?P<mail>[^\s:]{4,100})$"
+            r"|\{(?:PLAIN|CLEARTEXT)\}(?P<plain>[^\s:\"',]{4,100})"
             r"|^user[Pp]assword::[ ]{0,4}(?P<ldif>[A-Za-z0-9+/]{8,400}={0,2})$"
             r"|^[ \t]{0,20}r[ow]community[ \t]{1,20}(?P<community>(?=[^\s]{0,60}[0-9])[^\s]{6,80})"
             r"|/secure[ ]set[ ][\w.-]{1,60}[ ](?P<chat>[^\s]{4,200})"
@@ -229,11 +230,13 @@ PLACES = (
     ),
     Place(
         "key of a call",
-        words=("createHmac(", "CreateHmac(", "jwt.", "SignedString(", "hmac.new("),
+        words=("accounts:", "accounts =", "accounts: ", "account.key", "createHmac(", "CreateHmac(", "jwt.", "SignedString(", "hmac.new("),
         expression=re.compile(
             r"(?:\bjwt\.(?:sign|verify|encode|decode)\([^\n]{1,200}?,\s{0,20}|\bSignedString\(\s{0,20}(?:\[\]byte\(\s{0,20})?|\bhmac\.new\(\s{0,20}(?:key\s{0,2}=\s{0,2})?"
             r"|\b[cC]reateHmac\([^,\n]{1,40},\s{0,20})"
             r"b?\\?[\"'`](?P<secret>(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`\\<>{}]{8,400})(?=\\?[\"'`]\s{0,20}[,)])"
+            r"|\baccounts\s{0,4}[:=]\s{0,4}\[\s{0,20}[\"'`](?P<chain>(?:0x)?[0-9a-f]{64})(?=[\"'`])"
+            r"|\baccount\.key\.[\w.]{1,100}[\"']?\s{0,4}[,=:]\s{0,4}[\"']?(?P<storage>[A-Za-z0-9+/]{86}==)"
         ),
     ),
     Place(

@@ -34,6 +34,7 @@ _TECHNIQUE = re.compile(
       | cp|log|win|windows|py|python|php|node|java|jdk|go|gpt|ntlm|ntlmv|tls|tlsv|ssl|sslv|srp|smb|web|mp|ec|ver|level|line|row|col|column
       | step|phase|part|page|chapter|section|table|figure|version|release|build|test|case|item|index|field|arg|param|var|val|value|key|str
       | string|int|uint|float|text|data|byte|bytes|char|chars|word|words|bit|bits|day|days|hour|hours|min|rfc|cve|issue|pr|user|group|host|varchar|config|conf|node|module|task|worker|realm
+      | schema|ident|manager|authentication|policy|scope|queue|topic|bucket|cluster|instance|region|zone|shard|replica|handler|read|write|view
       | server|client|db|sql|mysql|psql|pg|redis|nginx|postgres|port|eth|usb|file|foo|bar|option|type|form|input|state|request|response )
     [-_]? [0-9]{1,5} (?: [a-z]{1,3} | id | mb[34] )? (?![A-Za-z0-9])
     | (?<!\S) (?: x86_64 | x509 | [a-z][0-9]{1,6} ) (?!\S)

@@ -70,6 +70,8 @@ _WORDS = Beginnings(
     )
 )
 _PINS = Beginnings(("pin ", "pin:", "pin=", "pin-", "pincode"))
+_PIN_FLAG = re.compile(r"--(?:so-|new-|user-|card-)?pin[ =][\"']?(?P<secret>[0-9]{4,8})(?![\w.:])")
+_PIN_FLAGS = Beginnings(("--pin ", "--pin=", "--so-pin", "--new-pin", "--user-pin", "--card-pin"))
 _PLACES = Beginnings(
     (
         *(
@@ -165,6 +167,7 @@ def find_short_codes(searched: SearchedText) -> list[Secret]:
     if not searched.word_heads.isdisjoint(_NOUNS) or "otp" in searched.folded:
         codes += _WORDS.matches(_CODE, searched, is_folded=True)
     codes += [code for code in _PINS.matches(_PIN, searched, is_folded=True) if _is_pin(searched, code)]
+    codes += _PIN_FLAGS.matches(_PIN_FLAG, searched, is_folded=True)
     codes += _PLACES.matches(_PLACE_CODE, searched, is_folded=True)
     if not searched.text.isascii() or "pin kodu" in searched.folded:
         codes += _OTHERS.matches(_WITHOUT_SPACES, searched, is_folded=True)

@@ -7,6 +7,7 @@ import re
 from .found import Secret
 from .names import is_code_or_path, is_example, is_placeholder, looks_random
 from .passwords_in_sentences import is_chosen, is_varied
+from .secret_values import is_chosen_word
 
 _BEFORE_CHARS = 140
 _LEAST_VARIED = 20
@@ -17,12 +18,20 @@ _BETWEEN = re.compile(
     (?: [ ] (?: as | is | was | are | for | = | will[ ]be | als | come | comme | como | jako | som | olarak | como[ ]la
             | как | в[ ]качестве | 作为 | 是 | est | es | ist | è | é | är | er | to | jest | este )
         [ ] (?: [A-Za-zÀ-ÿ'\u2019-]{1,15} [ ] ){0,3}
+      | ,[ ](?:that['\u2019]?s|it['\u2019]?s|which[ ]is|das[ ]ist|c['\u2019]est|es)[ ]
+        (?: [A-Za-zÀ-ÿ'\u2019-]{1,15} [ ] ){0,3}
       | [ ] [(\[] (?: [A-Za-zÀ-ÿ'\u2019-]{1,15} [ ] ){0,4}
       | [ ]? (?: が | は | を | 作为 | 作為 | 当作 | 是 | 이 | 가 | 은 | 는 ) [ ]?
       | [ ] [\u2013\u2014-]{1,2} [ ] (?: (?:the|your|my|our|new|this|is|that|was|das|le|la|el|il|o|a) [ ] ){0,4} )
     (?: (?:[\w.-]{1,20}[ ]){0,2} )? \Z
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+_USES = re.compile(
+    r"(?<!\w)(?:use|used|using|try|type|enter|nimm|nehmt|verwende|benutze|utilise[rz]?|mets|usa|use[ -]?o|pon|metti"
+    r"|gebruik|użyj|använd)"
+    r"[ ][\"'`*]{0,2}\Z",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」*]{6,400}\Z")
 
@@ -49,7 +58,8 @@ def said_before(text: str, first: int, *, is_password: bool, least_random: int =
         return None
     is_quoted = near[word.start() - 1 : word.start()] in ("`", '"', "'", "*") and between["closing"] != ""
     if is_password:
-        is_secret = is_chosen(value) or (is_quoted and is_varied(value))
+        is_used = _USES.search(near, 0, word.start()) is not None and is_chosen_word(value)
+        is_secret = is_chosen(value) or is_used or (is_quoted and is_varied(value))
     else:
         is_secret = (
             looks_random(value, least=least_random) or (len(value) >= _LEAST_VARIED and is_varied(value))
