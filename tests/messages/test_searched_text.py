@@ -48,7 +48,6 @@ def test_words_are_runs_of_letters_in_lower_case(text: str) -> None:
     """Whatever characters are between them."""
     searched = SearchedText(text)
     assert searched.words == set(re.findall("[a-z]+", searched.folded))
-    assert searched.word_heads == {word[:4] for word in searched.words}
 
 
 def test_the_folded_text_has_the_length_of_the_text() -> None:

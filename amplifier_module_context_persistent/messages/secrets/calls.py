@@ -7,6 +7,7 @@ has a digit or a sign, or letters of both sizes that make no words: names of dat
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from .found import Secret
 from .names import is_code_or_path, is_example, is_mixed, is_placeholder, is_template
@@ -53,8 +54,13 @@ _LEAST_CHARS = 5
 _LONG_CHARS = 20
 _BEHIND_PORT = 4
 _IN_WORD = re.compile(r"[\w$]")
-_ENCODERS = ("btoa", "buffer", "encode", "base", "encodetostring", "b")
-"""Words of the calls that encode a user and a password."""
+_ENCODERS = Beginnings(
+    (
+        *("btoa(", "Buffer.from(", "b64encode(", "base64_encode(", "EncodeToString("),
+        *("encodeToString(", "Base64.encode", "Base64.strict_encode", "Base64.urlsafe_encode"),
+    )
+)
+_PAIRS = Beginnings(("auth=", "auth =", "auth:", "auth'", 'auth"', "http_auth", "httpauth"))
 _GENERIC = frozenset(
     f"{name}(" for name in "connect Connection auth authenticate database begin login basic getConnection".split()
 )
@@ -66,13 +72,13 @@ _CLIENT = re.compile(
 
 
 _ENCODED = re.compile(
-    r"(?:\bbtoa|\bBuffer\.from|b64encode|base64_encode|Base64\.\w{0,20}[eE]ncode\w{0,20}|EncodeToString)\((?:\[\]byte\()?"
+    r"(?:btoa|Buffer\.from|b64encode|base64_encode|[eE]ncodeToString|Base64\.\w{0,20}encode\w{0,20})\((?:\[\]byte\()?"
     r"b?[\"'`][\w.@+-]{1,60}:(?P<secret>[^\"'`\s{]{4,80})[\"'`]"
 )
 """A user and a password that a program joins for a header."""
 _PAIR = re.compile(
-    r"(?:http_?)?auth[\"']?\s{0,4}(?:=>?|:)\s{0,4}[\[(]\s{0,20}[\"'][^\"'\n]{1,80}[\"'],\s{0,20}[\"'](?P<secret>[^\"'\s]{4,80})[\"']",
-    re.IGNORECASE,
+    r"(?:http_?)?auth[\"']?\s{0,4}(?:=>?|:)\s{0,4}[\[(]\s{0,20}[\"'][^\"'\n]{1,80}[\"'],\s{0,20}"
+    r"[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
 """A setting of a client: `'auth' => ['robin', 'x']`."""
 _WITHOUT_BRACKETS = re.compile(
@@ -86,15 +92,13 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     """Find the passwords among the arguments of calls."""
     text, found = searched.text, list[Secret]()
     if ".Open " in text:
-        found += _passwords_in(_OPENED, text)
+        found += _passwords_of(_OPENED.finditer(text), text)
     if "basic_auth" in text:
-        found += _passwords_in(_WITHOUT_BRACKETS, text)
-    if "auth" in searched.word_heads or "http" in searched.word_heads:
-        found += _passwords_in(_PAIR, text)
+        found += _passwords_of(_WITHOUT_BRACKETS.finditer(text), text)
+    found += _passwords_of(_PAIRS.matches(_PAIR, searched, is_folded=True), text)
     if "(" not in text:
         return found
-    if not searched.words.isdisjoint(_ENCODERS):
-        found += _passwords_in(_ENCODED, text)
+    found += _passwords_of(_ENCODERS.matches(_ENCODED, searched, is_folded=False), text)
     for beginning in _BEGINNINGS.possible_in(searched):
         at = text.find(beginning)
         while at >= 0:
@@ -108,9 +112,11 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     return found
 
 
-def _passwords_in(expression: re.Pattern[str], text: str) -> list[Secret]:
-    calls = [call for call in expression.finditer(text) if _is_password(call["secret"])]
-    return [Secret(*call.span("secret"), "password of a call") for call in calls]
+def _passwords_of(calls: Iterable[re.Match[str]], text: str) -> Iterator[Secret]:
+    """Give the passwords of calls that were matched in a text or in its lower case."""
+    for call in calls:
+        if _is_password(text[slice(*call.span("secret"))]):
+            yield Secret(*call.span("secret"), "password of a call")
 
 
 def _is_certain(text: str, secret: Secret) -> bool:

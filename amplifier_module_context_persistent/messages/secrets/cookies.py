@@ -25,8 +25,8 @@ _NO_COOKIE = re.compile(
 )
 _KEEPS = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|key|secret|^d$", re.IGNORECASE)
 _LEAST_CHARS = 20
-_HEADS_OF_OBJECTS = frozenset({"name", "valu"})
-"""The first letters of the fields that every cookie in JSON has."""
+_FIELDS_OF_OBJECTS = frozenset({"name", "value"})
+"""The fields that every cookie in JSON has."""
 _OBJECT = re.compile(r"\{[^{}]{20,6000}\}")
 _FIELD = r"\\*[\"']{name}\\*[\"']\s{{0,4}}:\s{{0,4}}\\*[\"'](?P<{name}>[^\"'\\\n]{{1,4000}})"
 _NAME = re.compile(_FIELD.format(name="name"))
@@ -42,11 +42,11 @@ _ITEM = re.compile(
 
 def find_cookies(searched: SearchedText) -> list[Secret]:
     """Find cookies that open a session."""
-    text, heads = searched.text, searched.word_heads
-    found = list(_in_headers(text)) if "ookie" in text or "OOKIE" in text or "curl" in heads else []
-    if "{" in text and heads >= _HEADS_OF_OBJECTS:
+    text = searched.text
+    found = list(_in_headers(text)) if "ookie" in text or "OOKIE" in text or "curl" in searched.folded else []
+    if "{" in text and searched.words >= _FIELDS_OF_OBJECTS:
         found += _in_objects(text)
-    if "{" in text and "cook" in heads:
+    if "{" in text and "cook" in searched.folded:
         found += _in_jars(text)
     return found
 

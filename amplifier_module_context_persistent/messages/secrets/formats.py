@@ -261,7 +261,7 @@ TOKENS = (
     _raw("Brave Search key", "BSA", r"(?<![+/])BSA[A-Za-z0-9_-]{24,40}(?![A-Za-z0-9_+/=-])", _GITLEAKS),
     # Messages and mail
     _raw("Slack token", "xox xapp- xwfp-", r"(?:xox[abcdeoprs](?:\.xox[bp])?-(?=[A-Za-z%/+-]{0,60}[0-9])[A-Za-z0-9%/+-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,}|xwfp-[A-Za-z0-9-]{20,})", "Slack: token types"),
-    _raw("Discord token", "M N O", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}", "Discord: authentication"),
+    _raw("Discord token", ".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}", "Discord: authentication"),
     _row("Telegram token", "{d8,10}:AA{b32,33} bot{d8,10}:AA{b32,33}", "Telegram Bot API"),
     _row("Twilio key", "SK{h32}", "Twilio: API keys"),
     _row("SendGrid key", "SG.{b16,32}.{b16,64}", "SendGrid: API keys"),

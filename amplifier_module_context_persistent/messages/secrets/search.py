@@ -46,6 +46,8 @@ _PLAIN = re.compile(
     re.ASCII | re.VERBOSE,
 )
 """A text that has nothing beside it, with parts too short for a form: a role, a type, a path, a time; an id."""
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}", re.ASCII)
+"""A picture, a signature: it has no names, nor anything between a name and a value."""
 _BY_LABEL = (
     find_cookies,
     find_announced,
@@ -76,10 +78,9 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     looks: tuple[Look, ...] = (
         partial(find_by_form, words=words),
         partial(find_in_base64, words=words, search=search),
-        _by_place,
-        *_BY_LABEL,
-        partial(find_by_service, words=words),
     )
+    if not _ENCODED.fullmatch(text):
+        looks += (_by_place, *_BY_LABEL, partial(find_by_service, words=words))
     for look in looks:
         if new := look(searched):
             found += new

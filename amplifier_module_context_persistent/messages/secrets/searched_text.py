@@ -36,7 +36,7 @@ class SearchedText:
     def with_hidden(self, found: Collection[Secret]) -> SearchedText:
         """Return the text with secrets hidden; its words are not looked for again."""
         rest = SearchedText(hidden(self.text, found))
-        rest.words, rest.word_heads, rest.beginnings = self.words, self.word_heads, self.beginnings
+        rest.words, rest.beginnings = self.words, self.beginnings
         if "_listed_words" in self.__dict__:
             rest._listed_words = self._listed_words
         return rest
@@ -56,11 +56,6 @@ class SearchedText:
     def words(self) -> frozenset[str]:
         """The words of the text: runs of letters from `a` to `z` in lower case; hidden words too."""
         return frozenset[str]().union(*self.ordered_words())
-
-    @cached_property
-    def word_heads(self) -> frozenset[str]:
-        """The first letters that words of the text have."""
-        return frozenset([word[:_LETTERS] for word in self.words])
 
     @cached_property
     def beginnings(self) -> dict[Beginnings, list[str]]:
@@ -136,10 +131,15 @@ _BY_HEAD: _Owned = {}
 """Those that end within a word, by its first letters."""
 _BY_CHARACTER: _Owned = {}
 """Those that are not ASCII, by their first character that is not."""
+_PLAIN_WORDS: set[str] = set()
+"""Words that begin nothing; most words of a text are such, and most texts have the same."""
+_MOST_PLAIN_WORDS = 50_000
+_MOST_WORD_CHARS = 40
 
 
 def _register(owner: Beginnings, text: str) -> None:
     """Note a text in the table that tells by a word, its first letters or a character whether it may be there."""
+    _PLAIN_WORDS.clear()
     folded = text.lower()
     word = _WORD.search(folded)
     if word is None or not text.isascii():
@@ -152,8 +152,16 @@ def _register(owner: Beginnings, text: str) -> None:
 
 
 def _begun_in(searched: SearchedText) -> dict[Beginnings, list[str]]:
-    owned = [pair for word in _BY_WORD.keys() & searched.words for pair in _BY_WORD[word]]
-    owned += [pair for head in _BY_HEAD.keys() & searched.word_heads for pair in _BY_HEAD[head]]
+    owned: list[tuple[Beginnings, str]] = []
+    heads = set[str]()
+    for word in searched.words - _PLAIN_WORDS:
+        head = word[:_LETTERS]
+        if word in _BY_WORD or head in _BY_HEAD:
+            owned += _BY_WORD.get(word, ())
+            heads.add(head)
+        elif len(word) < _MOST_WORD_CHARS and len(_PLAIN_WORDS) < _MOST_PLAIN_WORDS:
+            _PLAIN_WORDS.add(word)
+    owned += [pair for head in heads for pair in _BY_HEAD.get(head, ())]
     if not searched.text.isascii():
         owned += [pair for first in _BY_CHARACTER.keys() & set(searched.folded) for pair in _BY_CHARACTER[first]]
     found: dict[Beginnings, list[str]] = {}

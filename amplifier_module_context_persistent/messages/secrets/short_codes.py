@@ -164,7 +164,7 @@ _LONG_OR_SHORT = (4, 5, 7, 8)
 def find_short_codes(searched: SearchedText) -> list[Secret]:
     """Find codes of a few digits behind what asks for them."""
     codes: list[re.Match[str]] = []
-    if not searched.word_heads.isdisjoint(_NOUNS) or "otp" in searched.folded:
+    if any(noun in searched.folded for noun in _NOUNS):
         codes += _WORDS.matches(_CODE, searched, is_folded=True)
     codes += [code for code in _PINS.matches(_PIN, searched, is_folded=True) if _is_pin(searched, code)]
     codes += _PIN_FLAGS.matches(_PIN_FLAG, searched, is_folded=True)
