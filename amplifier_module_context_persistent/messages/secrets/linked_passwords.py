@@ -63,6 +63,7 @@ _USER_BEFORE = re.compile(
     r"(?:\b(?:user(?:name)?|login|account|acct|usr|usuario|utilisateur|identifiant|benutzer(?:name)?|utente|usuário|gebruiker|użytkownik|användare)"
     r"|пользователь|логин|ユーザー名?|用户名?)[ :=]{1,3}[^\s,;]{1,60}[,;]?[ ](?:and[ ]|with[ ]|und[ ]|mit[ ]|et[ ]|y[ ]|e[ ]|con[ ])?\Z"
     r"|(?:\A|[\]>|-][ ]?)[A-Z][\w.+-]{1,30}(?:[ ][\w.+-]{1,30})?:[ ]\Z"
+    r"|[ ]is[ ][^\s,;]{1,60}[ ](?:and|with)[ ](?:the[ ])?\Z"
     r"|\bssh[ ]\S{3,80}[ ,;]{1,2}(?:with[ ]|and[ ])?\Z",
     re.IGNORECASE,
 )
@@ -74,7 +75,7 @@ _LOGS_IN = re.compile(
 _SLAVIC = re.compile("has[lł]|hesl", re.IGNORECASE)
 """Names in languages in which `to` is a verb: `hasło to x`."""
 _WHICH = re.compile(
-    r"\b(?:temp|temporary|initial|new|default|root|admin|wi-?fi|guest|db|database|server|router|enable|neighbor[ ]\S+|bind|sudo|my|ftp)[ ]\Z",
+    r"\b(?:temp|temporary|initial|new|old|previous|current|default|root|admin|wi-?fi|guest|db|database|server|router|enable|neighbor[ ]\S+|bind|sudo|my|ftp)[ ]\Z",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s\"`<>,;(){}\[\]|\\]{4,80}")

@@ -54,11 +54,11 @@ def said_before(text: str, first: int, *, is_password: bool, least_random: int =
     if between is None or word is None:
         return None
     value = word[0]
-    if is_example(value) or is_placeholder(value) or is_code_or_path(value):
+    is_used = is_password and _USES.search(near, 0, word.start()) is not None and is_chosen_word(value)
+    if is_example(value) or is_placeholder(value) or (is_code_or_path(value) and not is_used):
         return None
     is_quoted = near[word.start() - 1 : word.start()] in ("`", '"', "'", "*") and between["closing"] != ""
     if is_password:
-        is_used = _USES.search(near, 0, word.start()) is not None and is_chosen_word(value)
         is_secret = is_chosen(value) or is_used or (is_quoted and is_varied(value))
     else:
         is_secret = (
