@@ -1,0 +1,45 @@
+"""Numbers of cards, their check values and PINs: what counts beside a name, and what stays."""
+
+import pytest
+
+from amplifier_module_context_persistent.messages.secrets.found import REDACTED
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text, redact_value
+
+NUMBER = "4539148803436467"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"card_number={NUMBER}", NUMBER),
+        ("Card number: 4539 1488 0343 6467, valid", "4539 1488 0343 6467"),
+        ("cvv: 917", "917"),
+        ("user,pin\nrobin,4917", "4917"),
+        ('{"user": "robin", "pin": "4917"}', "4917"),
+        ("SIM_PIN=4917", "4917"),
+    ],
+)
+def test_a_number_beside_its_name_goes(text: str, secret: str) -> None:
+    """In a setting, a sentence, a column, an object."""
+    assert redact_text(text) == text.replace(secret, REDACTED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"card_number={NUMBER[:-1]}8",
+        f"order {NUMBER}",
+        "card: 4111 1111 1111 1111",
+        "pin,signal\n1024,CLK",
+        "cvv: 9170423",
+    ],
+)
+def test_other_numbers_stay(text: str) -> None:
+    """A wrong check digit, no name, a test number, the pins of a chip."""
+    assert redact_text(text) == text
+
+
+def test_the_fields_of_a_card_go() -> None:
+    """Under their keys in a JSON value."""
+    value = {"cvc": "917", "card_number": NUMBER, "exp_month": "12"}
+    assert redact_value(value) == {"cvc": REDACTED, "card_number": REDACTED, "exp_month": "12"}
