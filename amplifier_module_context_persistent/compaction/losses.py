@@ -113,21 +113,25 @@ class UniqueTermsLoss(Loss):
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
-        offered = forms.offered(stage)
+        view, offered = draft.view, forms.offered(stage)
         self.shown = {position: draft.shown_terms(position) for position in offered}
+        """The names that each group shows that is offered."""
         others = [draft.shown_names(position) for position in draft.left() if position not in self.shown]
         self.counts = Counter(chain(*self.shown.values(), *others))
+        """The number of kept groups that show a name, by name."""
         self.unique = {name for name, groups in self.counts.items() if groups == 1}
         """The names that one kept group shows."""
-        view = draft.view
         self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
-        newest = max(1, len(view) - 1)
-        self.weights = [100 + (AGE - 1) * 100 * position // newest for position in range(len(view))]
+        """The names that calls have as arguments."""
+        self.weights = _weights(len(view))
         """The weight of each group's loss: in the newest group `AGE` times the weight in the oldest."""
         self.spoken = {position: _spoken_tokens(view.members[position][0]) for position in offered}
         """The tokens of what a model or a person says in each group that is offered."""
-        self.plain = {p: 0.0 if p in view.repeated else _share_of_words(view.members[p]) for p in offered}
+        self.plain = dict.fromkeys(view.repeated.intersection(offered), 0.0)
         """The share of a result's words that still counts, by group: 0 if a later group says the same."""
+        for position in offered:
+            if position not in self.plain:
+                self.plain[position] = _share_of_words(view.members[position])
         self.sealed = _sealed(draft) if stage == Stage.FREE else 0
         """The number of the first groups that stay unchanged as long as possible."""
         self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
@@ -235,7 +239,11 @@ class UniqueTermsLoss(Loss):
         return lost
 
     def took(self, position: int) -> Iterable[int]:
-        """Content that it no longer shows has one occurrence less; after a change the provider's cache is lost."""
+        """Take note that a group shows less; the other groups whose prices fell by that.
+
+        Each name that it no longer shows is in one group less. If the group was in the provider's cache, the cache is
+        lost for all groups in it.
+        """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         counts, gone = self.counts, self.shown[position] - still_shown
         self.unique -= gone
@@ -251,6 +259,12 @@ class UniqueTermsLoss(Loss):
         cheaper = range(self.sealed)
         self.sealed = 0
         return cheaper
+
+
+def _weights(groups: int) -> list[int]:
+    """The weight of the loss of each group, in hundredths."""
+    newest = max(1, groups - 1)
+    return [100 + (AGE - 1) * 100 * position // newest for position in range(groups)]
 
 
 def _spoken_tokens(head: Entry) -> int:

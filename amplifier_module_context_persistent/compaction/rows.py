@@ -128,9 +128,11 @@ class _Lines:
         """The largest object around a line of JSON that is printed over several lines and short enough."""
         line, best = self._body(number).strip(), self._span(number)
         opens, closes = line.endswith(_OPENS), line.startswith(_CLOSES)
-        within = _indent(self._body(number)) + (opens or closes)
-        first = self._less_indented(number - closes, -1, within)
-        last = self._less_indented(number + opens, 1, within)
+        within = _indent(self._body(number))
+        if opens or closes:  # the line is itself an end of its object, so it may be found
+            within += 1
+        first = self._less_indented(number - 1 if closes else number, -1, within)
+        last = self._less_indented(number + 1 if opens else number, 1, within)
         while first is not None and last is not None:
             around = self._span(first)[0], self._span(last)[1]
             if around[1] - around[0] > MOST_ROW_CHARS:

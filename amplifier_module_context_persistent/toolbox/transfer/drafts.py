@@ -167,6 +167,7 @@ class Drafts:
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
+        """Add a message; if another one of the session has its id, it gets one of its own."""
         message = self._with_tool(event.message)
         if self._account.has_left_out:
             message = with_texts_for_left_out(message)
@@ -181,9 +182,11 @@ class Drafts:
             return
         if message_id != given:
             draft.renamed[message_id] = given
-        draft.without_timestamp += "timestamp" not in metadata
+        if "timestamp" not in metadata:
+            draft.without_timestamp += 1
         usage = metadata.get("usage")
-        draft.reports += message["role"] == "assistant" and isinstance(usage, dict) and bool(usage.get("input_tokens"))
+        if message["role"] == "assistant" and isinstance(usage, dict) and usage.get("input_tokens"):
+            draft.reports += 1
         self._add(draft, body, message_id, str(message["role"]))
         if event.line <= draft.start.exported_lines:
             draft.exported = len(draft.ids)
