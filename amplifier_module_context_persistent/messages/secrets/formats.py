@@ -76,13 +76,15 @@ def _expression_of(form: str) -> str:
     """The expression of a form: an exact length ends with the run of its letters, another one takes all that follow."""
     parts, at = [], 0
     for field in _FIELD.finditer(form):
+        letters, least, comma, most = field[1], field[2], field[3], field[4]
         parts.append(re.escape(form[at : field.start()]))
-        letters, least, comma, most = ALPHABETS[field[1]], field[2], field[3], field[4]
         count = f"{{{least},{most or MOST_CHARS}}}" if comma else f"{{{least}}}"
+        parts.append(f"[{ALPHABETS[letters]}]{count}")
         at = field.end()
-        parts.append(f"[{letters}]{count}")
-        if at == len(form) and (not comma or most):
-            parts.append(f"(?![{'A-Za-z0-9_-' if field[1] == 'b' else 'A-Za-z0-9'}])")
+        has_exact_length = most or not comma
+        if at == len(form) and has_exact_length:
+            run = "A-Za-z0-9_-" if letters == "b" else "A-Za-z0-9"
+            parts.append(f"(?![{run}])")
     return "".join([*parts, re.escape(form[at:])])
 
 

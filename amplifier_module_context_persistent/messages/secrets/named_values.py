@@ -251,16 +251,9 @@ def _cut_value(text: str, start: int, name: str, before: str, separator: str) ->
 
 
 def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
+    """Whether a value is a secret, given how likely its name makes it. The first rule that applies decides."""
     text, separator = value.text, value.separator
-    if (
-        not text.strip()
-        or is_placeholder(text)
-        or is_template(text)
-        or is_example(text)
-        or is_word_of(text, value.name)
-        or is_state(text)
-        or (value.name.lower().endswith("pass") and is_count(text))
-    ):
+    if _says_nothing(value):
         return False
     if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_last):
         return True
@@ -272,11 +265,13 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         return True
     if UUID.fullmatch(text):
         is_token = value.is_set_as_it_is and value.name.endswith(("TOKEN", "PAT"))
-        if is_token or (likelihood is Likelihood.STRONG and value.is_setting and _TWO_WORDS.search(value.name)):
+        is_key = likelihood is Likelihood.STRONG and value.is_setting and _TWO_WORDS.search(value.name)
+        if is_token or is_key:
             return True
     if likelihood is Likelihood.WEAK:
-        is_likely = value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
-        return (separator not in (">", "(") and looks_random(text)) or is_likely
+        if separator not in (">", "(") and looks_random(text):
+            return True
+        return value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
     if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.startswith("Test")):
         return False  # a test that passed
     if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
@@ -284,12 +279,8 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     if " is" in separator:
         return len(text) >= 6 and is_mixed(text)
     if "," in separator or separator == "(":
-        return (
-            is_mixed(text)
-            and " " not in text
-            and len(text) >= 6
-            and (_OPENS_CALL.search(value.before) is not None or separator == "(" or value.before.endswith("--"))
-        )
+        is_argument = separator == "(" or _OPENS_CALL.search(value.before) is not None or value.before.endswith("--")
+        return is_argument and is_mixed(text) and " " not in text and len(text) >= 6
     if value.is_set_as_it_is:
         return not _is_path(text)
     if separator == ">":
@@ -297,16 +288,37 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     if value.is_literal:
         return value.is_quoted or is_mixed(text) or not is_code_or_path(text) or _is_lower_word(text)
     if value.is_quoted:
-        is_word = (
-            not is_mixed(text) and text.replace("_", "").replace("-", "").replace(".", "").replace(":", "").isalpha()
-        )
-        return len(text) >= 4 and " " not in text and not text.isdigit() and (not is_word or _is_password(value))
+        return _is_quoted_secret(value)
     if not is_code_or_path(text):
         return is_mixed(text) or (len(text) >= 8 and not text.replace(".", "").isidentifier())
     is_secret_line = value.name.lower() == "secret" and separator == "=" and value.is_setting
     if (names_password(value.name) or is_secret_line) and value.is_last and is_chosen_word(text):
         return True
     return value.is_setting and "_" not in text and (is_mixed(text) or separator != " = ") and _is_password(value)
+
+
+def _says_nothing(value: _Value) -> bool:
+    """Whether a value is never a secret: a placeholder, template, example, state, word of its name, or count."""
+    text = value.text
+    return (
+        not text.strip()
+        or is_placeholder(text)
+        or is_template(text)
+        or is_state(text)
+        or is_example(text)
+        or is_word_of(text, value.name)
+        or (value.name.lower().endswith("pass") and is_count(text))
+    )
+
+
+def _is_quoted_secret(value: _Value) -> bool:
+    """Whether a value in quotes, in program text, is a secret: not short, not several words, and no ordinary word."""
+    text = value.text
+    if len(text) < 4 or " " in text or text.isdigit():
+        return False
+    letters = text.replace("_", "").replace("-", "").replace(".", "").replace(":", "")
+    is_ordinary_word = letters.isalpha() and not is_mixed(text)
+    return not is_ordinary_word or _is_password(value)
 
 
 def _is_password(value: _Value) -> bool:

@@ -106,26 +106,33 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
         is_password: the name is that of a password; else of a key, which only a machine makes.
         least_random: how long a key has to be.
     """
-    stop = text.find("\n", end, end + _LINE_CHARS)
-    line_end = min(len(text), end + _LINE_CHARS) if stop < 0 else stop
+    line_end = text.find("\n", end, end + _LINE_CHARS)
+    if line_end < 0:
+        line_end = min(len(text), end + _LINE_CHARS)
     for word in _WORD.finditer(text, end, line_end):
         if word.start() == end:
             continue
         if word.start() - end > _NEAR_CHARS:
             break
-        value = word[0].rstrip(".:_*" if text[word.start() - 1] in "*_" else ".:")
+        at = word.start()
+        is_marked = text[at - 1] in "*_"  # as in **password**
+        value = word[0].rstrip(".:_*" if is_marked else ".:")
         if is_password and is_chosen(value):
-            return Secret(word.start(), word.start() + len(value), "password by its name")
-        if _is_next(text, end, word):
-            is_secret = (
-                (is_varied(value) and "=" not in value)
-                if is_password
-                else _is_key(text[end : word.start()], value, least_random)
-            )
-            is_path = "/" in value and (is_password or len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
-            if is_secret and not (is_example(value) or is_placeholder(value) or is_path or not value.isascii()):
-                return Secret(word.start(), word.start() + len(value), "password by its name")
+            return Secret(at, at + len(value), "password by its name")
+        if not _is_next(text, end, word):
+            continue
+        if is_password:
+            is_likely = is_varied(value) and "=" not in value and "/" not in value
+        else:
+            is_likely = _is_key(text[end:at], value, least_random) and not _is_path_of_key(value)
+        if is_likely and value.isascii() and not is_example(value) and not is_placeholder(value):
+            return Secret(at, at + len(value), "password by its name")
     return None
+
+
+def _is_path_of_key(value: str) -> bool:
+    """Whether what looks like a key is the path of a file."""
+    return "/" in value and (len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
 
 
 def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
@@ -145,18 +152,17 @@ def _is_key(between: str, value: str, least: int) -> bool:
 def find_pairs(searched: SearchedText) -> list[Secret]:
     """Find passwords that stand behind a user's name, on the line of a label of logins or on one of the next lines."""
     text, found = searched.text, list[Secret]()
-    done = 0
+    searched_to = 0
     for label in _LABELS.matches(_PAIR_LABEL, searched, is_folded=True):
-        at, done = max(done, label.end()), max(done, _end_of_lines(text, label.end()))
-        while pair := _PAIR.search(text, at, done):
+        at = max(searched_to, label.end())
+        searched_to = max(searched_to, _end_of_lines(text, label.end()))
+        while pair := _PAIR.search(text, at, searched_to):
             at, value = pair.start("secret"), pair["secret"].rstrip(".:")
+            is_beside = _NEAR_LABEL.fullmatch(text, label.end(), pair.start()) is not None
+            is_near = is_beside and pair["sign"] in ("/", ":")
             is_glued = text[at - 1] == ":" and pair["user"].isidentifier() and at - label.end() < _NEAR_CHARS
-            is_near = _NEAR_LABEL.fullmatch(text, label.end(), pair.start()) is not None and pair["sign"] in ("/", ":")
-            if (
-                is_chosen(value)
-                or (is_near and is_chosen_word(value))
-                or (is_varied(value) and (pair["sign"] == "/" or is_glued))
-            ):
+            is_divided = pair["sign"] == "/" or is_glued
+            if is_chosen(value) or (is_near and is_chosen_word(value)) or (is_divided and is_varied(value)):
                 found.append(Secret(at, at + len(value), "password of a login"))
                 at += len(value)
     return found
