@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres import figure_rows, names
 from tests.support.postgres import IN_PARTS, NEW, OLD, TestServer, id_in_sql
 from tests.support.sweeps import proof
 
 SESSIONS = {NEW: 5_000, OLD: 5_000, IN_PARTS: 16_000}
 """By the kind of tables; a part of 300 logs is read as quickly without its index."""
+ON_A_FAST_DISK = "options=-c%20random_page_cost%3D1.1"
+"""Of parts of 1,000 logs, PostgreSQL 15 uses an index only if a page at random costs little; of larger ones always."""
 
 
 @pytest.fixture(scope="module", params=[NEW, pytest.param(OLD, marks=proof), pytest.param(IN_PARTS, marks=proof)])
@@ -37,7 +40,7 @@ def full(server: TestServer, tables: str) -> str:
         insert into {schema}.figures select log_id, size, '1 estimate', repeat('x', 300)::bytea from {schema}.log;
         analyze
     """)
-    return storage
+    return f"{storage}&{ON_A_FAST_DISK}" if tables == IN_PARTS else storage
 
 
 @pytest.fixture
@@ -94,7 +97,7 @@ def test_a_question_of_a_list_goes_by_an_index(
     wanted = [FOUND_BY_NAME.get(question, index) if tables == OLD else index]
     if tables == IN_PARTS:
         of_parts = "select inhrelid::regclass::text from pg_inherits where inhparent = %s::regclass"
-        schema = full.rpartition("=")[2]
+        schema = parse_location(full).schema
         wanted = [name.removeprefix(f"{schema}.") for (name,) in server.execute(of_parts, f"{schema}.{index}")]
     assert set(wanted) & {scan.get("Index Name") for scan in read}
     assert not [scan for scan in read if scan["Node Type"] == "Seq Scan" and scan["Plan Rows"] > 1]
