@@ -21,6 +21,7 @@ from ..search.tool_names import NEAR, caller_of
 _RESULTS = (ROLE_CODES["tool"], ROLE_CODES["function"])
 _SUBJECTS = ("file_path", "path", "filename", "file", "command", "cmd", "pattern", "query", "url", "name", "id")
 _SUBJECT_CHARS = 60
+_CUT = "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,20 @@ class MadeCall:
     instant: datetime | None
     asks: bool = False
     """Whether exit code 1 is an answer to it."""
+    arguments: str = ""
+    """All its arguments, as the message has them: mostly a JSON object."""
+
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the subject is only the beginning of an argument."""
+        return self.subject.endswith(_CUT)
+
+    def plain_arguments(self) -> Any:
+        """The arguments as plain JSON types; a text if they are no JSON."""
+        try:
+            return parsed(self.arguments)
+        except ValueError:
+            return self.arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +109,10 @@ class CallLookup:
 def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
     """A call of a message by its id; `number` is the message's, from 1."""
     asks, instant = call_id in asking_calls(message), instant_of_message(message)
-    calls = (part for part in parts_of(message) if part.kind == "call" and part.call_id == call_id)
-    return next((MadeCall(number, part.name, subject_of(part.text), instant, asks) for part in calls), None)
+    for part in parts_of(message):
+        if part.kind == "call" and part.call_id == call_id:
+            return MadeCall(number, part.name, subject_of(part.text), instant, asks, part.text)
+    return None
 
 
 def subject_of(arguments: str) -> str:
@@ -109,7 +126,7 @@ def subject_of(arguments: str) -> str:
     texts = {key: value for key, value in given.items() if isinstance(value, str) and value.strip()}
     value = next((texts[key] for key in _SUBJECTS if key in texts), next(iter(texts.values()), ""))
     first, *others = value.strip().splitlines() or [""]
-    return f"{first[:_SUBJECT_CHARS]}..." if others or len(first) > _SUBJECT_CHARS else first
+    return f"{first[:_SUBJECT_CHARS]}{_CUT}" if others or len(first) > _SUBJECT_CHARS else first
 
 
 def instant_of_message(message: Mapping[str, Any]) -> datetime | None:

@@ -283,9 +283,3 @@ def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
             names.add(one.id)
         roots[one] = parent or one.id
     return roots
-
-
-def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
-    """A session and its sub-agents' sessions, from the sessions of its project."""
-    below = [one for one in others if one.project == session.project and one.id != session.id]
-    return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]

@@ -19,7 +19,15 @@ from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
 from ..paths import project_slug
-from .find_session import SessionFile, project_sessions, session_files, sessions_in
+from .find_session import (
+    SessionFile,
+    SessionNameError,
+    find_among,
+    project_sessions,
+    session_files,
+    sessions_in,
+    with_sub_agents,
+)
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, names_of
 
@@ -47,6 +55,9 @@ class SessionFilter:
         tools: each of these tools was called.
         name: the session's name contains this text, or its id begins with it.
         tags: a person gave it each of these tags.
+        without_tags: a person gave it none of these tags.
+        untagged: a person gave it no tag.
+        excepted: sessions, named as elsewhere (`find_session`), that are not meant, nor their sub-agents' sessions.
         failed: a call failed.
         most: the largest number of sessions; those with the newest messages stay.
     """
@@ -59,6 +70,9 @@ class SessionFilter:
     tools: tuple[str, ...] = ()
     name: str | None = None
     tags: tuple[str, ...] = ()
+    without_tags: tuple[str, ...] = ()
+    untagged: bool = False
+    excepted: tuple[str, ...] = ()
     failed: bool = False
     most: int | None = None
 
@@ -66,6 +80,11 @@ class SessionFilter:
     def asks_figures(self) -> bool:
         """Whether this filter needs the sessions' totals."""
         return bool(self.model or self.tools or self.failed)
+
+    @property
+    def asks_names(self) -> bool:
+        """Whether this filter needs what sessions are called, or their tags."""
+        return self.name is not None or bool(self.tags or self.without_tags) or self.untagged
 
     @property
     def asks_times(self) -> bool:
@@ -109,7 +128,8 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
         return [one for one in inside.values() if project is None or is_of_project(one.project, project)]
     if project is None:
         if everywhere:
-            return session_files(storage=storage, since_s=wanted.since_s) or session_files(storage=storage)
+            since_s = wanted.since_s if not wanted.excepted else None  # an excepted one is looked up in all
+            return session_files(storage=storage, since_s=since_s) or session_files(storage=storage)
         return project_sessions(storage=storage)
     if _is_directory(project):
         return project_sessions(Path(project).expanduser(), storage=storage)
@@ -146,9 +166,10 @@ def matching(
 
     Raises:
         CatalogueError: it asks what sessions add up to, and Python has no SQLite.
+        FilterError: an excepted session is not among these.
     """
-    found = [one for one in sessions if _may_be_of_time(one, wanted)]
-    if wanted.name is not None or wanted.tags:
+    found = [one for one in _without_excepted(sessions, wanted) if _may_be_of_time(one, wanted)]
+    if wanted.asks_names:
         names = zip(found, names_of(one.path for one in found), strict=True)
         found = [one for one, named in names if _is_called(one, named, wanted)]
     if wanted.asks_times:
@@ -158,9 +179,35 @@ def matching(
     return found[: wanted.most]
 
 
+def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) -> Iterable[SessionFile]:
+    """The sessions without those that a filter excepts.
+
+    Raises:
+        FilterError: none of these sessions is called so, or several are: whoever erases all but one would erase it.
+    """
+    if not wanted.excepted:
+        return sessions
+    known, excepted = list(sessions), set[str]()
+    for name in wanted.excepted:
+        try:
+            one = find_among(known, name)
+        except SessionNameError as error:
+            raise FilterError(f"except: {name!r:.80}: {error}") from error
+        excepted.update(str(below.path) for below in with_sub_agents(one, known))
+    return [one for one in known if str(one.path) not in excepted]
+
+
+def has_tags(named: SessionName, wanted: SessionFilter) -> bool:
+    """Whether a session has all tags that a filter wants, and none that it excludes."""
+    tags = {key_of(tag) for tag in named.tags}
+    if tags and wanted.untagged:
+        return False
+    return {key_of(tag) for tag in wanted.tags} <= tags and tags.isdisjoint(map(key_of, wanted.without_tags))
+
+
 def _is_called(session: SessionFile, named: SessionName, wanted: SessionFilter) -> bool:
     """Whether a session has the name, or the beginning of the id, and the tags that are wanted."""
-    if not {key_of(tag) for tag in wanted.tags} <= {key_of(tag) for tag in named.tags}:
+    if not has_tags(named, wanted):
         return False
     own_id = session.id.rpartition("/")[2]  # of a session in a place, the id is a path
     return wanted.name is None or own_id.startswith(wanted.name) or key_of(wanted.name) in named.key

@@ -356,6 +356,22 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     )
 
 
+def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
+    """Find the session that a name means among some: by its path, its id, or its name, as `find_session` does.
+
+    Raises:
+        SessionNameError: none of them has that name, or several have.
+    """
+    places = {name, str(Path(name).resolve()), str(Path(name).resolve() / LOG_NAME)} if name else set[str]()
+    found = next((one for one in sessions if str(one.path) in places), None)
+    found = found or next((one for one in sessions if one.id.rpartition("/")[2] == name), None)
+    among: Scopes = [lambda: list(sessions)]
+    found = found or (_by_id(name, among) if name else None) or _by_name(name, among)
+    if found is None:
+        raise SessionNameError("none of these sessions is called so")
+    return found
+
+
 def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Scopes, Scopes]:
     """The sessions in which a name is looked for, the nearest first: as an id, and as a name that was given."""
     project = project_slug(working_dir)
@@ -442,6 +458,12 @@ def root_of(session_id: str, roots: Container[str]) -> str | None:
     id with a `_` for a sub-session. A fork or a branch is a session of its own, even if its id has this form.
     """
     return next((root for root in possible_roots(session_id) if root in roots), None)
+
+
+def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
+    """A session and its sub-agents' sessions, from the sessions of its project."""
+    below = [one for one in others if one.project == session.project and one.id != session.id]
+    return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]
 
 
 def possible_roots(session_id: str) -> Iterator[str]:

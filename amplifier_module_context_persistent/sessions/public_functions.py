@@ -7,6 +7,8 @@ They take the filters of the commands, with the same names and meanings (`filter
 - `since`, `until`: a `datetime`, a `timedelta` before now, or a text such as `"3d"` or `"2026-01-31"`.
 - `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
 - `tag`: a person's tag, or several tags, all of which the session has.
+- `not_tag`: a tag, or several, none of which the session has. `untagged`: it has no tag.
+- `except_`: a session, or several, that are not meant: an id, the beginning of one, a name or a path.
 - `tool`: a tool that was called, or several, all of which were called. `failed`: a call failed.
 - `n`: the largest number of sessions; the newest stay.
 """
@@ -41,6 +43,9 @@ class Filters(TypedDict, total=False):
     tool: str | Sequence[str]
     name: str | None
     tag: str | Sequence[str]
+    not_tag: str | Sequence[str]
+    untagged: bool
+    except_: str | Sequence[str]
     failed: bool
     n: int | None
 
@@ -160,6 +165,9 @@ def _filter(filters: Filters) -> SessionFilter:
         tools=_names(filters.get("tool", ())),
         name=filters.get("name"),
         tags=_names(filters.get("tag", ())),
+        without_tags=_names(filters.get("not_tag", ())),
+        untagged=filters.get("untagged", False),
+        excepted=_names(filters.get("except_", ())),
         failed=filters.get("failed", False),
         most=filters.get("n"),
     )

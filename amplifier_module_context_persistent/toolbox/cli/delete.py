@@ -140,7 +140,7 @@ def prune(
     if older is None:
         check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
     sessions = None
-    if storage() and older is not None and wanted.most is None:
+    if storage() and older is not None and wanted.most is None and not wanted.excepted:
         sessions = _may_be_old(older, everywhere=everywhere, project=wanted.project)
     if sessions is None:
         sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)

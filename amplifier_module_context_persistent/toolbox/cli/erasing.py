@@ -30,8 +30,8 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
     Raises:
         UsageError: nothing says which.
     """
-    if everything or replace(wanted, places=()) != ALL_SESSIONS:
-        return
+    if everything or replace(wanted, places=(), without_tags=(), excepted=()) != ALL_SESSIONS:
+        return  # what only leaves sessions out says nothing of the others
     scope = (
         f"all sessions in {one_line(', '.join(wanted.places))}"
         if wanted.places
@@ -41,7 +41,7 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
     )
     raise click.UsageError(
         f"this would mean {scope}: give {besides}a filter (--project, --since, --until, --model, --tool, --name, "
-        "--tag, --failed, -n), or --everything if all are meant"
+        "--tag, --untagged, --failed, -n), or --everything if all are meant"
     )
 
 

@@ -22,7 +22,7 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, matchin
 from ...sessions.find_session import SessionFile
 from .parameters import TimeType, check_place
 from .progress import progress
-from .session_argument import complete_tool, is_place, storage
+from .session_argument import complete, complete_tool, is_place, storage
 from .terminal import UnusableError, counted, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
@@ -172,6 +172,22 @@ def source_filter_options(
         @click.option(
             "--tag", "tags", metavar="TAG", multiple=True, help="Only sessions with this tag; again for another."
         )
+        @click.option(
+            "--not-tag",
+            "without_tags",
+            metavar="TAG",
+            multiple=True,
+            help="Only sessions without this tag; again for another.",
+        )
+        @click.option("--untagged", is_flag=True, help="Only sessions without any tag.")
+        @click.option(
+            "--except",
+            "excepted",
+            metavar="SESSION",
+            multiple=True,
+            shell_complete=complete,
+            help="Not this session, nor its sub-agents; again for another.",
+        )
         @click.option("--failed", is_flag=True, help="Only sessions in which a call failed.")
         @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many sessions, the newest.")
         @functools.wraps(command)
@@ -185,6 +201,9 @@ def source_filter_options(
             tools: tuple[str, ...],
             name: str | None,
             tags: tuple[str, ...],
+            without_tags: tuple[str, ...],
+            untagged: bool,
+            excepted: tuple[str, ...],
             failed: bool,
             most: int | None,
             **options: Any,
@@ -198,6 +217,9 @@ def source_filter_options(
                 tools=tools,
                 name=name,
                 tags=tags,
+                without_tags=without_tags,
+                untagged=untagged,
+                excepted=excepted,
                 failed=failed,
                 most=most,
             )

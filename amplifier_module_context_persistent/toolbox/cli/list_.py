@@ -167,7 +167,7 @@ def _in_order(
 
 def _asks_only_time(wanted: SessionFilter, words: str | None) -> bool:
     """Whether a list of sessions in a database can be read page by page, since every session is known to be meant."""
-    others = words is not None or wanted.project is not None or wanted.name is not None
+    others = words is not None or wanted.project is not None or wanted.asks_names or bool(wanted.excepted)
     return storage() is not None and not others and not wanted.asks_figures
 
 

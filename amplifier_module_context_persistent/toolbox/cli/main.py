@@ -152,7 +152,7 @@ class CommandEntry:
 
 
 _FIRST = ("url", "no_catalogue", "last", "everywhere", "places", "project", "since", "until", "model", "tools", "name")
-_THEN = ("tags", "failed", "most")
+_THEN = ("tags", "without_tags", "untagged", "excepted", "failed", "most")
 _LAST = ("output", "force", "dry_run", "yes", "as_json")
 
 

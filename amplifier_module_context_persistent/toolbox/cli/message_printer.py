@@ -52,6 +52,7 @@ class MessagePrinter:
         as_json: print JSON lines instead.
         screen: where to print; by default the standard output.
         may_grow: whether results may still come, so that a call without one is not marked.
+        with_calls: whether a result is printed below its call's arguments, if its head does not hold all of them.
     """
 
     def __init__(
@@ -61,8 +62,9 @@ class MessagePrinter:
         as_json: bool = False,
         screen: Console | None = None,
         may_grow: bool = False,
+        with_calls: bool = False,
     ) -> None:
-        self._full, self._as_json, self._may_grow = full, as_json, may_grow
+        self._full, self._as_json, self._may_grow, self._with_calls = full, as_json, may_grow, with_calls
         self._counter = open_counter("estimate")
         self._console = screen or console()
         self._printed = False
@@ -78,6 +80,7 @@ class MessagePrinter:
             self._print(Text())
         self._printed = True
         self._print(head_of(placed, turn=turn, counter=self._counter, note=note))
+        self._call_of(placed)
         parts = sorted(parts_of(placed.message), key=lambda part: part.kind != "thinking")
         unanswered = placed.open_calls if not self._may_grow else frozenset()
         for part in parts:
@@ -91,6 +94,8 @@ class MessagePrinter:
         if (ending := placed.ending) is not None:
             answers = ending.call.number if ending.call is not None else None
             plain |= {"answers": answers, "outcome": ending.outcome, "duration_s": ending.duration_s}
+            if ending.call is not None:
+                plain["arguments"] = ending.call.plain_arguments()
         elif not self._may_grow and (unanswered := placed.open_calls):
             plain["open_calls"] = sorted(unanswered)
         return plain
@@ -106,6 +111,15 @@ class MessagePrinter:
         self._print(Text(f"-- {compaction.line()}", "dim"))
         if compaction.summary:
             self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
+
+    def _call_of(self, placed: LiveMessage) -> None:
+        """Print the arguments of the call that a result answers, if that is asked for and the head has only a part."""
+        if not self._with_calls or (ending := placed.ending) is None or ending.call is None:
+            return
+        call = ending.call
+        if call.is_shortened or self._full:
+            self._print(Text(f"-> {escaped(one_line(call.name))}", "bold"))
+            self._folded(arguments_text(call.arguments), _RESULT_LINES, indent=_INDENT)
 
     def _part(self, message: Message, part: TextPart, unanswered: frozenset[str]) -> None:
         if part.kind == "call":

@@ -16,9 +16,8 @@ import click
 
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
-from ...sessions.file_uses import with_sub_agents
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile
+from ...sessions.find_session import SessionFile, with_sub_agents
 from ...sessions.prices import PriceList
 from ...sessions.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS

@@ -33,6 +33,7 @@ from ...sessions.find_session import (
     project_sessions,
     session_files,
     sessions_beside,
+    with_sub_agents,
 )
 from ...sessions.session_name import key_of, names_of
 from .sealed_files import plain_path
@@ -217,8 +218,6 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
     Raises:
         UnusableError: one is not there, or the database cannot be asked.
     """
-    from ...sessions.file_uses import with_sub_agents
-
     named = list(paths)
     known = sessions_that_may_belong(named)
     by_path = {str(one.path): one for one in known}

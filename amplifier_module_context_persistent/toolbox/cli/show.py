@@ -97,7 +97,7 @@ def show(
     if path is None:
         if not errors or turn_span or span or role:
             raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
-        printer = MessagePrinter(full=full, as_json=as_json)
+        printer = MessagePrinter(full=full, as_json=as_json, with_calls=True)
         sessions = chosen_sessions(of_sessions, everywhere=everywhere)
         _show_errors(sessions, printer, tools=tools, period=period_of(wanted), as_json=as_json)
         return
@@ -185,7 +185,7 @@ def _show_one(
                 messages: Iterable[LiveMessage] = transcript.placed(start, stop, role=role, tools=tools)
                 if errors:
                     messages = filter(_went_wrong, messages)
-                printer = MessagePrinter(full=full, as_json=as_json)
+                printer = MessagePrinter(full=full, as_json=as_json, with_calls=errors)
                 if not _print_messages(transcript, messages, starts, compactions, printer, clear):
                     check_tools(tools, transcript.tool_names())
         if not len(transcript):

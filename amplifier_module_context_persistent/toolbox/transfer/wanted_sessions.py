@@ -19,7 +19,7 @@ from ...messages.message import Message, calls_of, result_id_of
 from ...messages.metadata import instant_of, metadata_of, timestamp_of
 from ...messages.outcome import ANSWERED, asking_calls, outcome_of
 from ...paths import LOG_NAME, project_slug, session_id_of
-from ...sessions.filters import ALL_SESSIONS, SessionFilter, is_of_project
+from ...sessions.filters import ALL_SESSIONS, SessionFilter, has_tags, is_of_project
 from ...sessions.session_name import SessionName, key_of, name_of
 from ...sessions.transcript import header_session_id
 from .drafts import SessionDraft
@@ -123,13 +123,17 @@ class SessionFacts:
             return False
         if wanted.until_s is not None and self.first_s >= wanted.until_s:
             return False
-        if not {key_of(tag) for tag in wanted.tags} <= {key_of(tag) for tag in self.named.tags}:
+        if not has_tags(self.named, wanted) or any(self._is_called(name) for name in wanted.excepted):
             return False
         if wanted.name and not (self.id.startswith(wanted.name) or key_of(wanted.name) in self.named.key):
             return False
         if wanted.model and not any(wanted.model.casefold() in model for model in self.models):
             return False
         return {tool.casefold() for tool in wanted.tools} <= self.tools and (self.failed or not wanted.failed)
+
+    def _is_called(self, name: str) -> bool:
+        """Whether this is the beginning of the session's id, or its name."""
+        return bool(name) and (self.id.startswith(name) or key_of(name) == self.named.key)
 
 
 def facts_of_log(

@@ -76,3 +76,26 @@ def test_a_filter_beside_a_session_is_an_error(filters: list[str]) -> None:
 
 def test_an_unknown_tool_lists_those_that_there_are() -> None:
     assert "there are bash, grep" in run("show", "--errors", "--tool", "nothing", code=2).output
+
+
+COMMAND = "for each in one two three four five six seven eight; do\n  echo $each of all of them; done; false"
+
+
+@pytest.mark.parametrize("arguments", [["called"], ["--all"]], ids=["one", "many"])
+def test_a_failed_call_has_its_command(arguments: list[str]) -> None:
+    """All of its arguments in JSON, and in text what the head cuts; with --full every argument."""
+    call = {"id": "a", "tool": "bash", "arguments": {"command": COMMAND, "timeout": 5}}
+    write(log_of("called"), [MESSAGES[0], {"role": "assistant", "content": "", "tool_calls": [call]}, MESSAGES[2]])
+    told = [json.loads(line) for line in run("show", *arguments, "--errors", "--json").stdout.splitlines()]
+    assert {"command": COMMAND, "timeout": 5} in [one.get("arguments") for one in told]
+    for full in ([], ["--full"]):
+        shows(run("show", *arguments, "--errors", *full).stdout, "-> bash\n", "echo $each of all of them; done; false")
+
+
+def test_a_short_command_stands_in_the_head_alone() -> None:
+    call = {"id": "a", "tool": "bash", "arguments": {"command": "false", "timeout": 5}}
+    write(log_of("called"), [MESSAGES[0], {"role": "assistant", "content": "", "tool_calls": [call]}, MESSAGES[2]])
+    short, full = run("show", "called", "--errors").stdout, run("show", "called", "--errors", "--full").stdout
+    shows(short, "tool bash false, of [2]")
+    assert "timeout" not in short
+    shows(full, "timeout: 5")

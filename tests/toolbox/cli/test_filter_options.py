@@ -34,7 +34,21 @@ FILTERED = (
     "archive",
     "sync",
 )
-FILTERS = ("--all", "--project", "--since", "--until", "--model", "--tool", "--name", "--tag", "--failed", "--number")
+FILTERS = (
+    "--all",
+    "--project",
+    "--since",
+    "--until",
+    "--model",
+    "--tool",
+    "--name",
+    "--tag",
+    "--not-tag",
+    "--untagged",
+    "--except",
+    "--failed",
+    "--number",
+)
 
 
 def option(command: str, name: str) -> click.Option:
@@ -56,7 +70,7 @@ def test_every_command_has_every_filter(command: str, name: str) -> None:
         return
     one, other = option(command, name), option("list", name)
     assert one.opts == other.opts
-    assert one.multiple == (name in ("--tool", "--tag", "--in"))
+    assert one.multiple == (name in ("--tool", "--tag", "--not-tag", "--except", "--in"))
     assert one.help == other.help or (name == "--tool" and command in ("show", "search"))
 
 
@@ -105,7 +119,7 @@ def test_options_stand_in_one_order_in_every_help() -> None:
     options = ([one for one in entry.load().params if isinstance(one, click.Option)] for entry in TABLE.values())
     orders = [[one.name for one in of_command] for of_command in options]
     first = ["url", "no_catalogue", "last", "everywhere", "places", "project", "since", "until", "model", "tools"]
-    first += ["name", "tags"]
+    first += ["name", "tags", "without_tags", "untagged", "excepted"]
     for order in orders:
         shared = [name for name in order if name in first]
         assert order[: len(shared)] == shared == [name for name in first if name in shared]
@@ -153,6 +167,8 @@ def test_a_usage_error_is_one_line(arguments: Sequence[str]) -> None:
         ["prune", "--all"],
         ["prune", "--all", "--yes"],
         ["prune", "--host-files", "--yes"],
+        ["prune", "--except", "one", "--yes"],
+        ["prune", "--not-tag", "kept", "--yes"],
         ["purge", "--cleared", "--yes"],
         ["purge", "--torn", "--all", "--yes"],
         ["purge", "--everything", "--all", "--yes"],

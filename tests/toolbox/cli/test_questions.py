@@ -58,6 +58,7 @@ ANSWERS = {
     "What takes the space?": ["receipts"],
     "How do I make old ones smaller?": ["no session to archive"],
     "How do I delete old ones?": ["sessions, ", "Delete "],
+    "How do I delete all of a project but one?": ["50 sessions, ", "Delete 50"],
     "Are all logs sound?": ["5f2c-long", ": sound"],
     "Anything else about figures?": ["bash", "read_file"],
 }
@@ -96,6 +97,7 @@ WORDS = {
     "What takes the space?": "takes on the disk",
     "How do I make old ones smaller?": "Compress",
     "How do I delete old ones?": "whose last message is older",
+    "How do I delete all of a project but one?": "that filters choose",
     "Are all logs sound?": "Check logs",
     "Anything else about figures?": "Ask in SQL",
 }
@@ -156,7 +158,7 @@ def test_a_question_has_a_command(question: str) -> None:
         shown += done.output
         codes.add(done.exit_code)
     assert [part for part in ANSWERS[question] if part not in shown] == [], shown
-    asks = question in ("How do I erase a key everywhere?", "How do I delete old ones?")
+    asks = question.startswith(("How do I erase a key everywhere?", "How do I delete"))
     assert codes == ({2} if asks else {0})  # nobody answers here
 
 
