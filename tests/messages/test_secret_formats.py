@@ -156,3 +156,11 @@ def test_at_most_one_of_400_ordinary_lines_is_altered() -> None:
     altered = [line for line in lines if redact_text(line) != line]
     assert len(lines) >= 400
     assert len(altered) <= len(lines) // 400, altered
+
+
+@pytest.mark.parametrize("prefix", ["pk_test_", "pk_live_", "phc_"])
+def test_publishable_keys_stay(prefix: str) -> None:
+    """Their services say that they are public; a secret key of the same length goes."""
+    rest = sample("{a20}7aB9{a19}", 3)
+    assert redact_text(f"init('{prefix}{rest}')") == f"init('{prefix}{rest}')"
+    assert rest not in redact_text(f"init('acme_{rest}')")

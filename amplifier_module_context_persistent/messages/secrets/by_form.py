@@ -17,6 +17,7 @@ from .found import Secret, hidden
 from .names import is_example
 from .searched_text import SearchedText
 from .services_in_sentences import may_be_key
+from .wallet_keys import may_be_wallet_key
 
 Span = tuple[int, int]
 """Where a word begins and ends."""
@@ -41,7 +42,7 @@ def odd_words(text: str) -> list[Span]:
 def _is_ordinary(word: str) -> bool:
     """Whether nothing that is looked for in long words is in one."""
     begun = next(_begun(word, [(0, len(word))]), None)
-    return not (begun or _forms_within(word) or may_be_base64(word) or may_be_key(word))
+    return not (begun or _forms_within(word) or may_be_base64(word) or may_be_key(word) or may_be_wallet_key(word))
 
 
 def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:

@@ -125,14 +125,16 @@ _GITLEAKS = "rules of gitleaks and betterleaks"
 _SCANNERS = "rules of several public scanners"
 _GITHUB = "GitHub: supported secret scanning patterns"
 _HOG = "detectors of trufflehog"
-_KEY_LINE = r"(?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?-----"
+_LABEL = r"(?:[A-Za-z0-9.\ ]|-(?!-)){0,60}?"
+_KEY_LINE = rf"{_LABEL}\b(?:KEY|[Kk]ey)(?:\ BLOCK|\ V[0-9]+)?\ ?-{{4,5}}"
+"""How the first and the last line of a key end: PEM, OpenPGP, `OpenVPN Static key V1`, `SSH2 ENCRYPTED PRIVATE KEY`."""
 
 TOKENS = (
     Format(
         "private key",
-        ("PRIVATE KEY",),
-        re.compile(rf"-----BEGIN\ {_KEY_LINE}[\s\S]*?(?:-----END\ {_KEY_LINE}|\Z)", re.ASCII),
-        "RFC 7468; OpenSSH PROTOCOL.key; RFC 9580",
+        ("--BEGIN ", "-- BEGIN "),
+        re.compile(rf"-{{4,5}}\ ?BEGIN\ (?!{_LABEL}PUBLIC){_KEY_LINE}[\s\S]*?(?:-{{4,5}}\ ?END\ {_KEY_LINE}|\Z)", re.ASCII),
+        "RFC 7468; OpenSSH PROTOCOL.key; RFC 9580; RFC 4716; OpenVPN: --genkey",
         has_spaces=True,
     ),
     Format(
@@ -347,7 +349,7 @@ TOKENS = (
         "token with a prefix",
         ("_",),
         re.compile(
-            rf"_(?=[A-Za-z0-9]{{32}})(?:{_PREFIX})"
+            rf"_(?=[A-Za-z0-9]{{32}})(?<!\bpk_test_)(?<!\bpk_live_)(?<!\bphc_)(?:{_PREFIX})"
             r"(?=(?:[A-Za-z]{0,60}[0-9]){3})(?=(?:[a-z0-9]{0,60}[A-Z]){3})(?=(?:[A-Z0-9]{0,60}[a-z]){3})"
             rf"[A-Za-z0-9]{{32,{MOST_CHARS}}}(?![A-Za-z0-9_/+=])",
             re.ASCII,

@@ -17,7 +17,9 @@ from .secret_values import is_chosen_word, is_secret_text
 from .values_before_names import said_before
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
-_QUOTED = r"(?:[bBfFrRuUL@$]{0,3}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>[^\s\"'`\\]{4,8192})(?P=quote)"
+_IN_QUOTES = r"(?:[^\s\"'`\\]|(?<![\\])\\[\"'](?=[^\s\"'`\\]{2})){4,8192}"
+"""A text in quotes without spaces, with quotes that have a backslash."""
+_QUOTED = rf"(?:[bBfFrRuUL@$]{{0,3}}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>{_IN_QUOTES})(?P=quote)"
 _TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?!()|,: \t]{0,60}?"
 _CALL = (
     r"(?:(?:Just|Some)[ ]|(?:new[ ])?(?:\[(?:\.\.\.)?\])?[A-Za-z][\w:.]{0,40}(?:<[^<>\n]{0,30}>)?\([ \t]*"

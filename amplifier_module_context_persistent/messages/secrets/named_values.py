@@ -25,7 +25,7 @@ from .names import (
 )
 from .rows import find_in_rows
 from .searched_text import SearchedText
-from .secret_values import is_chosen_word, is_count, is_phrase, is_state
+from .secret_values import is_chosen_word, is_count, is_permission, is_phrase, is_state
 from .tables import find_in_table
 
 _NAMED = re.compile(
@@ -53,6 +53,8 @@ _FIRST = (
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _MOST_NAME_CHARS = 60
 _MOST_VALUE_CHARS = 8_192
+_MOST_BACKSLASHES = 64
+"""Before a quote; a quote of a JSON that is four times the string of another one has 31."""
 _TAG = re.compile(r"[&!][\w!-]{1,40}[ ]{1,4}\Z")
 """An anchor or a type of YAML between a name and its value."""
 _QUOTE = re.compile(r"[fFrRbBuUnNeEL@]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
@@ -208,9 +210,8 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
     opening = _QUOTE.match(text, at)
     if opening is not None:
         start = opening.end()
-        end = text.find(opening["quote"], start, start + _MOST_VALUE_CHARS)
-        line_end = text.find("\n", start, end if end >= 0 else start + _MOST_VALUE_CHARS)
-        if end < 0 or line_end >= 0:
+        end = _closing_quote(text, start, opening["quote"])
+        if end < 0:
             return _cut_value(text, start, name, before, separator)
         is_template = "f" in opening[0].lower()[: opening.start("quote") - opening.start()]
         if is_template and "{" in text[start:end]:
@@ -236,6 +237,28 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
     return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+
+
+def _closing_quote(text: str, start: int, quote: str) -> int:
+    r"""Return where a quoted value ends in its line, or -1.
+
+    A quote within the value has more backslashes than the one that opens it: in a JSON that is the string of another
+    JSON, `\"` closes a value, and each quote within the value is `\\\"`.
+    """
+    sign = quote.lstrip("\\")
+    own = len(quote) - len(sign)
+    stop = text.find("\n", start, start + _MOST_VALUE_CHARS)
+    if stop < 0:
+        stop = start + _MOST_VALUE_CHARS
+    first = text.find(quote, start, stop)
+    sign_at = text.find(sign, start, stop)
+    while sign_at >= 0:
+        before = text[max(start, sign_at - _MOST_BACKSLASHES) : sign_at]
+        backslashes = len(before) - len(before.rstrip("\\"))
+        if backslashes % (2 * (own + 1)) == own:
+            return sign_at - own
+        sign_at = text.find(sign, sign_at + 1, stop)
+    return first
 
 
 def _cut_value(text: str, start: int, name: str, before: str, separator: str) -> _Value | None:
@@ -305,6 +328,7 @@ def _says_nothing(value: _Value) -> bool:
         or is_placeholder(text)
         or is_template(text)
         or is_state(text)
+        or is_permission(value.name, text)
         or is_example(text)
         or is_word_of(text, value.name)
         or (value.name.lower().endswith("pass") and is_count(text))

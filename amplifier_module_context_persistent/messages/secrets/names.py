@@ -158,6 +158,10 @@ _PLACEHOLDER = re.compile(
       [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
     | pk_(?:test|live)_.* | ref\+[a-z0-9]+://.* | arn:aws[a-z-]*:.*
+    | projects/[\w.-]+/(?:locations/[\w.-]+/)?secrets/[\w./:-]+ | @Microsoft\.KeyVault\(.* | https://[\w-]+\.vault\.azure\.[a-z]{2,3}(?::443)?/.*
+    | (?:vault|ssm|secretsmanager|secretmanager|gcp-?sm|aws-?sm|azure-?kv|keyvault|bws|op):[\w-]+[/\#:][\w./\#:@-]+
+    | (?:secret|secrets|kv|kv-?v?2)/(?:data/)?[\w./-]+\#[\w.-]+
+    | amd64|arm64|armhf|armel|i386|i686|x86_64|aarch64|ppc64el|ppc64le|s390x|riscv64|noarch
     | (?:op|vault|ssm|aws-?sm|secretsmanager|gcp-?sm|gsm|azkv|keyvault|keychain|keyring|secrets?|env|file|doppler|infisical|bws|sops)://.*
     | (?: none|null|nil|true|false|yes|no|on|off|undefined|empty|optional|required|string|str|bytes|bool|int|integer|number
         | object|any|unset|default|basic|bearer|digest|oauth|oauth2|jwt|auto|enabled|disabled|password|passwd|pass|guest|secret|token

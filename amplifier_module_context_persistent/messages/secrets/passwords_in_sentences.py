@@ -11,7 +11,15 @@ from __future__ import annotations
 import re
 
 from .found import Secret
-from .names import is_code_or_path, is_example, is_placeholder, is_template, looks_random
+from .names import (
+    Likelihood,
+    is_code_or_path,
+    is_example,
+    is_placeholder,
+    is_template,
+    likelihood_of,
+    looks_random,
+)
 from .searched_text import Beginnings, SearchedText
 from .secret_values import is_chosen_word
 
@@ -48,6 +56,7 @@ _LINK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_KEY_BEFORE = re.compile(r"[\"'](?P<name>[\w-]{2,40})\\*[\"'][ ]?:[ ]?\\*[\"']\Z")
 _OF_SOMETHING = re.compile(r"[ ](?:for|of|on|in|to)[ ]")
 _HERE = re.compile(r"[ ](?:it[ ]is|here[ ]it[ ]is|that[ ]is):", re.IGNORECASE)
 _PAIR_LABEL = re.compile(
@@ -115,6 +124,8 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
         if word.start() - end > _NEAR_CHARS:
             break
         at = word.start()
+        if _is_named_itself(text, end, at):
+            continue
         is_marked = text[at - 1] in "*_"  # as in **password**
         value = word[0].rstrip(".:_*" if is_marked else ".:")
         if is_password and is_chosen(value):
@@ -133,6 +144,12 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
 def _is_path_of_key(value: str) -> bool:
     """Whether what looks like a key is the path of a file."""
     return "/" in value and (len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
+
+
+def _is_named_itself(text: str, end: int, start: int) -> bool:
+    """Whether a value is that of a key of JSON with a secret's name, which is judged with that name."""
+    key = _KEY_BEFORE.search(text, end, start)
+    return key is not None and likelihood_of(key["name"]) is not Likelihood.NONE
 
 
 def _is_next(text: str, end: int, word: re.Match[str]) -> bool:

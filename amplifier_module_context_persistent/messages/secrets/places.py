@@ -142,9 +142,38 @@ PLACES = (
             r"""
               ^[^\n]{0,40}\bUSER[ ]\S+[^\0]{0,200}?^[^\n]{0,40}\bPASS[ ](?P<ftp>\S{4,80})[ \t\r]*$
             | ^[^\n]{0,40}?\b[A-Za-z]?[0-9]{1,4}[ ]LOGIN[ ]"?[\w.@+-]{1,80}"?[ ]"?(?P<imap>[^\s"]{4,80})"?[ \t\r]*$
-            | (?:^|>[ ]?)AUTH[ ](?:[\w.-]{1,40}[ ])?(?P<redis>(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s"'<$]{6,200})[ \t\r]*$
-            | ^[^\n]{0,40}?\bAUTH[ ]PLAIN[ ](?P<smtp>[A-Za-z0-9+/]{12,400}={0,2})
+            | (?:^|>[ ]?)AUTH[ ](?!(?:CRAM|DIGEST|SCRAM)-)(?:[\w.-]{1,40}[ ])?(?P<redis>(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s"'<$]{6,200})[ \t\r]*$
             | \b(?:password|secret)[ ](?:0|5|7|8|9)[ ](?P<device>[^\s"']{4,200})
+            """,
+            re.VERBOSE | re.MULTILINE,
+        ),
+    ),
+    Place(
+        "password of a protocol",
+        parts=("UGFzc3dvcmQ", "cGFzc3dvcmQ6"),
+        words=("AUTH ", "AUTHENTICATE ", "auth plain", "auth xoauth2", "authenticate "),
+        expression=re.compile(
+            r"""
+              (?:UGFzc3dvcmQ[6A]|cGFzc3dvcmQ6)[^\n]{0,40}\n(?:[^\n]{0,20}reply:[^\n]{0,200}\n){0,2}[^\n]{0,100}?
+                (?<![A-Za-z0-9+/=])(?P<asked>[A-Za-z0-9+/]{4,400}={0,2})(?:\\r\\n)?["']?[ \t\r]*$
+            | \bAUTH(?:ENTICATE)?[ ](?:PLAIN|XOAUTH2|OAUTHBEARER|CRAM-MD5|DIGEST-MD5|NTLM|SCRAM-[\w-]{3,20})(?:[ ]=)?(?:\\r\\n)?["']?[ \t\r]*\n
+                [^\n]{0,60}?(?:334|\+)(?:[ ][^\n]{0,600})?\n(?:[^\n]{0,20}reply:[^\n]{0,200}\n){0,2}[^\n]{0,100}?
+                (?<![A-Za-z0-9+/=])(?P<answer>[A-Za-z0-9+/]{12,4000}={0,2})(?:\\r\\n)?["']?[ \t\r]*$
+            | \bAUTH(?:ENTICATE)?[ ](?:PLAIN|XOAUTH2|OAUTHBEARER|NTLM|SCRAM-[\w-]{3,20})[ ](?P<secret>[A-Za-z0-9+/]{12,4000}={0,2})
+            """,
+            re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+        ),
+    ),
+    Place(
+        "private key",
+        words=("untrusted comment", "private-key", "Private-key-format", "privateExponent", "priv:"),
+        expression=re.compile(
+            r"""
+              \buntrusted[ ]comment:[^\n]{0,200}\b(?:secret|private)[ ]key[^\n]{0,200}\n(?P<signify>[A-Za-z0-9+/]{40,1000}={0,2})
+            | \((?:d|p|q|u|x)\s{1,20}\#(?P<expression>[0-9A-Fa-f\s]{32,8000})\#\)
+            | \)\s{0,20}\#(?P<protected>[0-9A-Fa-f\s]{64,8000})\#\s{0,20}\)
+            | ^(?:PrivateExponent|PrivateKey|Prime[12]|Exponent[12]|Coefficient|Key):[ ](?P<zone>[A-Za-z0-9+/]{16,4000}={0,2})
+            | \b(?:privateExponent|prime[12]|exponent[12]|coefficient|priv):[ \t\r]*\n(?P<digits>(?:[ \t]{1,20}(?:[0-9a-f]{2}:){0,32}(?:[0-9a-f]{2}:?)[ \t\r]*(?:\n|\Z)){1,700})
             """,
             re.VERBOSE | re.MULTILINE,
         ),

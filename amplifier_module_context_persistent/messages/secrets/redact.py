@@ -29,6 +29,7 @@ from .payment_cards import is_card_field
 from .readable import colours_in, readings
 from .recovery_codes import names_recovery_codes
 from .search import search
+from .secret_values import is_permission
 
 Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
@@ -169,6 +170,8 @@ def _is_named(key: str, item: Any) -> bool:
     is_strong = likelihood_of(key) is Likelihood.STRONG
     if is_card_field(key, item):
         return True
+    if is_permission(key, item):
+        return False
     if not (is_strong or name_in_another_language(key)) or not item.strip() or is_placeholder(item):
         return False
     if is_strong:

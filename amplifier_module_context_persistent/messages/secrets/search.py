@@ -20,6 +20,7 @@ from .cookies import find_cookies
 from .flags import find_behind_flags
 from .formats import LEAST_CHARS
 from .found import Secret, hidden, merged
+from .hex_dumps import find_in_hex_dumps
 from .kubernetes import find_in_kubernetes_secrets
 from .logins_in_sentences import find_logins
 from .named_values import find_named
@@ -29,12 +30,15 @@ from .passwords_in_sentences import find_pairs
 from .payment_cards import find_card_numbers
 from .places import places_possible_in
 from .recovery_codes import find_recovery_codes
+from .references import is_reference
 from .searched_text import SearchedText
 from .seed_phrases import find_seed_phrases
 from .services_in_sentences import find_by_service
 from .short_codes import find_short_codes
 from .shown_values import find_shown
 from .tables import find_by_foreign_names
+from .wallet_keys import find_wallet_keys
+from .wrapped_values import wrapped_rest
 
 _PADDING = re.compile(r"(?<=[A-Za-z0-9+/_-])={1,2}(?![\w=])")
 _PLAIN = re.compile(
@@ -75,14 +79,21 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     found = own.find(text) if own else []
     searched = SearchedText(hidden(text, found))
     words = odd_words(searched.text)
-    looks: tuple[Look, ...] = (
+    certain: tuple[Look, ...] = (
+        partial(find_in_hex_dumps, search=search),
         partial(find_by_form, words=words),
+        partial(find_wallet_keys, words=words),
         partial(find_in_base64, words=words, search=search),
     )
+    judged: tuple[Look, ...] = ()
     if not _ENCODED.fullmatch(text):
-        looks += (_by_place, *_BY_LABEL, partial(find_by_service, words=words))
-    for look in looks:
-        if new := look(searched):
+        judged = (_by_place, *_BY_LABEL, partial(find_by_service, words=words))
+    for look in (*certain, *judged):
+        new = look(searched)
+        if look in judged:
+            new = [one for one in new if not is_reference(searched.text, one)]
+        new += [rest for one in new for rest in wrapped_rest(searched.text, one)]
+        if new:
             found += new
             searched = searched.with_hidden(new)
     return [_with_padding(text, secret) for secret in merged(found)]
@@ -100,6 +111,7 @@ def search_forms(text: str) -> list[Secret]:
     """Find what is known by its form alone, in order; what is in base64 goes as a whole."""
     words = odd_words(text)
     found = find_by_form(SearchedText(text), words)
+    found += find_wallet_keys(SearchedText(hidden(text, found)), words)
     rest = SearchedText(hidden(text, found))
     return merged([*found, *find_in_base64(rest, words=words, search=search_forms)])
 

@@ -65,6 +65,9 @@ _STATES = frozenset(
     " restricted revoked rotated salted secure secured sensitive shared skipped sniffed stored unchanged unknown unsafe"
     " unspecified updated useless verified visible writable wrong".split()
 )
+_PERMISSIONS = frozenset(
+    "admin all full maintain none owner read read-all read-only read-write readonly readwrite triage write write-all".split()
+)
 _FEWEST_WORDS = 4
 _FEWEST_ENDINGS = 2
 """A text with at least this many words that end like verbs or adverbs is a sentence, not a pass phrase."""
@@ -121,6 +124,11 @@ def is_chosen_word(value: str) -> bool:
 def is_state(value: str) -> bool:
     """Whether a word says how a password is, or what has become of it: `hashed`, `incorrect`."""
     return value.lower() in _STATES
+
+
+def is_permission(name: str, value: str) -> bool:
+    """Whether a word says what a token is allowed: `id-token: write` of a workflow."""
+    return value.lower() in _PERMISSIONS and name.lower().rstrip("s").endswith("token")
 
 
 def is_count(value: str) -> bool:

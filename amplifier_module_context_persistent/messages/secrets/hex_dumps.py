@@ -1,0 +1,104 @@
+"""Secrets in a hex dump of a text (`xxd`, `hexdump -C`, `od -t x1z`, `tcpdump -X`): the digits and the printed column.
+
+The bytes of adjacent lines are put together and searched as a text, so a secret that goes on in the next line is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .found import Secret
+from .searched_text import SearchedText
+
+_HINT = "000"
+"""Part of every offset near the beginning of a dump."""
+_LINE = re.compile(
+    r"^[ \t]{0,8}(?:0x)?[0-9a-fA-F]{4,16}:?[ \t]{1,3}(?=[0-9a-fA-F]{2})(?P<rest>[^\n]{2,200})", re.MULTILINE
+)
+_PAIR = "[0-9a-fA-F]{2}"
+_PAIRS = re.compile(_PAIR)
+_LAYOUTS = (
+    re.compile(rf"(?P<hex>{_PAIR}(?:[ ]{{1,2}}{_PAIR}){{0,31}})[ ]{{1,60}}\|(?P<shown>[^\n]{{1,32}})\|"),
+    re.compile(
+        rf"(?P<hex>{_PAIR}(?:[ ]{_PAIR}){{7}}[ ]{{2}}{_PAIR}(?:[ ]{_PAIR}){{0,7}})[ ]{{2,60}}>?(?P<shown>[^\n]{{0,32}})"
+    ),
+    re.compile(
+        rf"(?P<hex>(?:{_PAIR}){{1,8}}(?:[ ](?:{_PAIR}){{1,8}}){{0,31}})(?:[ ]{{2,80}}>?(?P<shown>[^\n]{{0,32}})|[ ]?$)"
+    ),
+)
+"""Lines of `hexdump -C`; with a gap after eight bytes; in groups of equal length."""
+_READABLE = range(0x20, 0x7F)
+_AS_TEXT = bytes([code if code in _READABLE or code in b"\t\n\r" else 0x20 for code in range(256)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a dump."""
+
+    end: int
+    """Where it ends in the text."""
+    first: int
+    """How many bytes the lines before it have."""
+    content: bytes
+    digits: list[tuple[int, int]]
+    """Where the digits of each byte are."""
+    shown: tuple[int, int]
+    """Where the printed column is; empty if there is none."""
+
+
+def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secret]]) -> list[Secret]:
+    """Find the digits and the printed letters of what a search finds in the bytes of hex dumps."""
+    text, found = searched.text, list[Secret]()
+    if _HINT not in text:
+        return found
+    for dump in _dumps(text):
+        content = b"".join([line.content for line in dump]).translate(_AS_TEXT).decode("ascii")
+        for secret in search(content):
+            for line in dump:
+                found += _pieces(line, secret)
+    return found
+
+
+def _dumps(text: str) -> Iterator[list[_Line]]:
+    """Give the dumps of a text: adjacent lines."""
+    dump: list[_Line] = []
+    for match in _LINE.finditer(text):
+        if dump and match.start() > dump[-1].end + 1:
+            yield dump
+            dump = []
+        first = dump[-1].first + len(dump[-1].content) if dump else 0
+        line = _line(text, match, first)
+        if line is not None:
+            dump.append(line)
+    if dump:
+        yield dump
+
+
+def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
+    """Read a line; None if its printed column does not say the same as its digits."""
+    for layout in _LAYOUTS:
+        parts = layout.match(match["rest"].rstrip("\r"))
+        if parts is None:
+            continue
+        content = bytes.fromhex(parts["hex"])
+        shown = (parts["shown"] or "")[: len(content)]
+        if all(letter == chr(code) for letter, code in zip(shown, content, strict=False) if code in _READABLE):
+            offset = match.start("rest")
+            at = offset + parts.start("shown") if shown else 0
+            digits = [(offset + pair.start(), offset + pair.end()) for pair in _PAIRS.finditer(parts["hex"])]
+            return _Line(match.end(), first, content, digits, (at, at + len(shown)))
+    return None
+
+
+def _pieces(line: _Line, secret: Secret) -> Iterator[Secret]:
+    """Give the pieces of a secret of a dump's bytes that are in a line."""
+    start, end = max(secret.start - line.first, 0), min(secret.end - line.first, len(line.content))
+    if start >= end:
+        return
+    kind = f"{secret.kind} in a hex dump"
+    yield Secret(line.digits[start][0], line.digits[end - 1][1], kind)
+    shown_start, shown_end = line.shown
+    if shown_start + start < shown_end:
+        yield Secret(shown_start + start, min(shown_start + end, shown_end), kind)

@@ -1,0 +1,24 @@
+"""Values that only say where a secret is: expressions of templates, and secrets that a deployment is given by name."""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+
+_AROUND_CHARS = 300
+_OPENS = re.compile(r"(?:\{\{|\{%|<%)(?:(?!\}\}|%\}|%>)[^\n])*\Z")
+_CLOSES = re.compile(r"(?:(?!\{\{|\{%|<%)[^\n])*?(?:\}\}|%\}|%>)")
+_QUOTES = ("'", '"', "`")
+_SECRETS_BY_NAME = re.compile(r"--(?:set|update)-secrets[= ][\"']?[^\s\"']*\Z")
+"""A flag of `gcloud` whose values are names of secrets: `--set-secrets=DB_PASSWORD=db-password:latest`."""
+
+
+def is_reference(text: str, secret: Secret) -> bool:
+    """Whether what was found as a secret only refers to one; a text in quotes within a template does not."""
+    before = text[max(0, secret.start - _AROUND_CHARS) : secret.start]
+    if "-secrets" in before and _SECRETS_BY_NAME.search(before):
+        return True
+    if before.endswith(_QUOTES) or not ("{{" in before or "{%" in before or "<%" in before):
+        return False
+    return _OPENS.search(before) is not None and _CLOSES.match(text, secret.end, secret.end + _AROUND_CHARS) is not None
