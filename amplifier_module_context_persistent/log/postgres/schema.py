@@ -133,7 +133,9 @@ def _creation(schema: str, done: Sequence[Step]) -> str:
 
 
 def create_schema(connection: psycopg.Connection[Any], schema: str, *, has_parts: bool = False) -> None:
-    """Create the schema and its tables; to existing tables, add missing parts.
+    """Create the schema and its tables; to tables that exist, add what they lack.
+
+    With `has_parts` new tables are partitioned.
 
     Raises:
         psycopg.Error: the role may not create them, or the server refused otherwise.
