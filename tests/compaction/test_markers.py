@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.markers import (
-    MOST_FILES,
     SHARE,
-    files_text,
     find_gaps,
     what_is_gone,
     write_inserted,
 )
 from amplifier_module_context_persistent.compaction.plan_request import RestOfHistory, ViewSoFar
 from amplifier_module_context_persistent.compaction.planner import compact
+from amplifier_module_context_persistent.compaction.told_files import MOST_FILES, files_text
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Making, Notice, Plan
 from tests.support.commands import shows

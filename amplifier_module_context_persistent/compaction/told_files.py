@@ -1,0 +1,81 @@
+"""The files that a notice names: each once, and a directory that they share only once.
+
+Sessions name files by long absolute paths, so the directory of the project would take most of the room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from .failed_commands import each_once
+
+MOST_FILES = 12  # of each kind
+_BELOW = " Relative paths are below {}."
+
+
+def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
+    """Sentences that name files, the newest of them.
+
+    A file may be named by its absolute path and by the end of it; it is named once, by its absolute path if it changed.
+
+    Args:
+        changed: paths of files that were changed, the newest last.
+        read: paths of files that were read and not changed, the newest last.
+    """
+    absolute = _ends(changed)
+    told_changed = each_once([absolute.get(path, path) for path in changed])
+    told_read = _not_told(read, told_changed)
+    directory = _shared_directory([*told_changed[-MOST_FILES:], *told_read[-MOST_FILES:]])
+    text = _sentence("changed", told_changed, directory) + _sentence("read", told_read, directory)
+    return text + _BELOW.format(directory) if directory else text
+
+
+def _not_told(read: Sequence[str], told_changed: Sequence[str]) -> list[str]:
+    """The files that were read and are not told as changed, each by its longest name."""
+    other_names = {*told_changed, *_ends(told_changed), *_ends(read)}
+    found = list[str]()
+    for path in dict.fromkeys(read):
+        is_told_by_its_end = any(end in told_changed for end in _ends([path]))
+        if path not in other_names and not is_told_by_its_end:
+            found.append(path)
+    return found
+
+
+def _ends(paths: Sequence[str]) -> dict[str, str]:
+    """Absolute paths by their shorter names: an end of the path, but not a name alone, which may be another file's."""
+    found = dict[str, str]()
+    for path in filter(_is_absolute, paths):
+        for at in _slashes(path, 0):
+            end = path[at + 1 :]
+            if "/" in end:
+                found[end] = path
+    return found
+
+
+def _shared_directory(paths: Sequence[str]) -> str:
+    """The directory that saves most if it is named once; none if relative paths may be below another one."""
+    if not all(_is_absolute(path) for path in paths):
+        return ""
+    times = Counter(path[:at] for path in paths for at in _slashes(path))
+    saved = {name: (count - 1) * len(name) - len(_BELOW.format(name)) for name, count in times.items()}
+    best = max(saved, key=lambda name: (saved[name], name), default="")
+    return best if saved.get(best, 0) > 0 else ""
+
+
+def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
+    if not paths:
+        return ""
+    below = f"{directory}/"
+    named = ", ".join([path.removeprefix(below) if directory else path for path in paths[-MOST_FILES:]])
+    more = f" and {len(paths) - MOST_FILES} more" if len(paths) > MOST_FILES else ""
+    return f" Files {what} in them: {named}{more}."
+
+
+def _slashes(path: str, start: int = 1) -> list[int]:
+    """The positions of a path's slashes from a character on."""
+    return [at for at, letter in enumerate(path[start:], start) if letter == "/"]
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or path[1:3] == ":/"
