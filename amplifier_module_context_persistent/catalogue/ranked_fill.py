@@ -157,11 +157,11 @@ def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
         (index.columns.offsets[ordinal], message)
         for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True)
     ]
-    is_last = ordinals.stop == len(index)
-    last = ordinals.stop - 1
-    end = index.columns.offsets[last] + index.columns.lengths[last]
-    if is_last:
+    if ordinals.stop == len(index):  # also if there is no message
         end = min(reader.scanner.offset, reader.size)
+    else:
+        last = ordinals.stop - 1
+        end = index.columns.offsets[last] + index.columns.lengths[last]
     return Batch(messages, LogCoverage.up_to(reader, end, stamp))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from .index_terms import placed_terms
 
@@ -47,7 +48,7 @@ def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int
         end = max(end, first + 1)
         while end < len(marks) and marks[end].end - mark.start <= chars:
             end += 1
-        told = sum(worth[term] for term in _terms(marks[first:end]))
+        told = fsum(worth[term] for term in _terms(marks[first:end]))  # exact, in whatever order a set gives them
         if told > best_worth:
             best, best_worth = range(first, end), told
     return best

@@ -18,7 +18,7 @@ from ..search.question_times import Period
 from ..search.ranking import Ranked, Written, worth_of
 from ..search.snippet import Mark, best_window, marks_of
 from .find_session import SessionFile
-from .ranked_search import RankedAnswer, RankedSearch
+from .ranked_search import RankedAnswer, RankedSearch, error_of_session
 from .search_session import FoundLine, matching_lines, searched_text
 from .transcript import LiveMessage, Transcript
 
@@ -237,8 +237,8 @@ class _OpenTranscripts:
                 if path not in self._transcripts:
                     self._transcripts[path] = self._open.enter_context(Transcript(one.session.path))
                 placed = _placed(self._transcripts[path], one.offset)
-            except LogError as error:
-                self.errors[path] = error
+            except Exception as error:  # noqa: BLE001 - whatever it is: the others can be shown
+                self.errors[path] = error_of_session(error)
                 continue
             if placed is None or not narrowing.takes(placed) or (message := shown(placed.message)) is None:
                 continue

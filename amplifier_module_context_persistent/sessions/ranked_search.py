@@ -7,6 +7,7 @@ their logs' paths, so that equal messages are found in the same order everywhere
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from bisect import bisect_right
@@ -34,6 +35,8 @@ from ..search.question import Question
 from ..search.ranked_segment import MessageColumns, Postings, Segment
 from ..search.ranking import ANY_TIME, GAP, Ranked, Written, rank
 from .find_session import SessionFile
+
+logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Is called with the bytes of logs that are indexed, and all there are."""
@@ -183,8 +186,8 @@ class RankedSearch:
 
             try:
                 _fill_one(log, self._fills, in_memory=in_memory, tell=tell, may_go_on=self._may_go_on)
-            except LogError as error:
-                log.error = error
+            except Exception as error:  # noqa: BLE001 - whatever it is: the other sessions can be asked
+                log.error = error_of_session(error)
             done += _size_of(log.path)
         if stale:
             self._progress(total, total)
@@ -197,6 +200,16 @@ class RankedSearch:
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
         return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.notes)
+
+
+def error_of_session(error: Exception) -> LogError:
+    """An error that one session raised, so that it can be named beside the answers of the others."""
+    if isinstance(error, LogError):
+        return error
+    logger.debug("a session cannot be searched", exc_info=error)
+    unexpected = LogUnreadableError(f"it cannot be searched: {type(error).__name__}: {error}")
+    unexpected.__cause__ = error
+    return unexpected
 
 
 def _known_in(path: Path) -> dict[str, KnownWords]:

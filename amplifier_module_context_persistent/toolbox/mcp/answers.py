@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ from .scope import (
     without_secrets,
 )
 
+logger = logging.getLogger(__name__)
+
 MOST_TOKENS = 9_500
 """Of an answer, which a client gets twice: as fields, and as the same JSON in a text."""
 ANSWER_S = 1.0
@@ -43,6 +46,8 @@ _ANSWERS, _SESSIONS, _MESSAGES = 8, 20, 12
 """So many are given if a call does not say how many."""
 _EXCERPT_CHARS = (MOST_CHARS, 1_000, 400, 160)
 """The lengths of excerpts that are tried, until all answers fit."""
+_MOST_UNREADABLE = 20
+"""So many sessions that cannot be read are named."""
 _BEFORE = 3
 _MOST_TITLE = 200
 
@@ -87,6 +92,10 @@ class Answers:
             notes.append(f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others")
         if notes:
             answer["note"] = "; ".join(notes)
+        if found.errors:
+            answer["unreadable"] = sorted(one.id for one in sessions if str(one.path) in found.errors)[
+                :_MOST_UNREADABLE
+            ]
         if found.periods:
             answer["read_as_times"] = [period.said for period in found.periods]
         told: list[Answer] = []
@@ -156,19 +165,25 @@ class Answers:
         """Tell which files a session read and changed, or which sessions touched a file."""
         if given.get("session"):
             session = self.scope.session(given["session"])
-            answer = self._where(session)
+            answer: Answer = self._where(session)
             files = _files_of(session, given.get("path", ""))
             return answer | {"files": in_limit(files, lambda some: _fits(answer | {"files": some}))}
         if not given.get("path"):
             raise UnknownError("give session or path")
-        end, found, looked = time.monotonic() + _MOST_FILES_S, list[Answer](), 0
+        end, found, looked, unreadable = time.monotonic() + _MOST_FILES_S, list[Answer](), 0, list[str]()
         sessions = self.scope.sessions(_filter(given))
         for session in sorted(sessions, key=lambda one: -one.modified_s):
             if time.monotonic() > end:
                 break
             looked += 1
-            found += [self._where(session) | one for one in _files_of(session, given["path"])]
+            try:
+                found += [self._where(session) | one for one in _files_of(session, given["path"])]
+            except Exception as error:
+                logger.debug("%s: its files cannot be told", session.path, exc_info=error)
+                unreadable.append(session.id)
         answer = {"sessions_looked_at": looked, "sessions": len(sessions)}
+        if unreadable:
+            answer["unreadable"] = unreadable[:_MOST_UNREADABLE]
         return answer | {"files": in_limit(found, lambda some: _fits(answer | {"files": some}))}
 
     def _where(self, session: SessionFile) -> Answer:

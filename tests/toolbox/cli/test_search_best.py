@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.sessions import search
+from amplifier_module_context_persistent.sessions import ranked_search, search
 from amplifier_module_context_persistent.toolbox.cli import search as search_module
-from tests.support.commands import refused, run
+from tests.support.commands import refused, run, shows
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of, write
 
@@ -167,3 +168,32 @@ def test_what_a_clear_hid_is_no_answer() -> None:
 
 def test_a_question_in_place_of_a_number_says_what_comes_first() -> None:
     assert "search --best 5 'QUESTION'" in refused("search", "--best", "where is it", "--all")
+
+
+def test_sessions_without_messages_take_no_answer_away(project: Path) -> None:
+    """An empty log, and one whose messages were all purged."""
+    empty = log_of("empty")
+    empty.parent.mkdir()
+    empty.write_bytes(b"")
+    write(log_of("purged"), OTHERS)
+    run("purge", "purged", "--everything", "--yes")
+    assert {one["session"] for one in best("corrupted")} == {"about-git"}
+    assert {one["session"] for one in best("corrupted")} == {"about-git"}, "from the catalogue"
+    assert [one.session.id for one in search("corrupted", project=".", most=1).messages] == ["about-git"]
+
+
+def test_a_session_that_fails_unexpectedly_is_named_beside_the_answers_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write(log_of("broken"), OTHERS)
+    original = ranked_search.lacking
+
+    def lacking(reader: LogReader, *rest: Any) -> Any:
+        if "broken" in str(reader.path):
+            raise IndexError("array index out of range")
+        return original(reader, *rest)
+
+    monkeypatch.setattr(ranked_search, "lacking", lacking)
+    done = run("search", "--best", "5", "corrupted", code=2)
+    assert "The index was corrupted by gc" in done.stdout
+    shows(done.stderr, "broken", "IndexError")

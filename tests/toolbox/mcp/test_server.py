@@ -325,3 +325,24 @@ async def test_sessions_without_times_come_last(server: Server[Any]) -> None:
     listed = (await ask(server, "list_sessions"))["sessions"]
     assert [one["session"] for one in listed] == ["about-git", "timeless"]
     assert listed[1]["last_message"] == ""
+
+
+async def test_a_session_that_cannot_be_read_is_named_beside_the_answers(server: Server[Any]) -> None:
+    """By every tool that goes over many; one without messages is no fault."""
+    empty, broken = log_of("empty"), log_of("broken")
+    empty.parent.mkdir()
+    empty.write_bytes(b"")
+    broken.mkdir(parents=True)  # a directory in the log's place
+    found = await ask(server, "search_sessions", **QUESTION)
+    assert found["answers"][0]["session"] == "about-git"
+    assert found["unreadable"] == ["broken"]
+    files = await ask(server, "files_touched", path="index.py")
+    assert [one["session"] for one in files["files"]] == ["about-git"]
+    assert files["unreadable"] == ["broken"]
+    assert {one["session"] for one in (await ask(server, "list_sessions"))["sessions"]} == {
+        "about-git",
+        "empty",
+        "broken",
+    }
+    assert (await ask(server, "read_session", session="empty"))["messages"] == []
+    assert (await ask(server, "read_session", session="empty", outline=True))["turns"] == []
