@@ -135,6 +135,12 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query, ((query,),))
 
 
+def matches_only_empty(query: str) -> bool:
+    """Whether a valid expression of `re` matches nothing but places between characters, as `^` and `(?=x)` do."""
+    _, most = re._parser.parse(query).getwidth()  # type: ignore[attr-defined]
+    return bool(most == 0)
+
+
 def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
     """The pattern of a regular expression; `^` and `$` match at the ends of lines.
 

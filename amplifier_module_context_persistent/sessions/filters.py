@@ -155,6 +155,7 @@ def matching(
     *,
     watch: Watch | None = None,
     without_time: Callable[[int], None] = lambda _: None,
+    unknown: Callable[[str, str, Sequence[str]], None] = lambda *_: None,
 ) -> list[SessionFile]:
     """The sessions that a filter means, in the order given; with `most`, by their newest messages.
 
@@ -163,6 +164,7 @@ def matching(
         wanted: the filter.
         watch: shows how far the reading of logs is.
         without_time: told how many sessions a time left out because their messages have none.
+        unknown: told the kind (`model`, `tool` or `tag`), the value that no session has, and the values that there are.
 
     Raises:
         CatalogueError: it asks what sessions add up to, and Python has no SQLite.
@@ -170,12 +172,16 @@ def matching(
     """
     found = [one for one in _without_excepted(sessions, wanted) if _may_be_of_time(one, wanted)]
     if wanted.asks_names:
-        names = zip(found, names_of(one.path for one in found), strict=True)
+        names = list(zip(found, names_of(one.path for one in found), strict=True))
+        known_tags = sorted({tag for _, named in names for tag in named.tags})
+        for tag in (*wanted.tags, *wanted.without_tags):
+            if key_of(tag) not in map(key_of, known_tags):
+                unknown("tag", tag, known_tags)
         found = [one for one, named in names if _is_called(one, named, wanted)]
     if wanted.asks_times:
         found = _of_time(found, wanted, without_time)
     if wanted.asks_figures:
-        found = _with_figures(found, wanted, watch)
+        found = _with_figures(found, wanted, watch, unknown)
     return found[: wanted.most]
 
 
@@ -243,7 +249,12 @@ def is_of_time(seen: Overview, wanted: SessionFilter) -> bool:
     return wanted.until_s is None or began_s < wanted.until_s
 
 
-def _with_figures(sessions: list[SessionFile], wanted: SessionFilter, watch: Watch | None) -> list[SessionFile]:
+def _with_figures(
+    sessions: list[SessionFile],
+    wanted: SessionFilter,
+    watch: Watch | None,
+    unknown: Callable[[str, str, Sequence[str]], None],
+) -> list[SessionFile]:
     from ..tokens.on_demand import named_counter  # most filters do not ask
     from .totals import gathered
 
@@ -252,11 +263,16 @@ def _with_figures(sessions: list[SessionFile], wanted: SessionFilter, watch: Wat
         kept = {str(session.path) for session in sessions}
         if wanted.model:
             rows = ask("SELECT DISTINCT path, model FROM requests JOIN logs USING (session)").fetchall()
+            if not any(wanted.model.casefold() in str(model).casefold() for _, model in rows):
+                unknown("model", wanted.model, sorted({str(model) for _, model in rows if model}))
             kept &= {path for path, model in rows if wanted.model.casefold() in str(model).casefold()}
         calls = ask(
             "SELECT path, tool, max(failed) FROM calls JOIN logs USING (session) GROUP BY path, tool"
         ).fetchall()
+        tools = sorted({str(name) for _, name, _ in calls})
         for tool in wanted.tools:
+            if tool.casefold() not in map(str.casefold, tools):
+                unknown("tool", tool, tools)
             kept &= {path for path, name, _ in calls if str(name).casefold() == tool.casefold()}
         if wanted.failed:
             kept &= {path for path, _, failed in calls if failed}

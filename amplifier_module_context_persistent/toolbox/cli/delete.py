@@ -28,6 +28,7 @@ from ..maintenance.written_files import DELETING, WrittenFiles
 from ..transfer.delete_sessions import Deletion, delete_session, is_fork, plan_deletion, with_sub_agents
 from ..transfer.erasure_list import lift, note_erasure
 from ..transfer.erasures import SESSION, Erasure, erasure_of, names_in_log
+from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left, remove_left
 from .erasing import check_can_ask, check_says_which, erasing_options, extent
@@ -65,9 +66,9 @@ def delete(
     """Delete SESSION: its log, what belongs to it, and its sub-agents' sessions.
 
     What goes and what stays is listed first. Forks and branches are sessions of their own and stay. The host's files
-    beside the log stay too, and are named; Amplifier lists the session until they are gone (--host-files). A session
-    that is open is not deleted, nor one whose log cannot be read. A deletion that was interrupted is finished by a
-    second one.
+    beside the log stay too, and are named; Amplifier lists the session until they are gone (--host-files). Those that
+    an import or a fork wrote for the host go with the log. A session that is open is not deleted, nor one whose log
+    cannot be read. A deletion that was interrupted is finished by a second one.
     """
     if not sessions:
         chosen = picked()
@@ -127,8 +128,8 @@ def prune(
     """Delete the sessions that filters choose, such as those whose last message is older than a time.
 
     Without a filter nothing is deleted, unless --everything says that all sessions are meant: of this project, or with
-    --all of all projects. Those of other checkouts of this repository stay. With DIRECTORY, the logs in it (a
-    storage_path), but not those of projects in it.
+    --all of all projects. --project alone is such a filter, and means all sessions of that project. Those of other
+    checkouts of this repository stay. With DIRECTORY, the logs in it (a storage_path), but not those of projects in it.
 
     All that goes and what stays is listed first, as by `delete`. A session goes together with its sub-agents, if the
     filters choose it; with --older, once the last message of all of them is old enough. One that is open stays, and so
@@ -161,7 +162,18 @@ def prune(
     _clear_up(left, dry_run=dry_run, as_json=as_json)
     if left and not groups and not as_json:
         return
-    context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, older=older))
+    scope = "" if older is not None else _whole_scope(wanted)
+    context.exit(
+        _delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, older=older, scope=scope)
+    )
+
+
+def _whole_scope(wanted: SessionFilter) -> str:
+    """What is deleted as a whole; empty if filters choose among the sessions of a project."""
+    if wanted.project is None or wanted != SessionFilter(project=wanted.project, excepted=wanted.excepted):
+        return ""
+    excepted = f" but {', '.join(map(one_line, wanted.excepted))}" if wanted.excepted else ""
+    return f"all of the project {one_line(wanted.project)}{excepted}"
 
 
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
@@ -320,6 +332,7 @@ def _delete(
     as_json: bool,
     left: Sequence[str] = (),
     older: float | None = None,
+    scope: str = "",
 ) -> int:
     """List, ask, delete; the exit code.
 
@@ -331,6 +344,7 @@ def _delete(
         as_json: print one JSON object.
         left: the files of interrupted operations that went before.
         older: only what has no message since then.
+        scope: what is deleted as a whole, for the question; empty if filters choose among sessions.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if not dry_run:
@@ -338,9 +352,9 @@ def _delete(
     planned = [deletion for group in groups for deletion in plan_deletion(group)]
     todo = [deletion for deletion in planned if not deletion.refused]
     if not as_json:
-        _show(planned, todo, host_files=host_files)
+        _show(planned, todo, host_files=host_files, scope=scope)
     if todo and not dry_run:
-        ask(_question(todo), yes=yes)
+        ask(_question(todo, scope), yes=yes)
         _delete_all(todo, host_files=host_files, older=older)
     done = [deletion for deletion in todo if not deletion.refused]
     if as_json:
@@ -417,15 +431,16 @@ def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
             raise DeleteError(f"it belongs together with {below.id}, which was not deleted")
 
 
-def _question(todo: Sequence[Deletion]) -> str:
+def _question(todo: Sequence[Deletion], scope: str) -> str:
     """Ask for a deletion; `for good` is said only if nothing stays under another name."""
     fate = "" if any(deletion.linked or deletion.shared for deletion in todo) else " for good"
     unknown = sum(deletion.seen.is_open is None for deletion in todo)
     doubt = f" Whether {unknown:,} of them is open is not known." if unknown else ""
-    return f"Delete {counted(len(todo), 'session')}{fate}?{doubt}"
+    whole = f", {scope}," if scope and fate else f", {scope}" if scope else ""
+    return f"Delete {counted(len(todo), 'session')}{whole}{fate}?{doubt}"
 
 
-def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool) -> None:
+def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool, scope: str) -> None:
     """List what goes, what stays beside it, and which sessions stay."""
     for deletion in todo:
         seen = deletion.seen
@@ -438,7 +453,10 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
             say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
         if seen.first_line:
             say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
-        _show_files("goes", [*deletion.files, *(deletion.host_files if host_files else [])])
+        written = [name for name in deletion.files if os.path.basename(name) in HOSTS_NAMES]
+        files = [name for name in deletion.files if name not in written]
+        _show_files("goes", [*files, *(deletion.host_files if host_files else [])])
+        _show_files("goes, written for the host by an import or a fork", written)
         if not host_files:
             _show_files("stays, the host's", deletion.host_files)
         _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
@@ -454,6 +472,8 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     if not todo:
         say("no session to delete")
         return
+    if scope:
+        say(f"This is {scope}.")
     say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
     if not host_files and any(deletion.host_files for deletion in todo):
         say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")

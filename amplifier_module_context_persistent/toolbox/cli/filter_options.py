@@ -23,7 +23,7 @@ from ...sessions.find_session import SessionFile
 from .parameters import TimeType, check_place
 from .progress import progress
 from .session_argument import complete, complete_tool, is_place, storage
-from .terminal import UnusableError, counted, one_line, unreadable, unusable
+from .terminal import UnusableError, counted, escaped, one_line, unreadable, unusable
 
 if TYPE_CHECKING:
     from ...sessions.totals import Period
@@ -50,7 +50,7 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
         raise UnusableError(where)
     with unreadable():
-        return matching(found, wanted, watch=watched, without_time=say_without_time)
+        return matching(found, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
 
 
 def check_places(wanted: SessionFilter, *, everywhere: bool) -> None:
@@ -73,6 +73,16 @@ def say_without_time(count: int) -> None:
     """Say on the error stream how many sessions a time left out because their messages have none."""
     if count:
         click.echo(f"left out: {counted(count, 'session')} whose messages have no times", err=True)
+
+
+_MOST_KNOWN = 12
+
+
+def say_unknown(what: str, given: str, known: Sequence[str]) -> None:
+    """Say on the error stream that none of the sessions has what a filter names, and what they have."""
+    more = f" and {len(known) - _MOST_KNOWN:,} more" if len(known) > _MOST_KNOWN else ""
+    there_are = f"there are {', '.join(known[:_MOST_KNOWN])}{more}" if known else "there is none"
+    click.echo(escaped(one_line(f"no session has the {what} {given}; {there_are}")), err=True)
 
 
 def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:

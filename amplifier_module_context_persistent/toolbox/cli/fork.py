@@ -16,7 +16,7 @@ from ..transfer.rewind_session import Rewind, rewind_session
 from .exit_codes import DONE, FINDINGS
 from .parameters import check_place
 from .progress import progress
-from .session_argument import complete_turn_or_id, say_how_to_go_on, session_argument
+from .session_argument import SessionFirst, complete_turn_or_id, say_how_to_go_on, session_argument
 from .terminal import ask, counted, say, tell_parts_left, unusable
 
 _MOST_SHOWN = 50
@@ -87,20 +87,20 @@ def fork(
     context.exit(FINDINGS if done.not_carried else DONE)
 
 
-@click.command()
+@click.command(cls=SessionFirst)
 @session_argument
+@click.argument("turn", metavar="[N]", type=turn_or_id, required=False, shell_complete=complete_turn_or_id)
 @click.option(
     "--to",
     type=turn_or_id,
     metavar="N",
     shell_complete=complete_turn_or_id,
-    required=True,
-    help="The last turn to keep, or a message's id.",
+    help="The last turn to keep, or a message's id: the same as N.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with it, --yes is needed.")
-def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+def rewind(path: str, turn: int | str | None, to: int | str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Make SESSION's history end with turn N again.
 
     Turns count from 1, and turn N stays whole. With a message's id, everything up to and including that message stays.
@@ -109,15 +109,18 @@ def rewind(path: str, to: int | str, *, dry_run: bool, yes: bool, as_json: bool)
     """
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes or --dry-run")
+    last = turn if turn is not None else to
+    if last is None or (turn is not None and to is not None):
+        raise click.UsageError("name the last turn to keep once, as in `rewind SESSION 12`")
     with unusable(path):
-        planned = rewind_session(path, to, dry_run=True)
+        planned = rewind_session(path, last, dry_run=True)
     if not as_json:
         _show_rewind(planned)
     if (planned.hidden or planned.finishes) and not dry_run:
         if planned.hidden:
             ask("Rewind it?", yes=yes)
         with unusable(path):
-            planned = rewind_session(path, to)
+            planned = rewind_session(path, last)
     if as_json:
         click.echo(json.dumps({**planned.to_json(), "dry_run": dry_run}))
     elif not planned.hidden:

@@ -50,7 +50,7 @@ _MOST_SESSIONS_SHOWN = 20
 @click.command("import")
 @storage_option
 @source_filter_options()
-@click.argument("source", metavar="[SOURCE]", required=False, callback=check_place, type=click.Path())
+@click.argument("sources", metavar="[SOURCE]...", nargs=-1, callback=check_place, type=click.Path())
 @click.option(
     "--from",
     "agent",
@@ -89,7 +89,7 @@ _MOST_SESSIONS_SHOWN = 20
 @click.pass_context
 def import_(
     context: click.Context,
-    source: str | None,
+    sources: tuple[str, ...],
     agent: str | None,
     watched_agent: str | None,
     session_id: str | None,
@@ -100,6 +100,8 @@ def import_(
     **options: Unpack[_ImportOptions],
 ) -> None:
     """Make new sessions from SOURCE: a file of another agent, of the host, or of this package; or a directory of such.
+
+    Several files, or directories, are imported one after the other, as the files of one directory are.
 
     SOURCE may be compressed (gzip or zstd), or sealed (age, with --identity); - is the standard input. A log of this
     package is copied as it is.
@@ -114,21 +116,23 @@ def import_(
     A session that was deleted here is not imported again, and what a purge replaced is replaced again; --again imports
     all of it. --watch goes on until Ctrl-C (exit code 130): it imports what is there, and then what is new.
     """
-    if sum(one is not None for one in (source, agent, watched_agent)) != 1:
+    if sum((bool(sources), agent is not None, watched_agent is not None)) != 1:
         raise click.UsageError("name a SOURCE, or an agent with --from or --watch")
     if watched_agent is not None:
         if options != _AS_IT_IS or wanted != ALL_SESSIONS or session_id is not None or output is not None:
             raise click.UsageError("--watch imports what is new, and takes no other option but --json and --storage")
         _watch(watched_agent, as_json=as_json)
-    path, dry_run = str(standard_place(agent)) if agent is not None else str(source), options["dry_run"]
-    if agent is not None or os.path.isdir(path):
+    places, dry_run = list(sources) or [str(standard_place(agent or ""))], options["dry_run"]
+    path = places[0]
+    if agent is not None or len(places) > 1 or os.path.isdir(path):
         if session_id is not None or output is not None:
             raise click.UsageError("--session and -o are for one file")
         if agent is not None and not os.path.isdir(path):
             raise UnusableError(f"{one_line(path)} is not there, where {agent} keeps sessions; name their directory")
         if agent is not None and options["source_format"] == "auto":
             options["source_format"] = FORMATS_OF.get(agent, agent)
-        context.exit(_show_files(path, _all(path, wanted, options), dry_run=dry_run, as_json=as_json))
+        named = path if len(places) == 1 else counted(len(places), "source")
+        context.exit(_show_files(named, _all(places, wanted, options), dry_run=dry_run, as_json=as_json))
     shown = "standard input" if path == STANDARD_INPUT else path
     with unusable(shown), progress(path, title="reading", then="writing the session") as watched:
         report = import_session(
@@ -191,21 +195,38 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _all(path: str, wanted: SessionFilter, options: _ImportOptions) -> list[ImportedFile]:
-    """Import all files of a directory, with progress if the error stream is a terminal."""
-    with unusable(path):
-        paths = session_paths(path)
+def _paths_in(source: str) -> list[str]:
+    """The files of sessions in a directory, or a file itself.
+
+    Raises:
+        UsageError: it is the standard input, which is imported alone.
+        UnusableError: it cannot be read, or there are none.
+    """
+    if source == STANDARD_INPUT:
+        raise click.UsageError("give - (the standard input) alone")
+    with unusable(source):
+        if not os.path.isdir(source):
+            os.stat(source)
+            return [source]
+        paths = session_paths(source)
     if not paths:
         raise UnusableError(
-            f"{one_line(path)}: there are no files of sessions in it; a sub-agent's comes with its session's"
+            f"{one_line(source)}: there are no files of sessions in it; a sub-agent's comes with its session's"
         )
+    return paths
+
+
+def _all(sources: Sequence[str], wanted: SessionFilter, options: _ImportOptions) -> list[ImportedFile]:
+    """Import files, and all files of directories, with progress if the error stream is a terminal."""
+    paths = list(dict.fromkeys(path for source in sources for path in _paths_in(source)))
     files: list[ImportedFile] = []
     with stages() as tell:
         for file in import_all(paths, storage=storage(), wanted=wanted, **options):
             files.append(file)
             tell("importing", len(files), len(paths))
     if all(not file.is_session for file in files):
-        raise UnusableError(f"{one_line(path)}: none of {len(files):,} files is a session; {files[0].error}")
+        named = one_line(", ".join(sources))
+        raise UnusableError(f"{named}: none of {len(files):,} files is a session; {files[0].error}")
     return files
 
 

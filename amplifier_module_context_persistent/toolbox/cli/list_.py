@@ -6,6 +6,8 @@ Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log 
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -32,7 +34,7 @@ from ...sessions.open_files import Identity
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
-from .filter_options import check_places, filter_options, say_without_time, watched
+from .filter_options import check_places, filter_options, say_unknown, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
@@ -55,12 +57,14 @@ if TYPE_CHECKING:
 @click.option(
     "--sort",
     "order",
-    type=click.Choice(["age", "took", "messages", "tokens", "size", "cost"]),
+    type=click.Choice(["age", "took", "turns", "messages", "tokens", "size", "resume", "cost"]),
     default="age",
     show_default=True,
     help="By this column, the largest first; -n then takes the first of them. The age: the newest first.",
 )
-@click.option("-l", "--long", "in_full", is_flag=True, help="Also cost, begin, model, failed calls and description.")
+@click.option(
+    "-l", "--long", "in_full", is_flag=True, help="Also turns, cost, begin, model, failed calls and description."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_sessions(
     directories: tuple[str, ...],
@@ -83,6 +87,7 @@ def list_sessions(
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.
     """
+    _check_directories(directories)
     wanted = replace(wanted, places=(*directories, *wanted.places))
     check_places(wanted, everywhere=everywhere)
     read_replica()
@@ -95,7 +100,7 @@ def list_sessions(
         matches = MessageFilter(words, sessions) if words is not None else None
         pages = [sorted(sessions, key=lambda session: -session.modified_s)]
     look = _SessionPicker(pages, wanted, matches)
-    has_costs = in_full or order == "cost"
+    has_costs = in_full or order in ("cost", "turns")
     listed = _in_order(look.newest_first(), order, wanted.most, has_costs=has_costs)
     by_project = everywhere and order == "age"
     if by_project:
@@ -115,6 +120,7 @@ def list_sessions(
         has_costs=has_costs,
         in_full=in_full,
         with_date=words is not None,
+        order=order,
         with_projects=projects,
     )
     for one in listed:
@@ -127,12 +133,29 @@ def list_sessions(
         output.print(_nothing(found=was_found, has_scope=has_scope), soft_wrap=True)
 
 
+def _check_directories(directories: Sequence[str]) -> None:
+    """Refuse a name in the place of a directory that is none: it may be a session's.
+
+    Raises:
+        UsageError: there is no such directory.
+    """
+    for name in directories:
+        if os.sep not in name and not os.path.lexists(name):
+            shown, quoted = one_line(name), shlex.quote(one_line(name))
+            raise click.UsageError(
+                f"{shown}: there is no such directory; `context-persistent show {quoted}` shows a session, and"
+                f" `context-persistent list --name {quoted}` lists those with this in their names"
+            )
+
+
 _ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
     "age": lambda one: one.seen.known_s,
     "took": lambda one: one.seen.duration_s or 0.0,
+    "turns": lambda one: one.total.turns if one.total is not None else 0,
     "messages": lambda one: one.seen.messages,
     "tokens": lambda one: one.seen.tokens,
     "size": lambda one: one.seen.size_bytes,
+    "resume": lambda one: one.resuming.cost if one.resuming is not None else 0.0,
     "cost": lambda one: one.total.bill.cost if one.total is not None else 0.0,
 }
 """The keys of `--sort`; the largest comes first."""
@@ -318,6 +341,7 @@ def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
     total = one.total
     bill = total.bill if total is not None and total.bill.has_cost else None
     return {
+        "turns": total.turns if total is not None else None,
         "failed_calls": total.failed_calls if total is not None else None,
         "cost": round(bill.cost, 6) if bill is not None else None,
         "is_cost_estimated": bill.is_estimated if bill is not None else None,
@@ -354,5 +378,6 @@ def sessions_of(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]
     """
     with unusable():
         found = candidates(wanted, everywhere=everywhere, storage=storage())
+    whenever = replace(wanted, since_s=None, until_s=None, most=None)
     with unreadable():
-        return matching(found, replace(wanted, since_s=None, until_s=None, most=None), watch=watched)
+        return matching(found, whenever, watch=watched, unknown=say_unknown)

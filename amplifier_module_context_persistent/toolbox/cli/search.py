@@ -18,7 +18,7 @@ from ...errors import RecallError
 from ...log.open_reader import file_reader
 from ...log.reader import LogReader
 from ...log.record_line import ROLES
-from ...search.pattern import Pattern, regex_pattern, text_pattern
+from ...search.pattern import Pattern, matches_only_empty, regex_pattern, text_pattern
 from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
@@ -341,11 +341,15 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
         if in_words:
             return words_pattern(pattern)
         make = text_pattern if fixed else regex_pattern
-        return make(pattern, ignore_case=ignore_case)
+        made = make(pattern, ignore_case=ignore_case)
     except RecallError as error:
         said = one_line(str(error).removeprefix("query: "))
         advice = "" if in_words or fixed else " (--fixed searches for it as plain text)"
         raise click.UsageError(f"PATTERN: {said}{advice}") from error
+    if not fixed and matches_only_empty(pattern):
+        shown = one_line(pattern)
+        raise click.UsageError(f"PATTERN: {shown} matches no character; `.` matches each line that is not empty")
+    return made
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:  # totals are asked for by few lists
     from ...sessions.resume_cost import ResumeCost
     from ...sessions.totals import Total
 
-_COLUMNS = {"AGE": 4, "TOOK": 4, "MESSAGES": 8, "TOKENS": 6, "SIZE": 6, "RESUME": 11, "COST": 8}
-_DROPPED = ("SIZE", "TOOK", "TOKENS", "MESSAGES", "COST")
-"""The columns that a narrow terminal lacks, the first one first."""
+_COLUMNS = {"AGE": 4, "TOOK": 7, "TURNS": 5, "MESSAGES": 8, "TOKENS": 6, "SIZE": 6, "RESUME": 11, "COST": 8}
+_OF_TOTALS = ("TURNS", "COST")
+_DROPPED = ("SIZE", "TOOK", "TOKENS", "MESSAGES", "TURNS", "COST")
+"""The columns that a narrow terminal lacks, the first one first; never that by which the list is sorted."""
 _MODEL_COLUMNS = 20
 _PIPE_WIDTH = 120  # of the lines below a row, if they do not go to a terminal
 _STATE_COLUMNS = 13
@@ -47,8 +48,9 @@ class SessionRows:
     Args:
         output: the stream.
         shortest: the shortest unique beginnings of ids; other ids are printed whole.
-        has_costs: whether there is a column for costs.
+        has_costs: whether there are columns for costs and turns.
         in_full: whether model, failed calls and description are printed.
+        order: the column by which the list is sorted, in small letters.
         with_date: whether the date of the last message comes before the first line.
         with_projects: `heading` for a line above the sessions of each project, `line` for one below each session.
     """
@@ -61,11 +63,12 @@ class SessionRows:
         has_costs: bool,
         in_full: bool,
         with_date: bool,
+        order: str = "age",
         with_projects: str = "",
     ) -> None:
         self._output, self._shortest = output, shortest
-        columns = {name: width for name, width in _COLUMNS.items() if name != "COST" or has_costs}
-        self._columns = _that_fit(columns, output.width) if output.is_terminal else columns
+        columns = {name: width for name, width in _COLUMNS.items() if name not in _OF_TOTALS or has_costs}
+        self._columns = _that_fit(columns, output.width, order.upper()) if output.is_terminal else columns
         needed = _width_of(self._columns) + _MODEL_COLUMNS + 1
         self._has_model = output.is_terminal and not in_full and needed <= output.width
         self._in_full, self._with_date, self._with_projects = in_full, with_date, with_projects
@@ -91,7 +94,7 @@ class SessionRows:
         seen = one.seen
         cells = {
             "AGE": age(time.time() - seen.last_s) if seen.has_time else "?",
-            "TOOK": age(seen.duration_s) if seen.duration_s is not None else "",
+            "TOOK": time_taken(seen.duration_s) if seen.duration_s is not None else "",
         }
         if not seen.error:
             cells |= {
@@ -99,6 +102,7 @@ class SessionRows:
                 "TOKENS": scaled(seen.tokens, "kMGT"),
                 "SIZE": scaled(seen.size_bytes, "kMGT"),
                 "RESUME": _resuming(one.resuming) if one.resuming is not None else "",
+                "TURNS": f"{one.total.turns:,}" if one.total is not None else "",
                 "COST": money_of(one.total.bill) if one.total is not None else "",
             }
         return [cells.get(name, "") for name in self._columns]
@@ -148,11 +152,11 @@ def _width_of(columns: Mapping[str, int]) -> int:
     return sum(columns.values()) + len(columns) + 1 + _STATE_COLUMNS + 1 + LEAST_ID
 
 
-def _that_fit(columns: Mapping[str, int], width: int) -> dict[str, int]:
-    """The columns without those that a terminal of so many columns has no room for."""
+def _that_fit(columns: Mapping[str, int], width: int, order: str) -> dict[str, int]:
+    """The columns without those that a terminal of so many columns has no room for; the column `order` is kept."""
     kept = dict(columns)
     for name in _DROPPED:
-        if _width_of(kept) > width:
+        if _width_of(kept) > width and name != order:
             kept.pop(name, None)
     return kept
 
@@ -169,6 +173,20 @@ def age(seconds: float) -> str:
             return f"{number}{unit}"
         number //= most
     return f"{number}y"
+
+
+def time_taken(seconds: float) -> str:
+    """A length of time in its two largest units, or in one if two do not fit: `41s`, `5m 10s`, `1d 17h`, `120d`."""
+    number, smaller = max(0, int(seconds)), ""
+    for most, unit in _AGES:
+        if number < most:
+            break
+        number, rest = divmod(number, most)
+        smaller = f" {rest}{unit}" if rest else ""
+    else:
+        unit = "y"
+    whole = f"{number}{unit}"
+    return whole + smaller if len(whole + smaller) <= _COLUMNS["TOOK"] else whole
 
 
 def scaled(number: float, units: str) -> str:

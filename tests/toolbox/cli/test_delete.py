@@ -113,7 +113,8 @@ def test_what_a_fork_wrote_for_the_host_goes_with_it() -> None:
     metadata = log_of("named").with_name("metadata.json")
     metadata.write_text(json.dumps({**json.loads(metadata.read_text()), "name": "A good name"}))
     shown = run("delete", "forked", "resumed", "named", "--yes").stdout
-    assert f"{log_of('forked').name}, transcript.jsonl, metadata.json" in shown
+    place = log_of("forked").parent
+    assert f"goes, written for the host by an import or a fork: {place}/ transcript.jsonl, metadata.json" in shown
     assert not log_of("forked").parent.exists()
     assert sorted(os.listdir(resumed.parent)) == ["metadata.json", "transcript.jsonl"]
     assert os.listdir(metadata.parent) == ["metadata.json"]
@@ -283,3 +284,16 @@ def test_a_deletion_that_cannot_be_noted_is_no_success(command: list[str]) -> No
     assert left() == set()
     session("one", 3)
     assert "not_noted" in json.loads(run(*command, "--yes", "--json", code=1).stdout)["deleted"][0]
+
+
+def test_a_project_alone_means_all_of_it() -> None:
+    """The listing and the question say so, and name what is left out; beside another filter they do not."""
+    for name in ("s1", "s2", "s3"):
+        session(name, 3)
+    asked = run("prune", "--project", ".", code=2).output
+    shows(asked, "This is all of the project .", "Delete 3 sessions, all of the project ., for good?")
+    told = run("prune", "--project", ".", "--except", "s2", "--dry-run").stdout
+    assert "This is all of the project . but s2." in told
+    for narrowed in (["--name", "s"], ["--older", "1d"]):
+        told = run("prune", "--project", ".", *narrowed, "--dry-run").stdout
+        assert "all of the project" not in told

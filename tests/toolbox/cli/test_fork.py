@@ -90,7 +90,7 @@ def test_a_place_that_is_not_there_is_refused(log: Path) -> None:
     assert "turns 1 to 12" in refused("rewind", log, "--to", "0")
     hidden = json.loads(run("rewind", log, "--to", "1", "--json", "--yes").stdout)["hidden_to"]
     assert "fork" in refused("rewind", log, "--to", hidden, "--yes")
-    assert "Missing option" in refused("rewind", log).replace("Usage", "Error: Usage")
+    assert "name the last turn to keep" in refused("rewind", log)
 
 
 def test_a_fork_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,3 +109,12 @@ def test_a_fork_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "plain.jsonl").write_text('{"role":"user","content":"x"}\n')
     shown = run("import", "plain.jsonl", "--session", "imported").stdout
     assert shown.endswith("Go on with it:\n  amplifier session resume imported\n")
+
+
+def test_a_rewind_takes_the_turn_after_the_session(log: Path) -> None:
+    """As `hide` does; also as --to, but not both."""
+    told = [run("rewind", log, *turn, "--dry-run").stdout for turn in (["3"], ["--to", "3"])]
+    assert told[0] == told[1]
+    assert "up to turn 3" in told[0]
+    for turns in (["3", "--to", "4"], []):
+        assert "as in `rewind SESSION 12`" in refused("rewind", log, *turns)

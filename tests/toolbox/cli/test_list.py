@@ -16,8 +16,9 @@ from rich.cells import cell_len
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import catalogue_file
+from amplifier_module_context_persistent.toolbox.cli.session_rows import time_taken
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
-from tests.support.commands import is_harmless, run
+from tests.support.commands import is_harmless, run, without_colours
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, stamp_of, write
 from tests.support.sweeps import proof
@@ -58,7 +59,7 @@ def test_sessions_of_this_project_are_listed_the_newest_first() -> None:
     size = log_of("older").stat().st_size
     assert rows[1].split()[:3] + rows[1].split()[-1:] == ["3h", "2h", "2", "newer"]
     assert rows[2].strip() == rows[4].strip() == "Why is the total wrong?"
-    assert rows[3].split() == ["2d", "1h", "2", rows[3].split()[3], f"{size:.0f}", "sound", "older"]
+    assert rows[3].split() == ["2d", "1h", "30m", "2", rows[3].split()[4], f"{size:.0f}", "sound", "older"]
     assert rows[5].split() == ["4d", "0", "0", "0", "sound", "undated"]
     assert len(rows) == 6
     assert max(map(len, rows)) <= 80
@@ -366,3 +367,76 @@ def test_a_list_that_is_sorted_begins_with_the_largest() -> None:
     said_at(log_of("middle"), 7, 6)
     assert list(listed("--sort", "messages")) == ["large", "middle", "small"]
     assert list(listed("--sort", "messages", "-n", "1")) == ["large"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (0, "0s"),
+        (41.7, "41s"),
+        (310, "5m 10s"),
+        (7_200, "2h"),
+        (86_399, "23h 59m"),
+        (147_600, "1d 17h"),
+        (120 * 86_400 + 3_600, "120d 1h"),
+        (364 * 86_400 + 82_800, "364d"),
+        (366 * 86_400, "1y 1d"),
+    ],
+)
+def test_a_length_of_time_has_two_units_if_both_fit(seconds: float, told: str) -> None:
+    assert time_taken(seconds) == told
+
+
+def test_the_order_of_turns_and_of_what_resuming_costs() -> None:
+    """The largest first; with the number of turns in a column and in JSON."""
+    said_at(log_of("two"), 3, 2)
+    said_at(log_of("three"), 9, 8, 7)
+    said_at(log_of("one"), 1)
+    assert [(name, one["turns"]) for name, one in listed("--sort", "turns").items()] == [
+        ("three", 3),
+        ("two", 2),
+        ("one", 1),
+    ]
+    assert "turns" not in listed()["one"]
+    rows = run("list", "--sort", "turns").output.splitlines()
+    assert rows[0].split()[2] == "TURNS"
+    usage = {"input_tokens": 100_000, "output_tokens": 1}
+    paid = {"model": "claude-opus-4-5-20251101", "provider": "anthropic", "usage": usage}
+    write(log_of("dear"), [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "", "metadata": paid}])
+    assert next(iter(listed("--sort", "resume"))) == "dear"
+    assert next(iter(listed())) == "one"
+
+
+def test_the_column_of_the_order_stays_in_a_narrow_terminal() -> None:
+    said_at(log_of("one"), 43, 2)
+    for width in (60, 80):
+        env = {"COLUMNS": str(width), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+        rows = without_colours(run("list", "--sort", "took", env=env).output).splitlines()
+        assert "TOOK" in rows[0]
+        assert "1d 17h" in rows[1]
+        assert max(map(len, rows)) <= width
+
+
+def test_a_name_in_the_place_of_a_directory_gets_a_hint() -> None:
+    write(log_of("one"))
+    said = run("list", "one", "--since", "3d", code=2).stderr
+    assert "`context-persistent show one`" in said
+    assert "`context-persistent list --name one`" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--model", "nosuch"], "no session has the model nosuch; there are m-1"),
+        (["--tool", "nosuch"], "no session has the tool nosuch; there are read_file"),
+        (["--tag", "nosuch"], "no session has the tag nosuch; there are kept"),
+        (["--not-tag", "nosuch"], "no session has the tag nosuch; there are kept"),
+    ],
+)
+@pytest.mark.parametrize("command", ["list", "stats"])
+def test_a_value_that_no_session_has_is_named(command: str, arguments: list[str], told: str) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    answer = {**CONVERSATION[2], "metadata": {"model": "m-1", "usage": usage}}
+    write(log_of("one"), [CONVERSATION[1], answer, CONVERSATION[3]])
+    run("tag", "one", "kept")
+    assert told in run(command, *arguments).stderr

@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.session_list_cache import Glances
 from amplifier_module_context_persistent.paths import project_slug
-from tests.support.commands import run
+from tests.support.commands import refused, run
 from tests.support.sessions_of_a_home import CONVERSATION, TERMINAL, log_of, stamp_of, write
 
 
@@ -208,3 +208,12 @@ def test_names_that_were_read_are_kept_for_the_next_search() -> None:
     run("rename", "one", "The rounding bug")
     assert run("search", "refund").stdout.count("The rounding bug") == 1
     assert [Glances().of(str(log_of(name))) is not None for name in ("one", "two")] == [True, True]
+
+
+@pytest.mark.parametrize("pattern", ["^", "$", r"\b", "(?=total)", "^$"])
+@pytest.mark.parametrize("options", [["-c"], ["-l"], []], ids=" ".join)
+def test_an_expression_that_matches_no_character_is_refused(pattern: str, options: list[str]) -> None:
+    """It would find nothing in any message; `.` finds each line."""
+    write(log_of("one"))
+    assert "matches no character; `.` matches each line" in refused("search", *options, pattern)
+    assert run("search", "-c", ".", "one").stdout != ""

@@ -156,3 +156,16 @@ def test_a_sub_agent_that_came_alone_is_known_when_its_session_comes(projects: P
     assert (code, whole["added"]) == (0, 2)
     assert [session["session_id"] for session in whole["sessions"]] == ["gone", "gone_c3"]
     assert run(gone)[1]["added"] == run(projects / "agent-c3.jsonl")[1]["added"] == 0
+
+
+def test_several_files_and_directories(projects: Path, tmp_path: Path) -> None:
+    """Each is imported once, also if its directory is named, too; what is not there is refused before anything is."""
+    other = write_jsonl(tmp_path / "s9.jsonl", [says("s9", "one")])
+    done = CliRunner().invoke(main, ["import", str(other), str(tmp_path / "nosuch")])
+    assert (done.exit_code, done.stdout) == (2, "")
+    _, told = run(projects / "s1.jsonl", other)
+    assert [report["session_id"] for report in told["imports"]] == ["s1", "s9"]
+    _, told = run(other, projects, projects / "s2.jsonl")
+    assert [Path(report["source"]).name for report in told["imports"]].count("s2.jsonl") == 1
+    done = CliRunner().invoke(main, ["import", str(other), str(projects), "--session", "x"])
+    assert (done.exit_code, "for one file" in done.stderr) == (2, True)
