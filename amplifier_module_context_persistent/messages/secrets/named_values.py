@@ -109,6 +109,8 @@ class _Value:
             return self.after == "<"
         if self.separator != "=":
             return False
+        if self.before.endswith("-D"):
+            return True  # a property of Java: -Dpassword=x
         return (
             self.before[-1:] in ("?", "&", "=")
             or self.after == "&"
@@ -177,7 +179,9 @@ def _first_of_name(text: str, start: int, least: int) -> int:
     first = start
     while first > max(least, start - _MOST_NAME_CHARS) and text[first - 1] in _NAME_CHARS:
         first -= 1
-    return first + len(text[first:start]) - len(text[first:start].lstrip("-."))
+    first += len(text[first:start]) - len(text[first:start].lstrip("-."))
+    is_property = text.startswith("-D", first - 1) and text[first + 1 : first + 2].islower()
+    return first + 1 if is_property and first >= 1 else first
 
 
 def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secret | None:

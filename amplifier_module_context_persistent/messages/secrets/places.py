@@ -165,6 +165,15 @@ PLACES = (
         ),
     ),
     Place(
+        "encrypted password of a build",
+        words=("password>{", "passphrase>{", "master>{", "secure:"),
+        expression=re.compile(
+            r"<(?:password|passphrase|master)>\{(?P<maven>[A-Za-z0-9+/]{12,400}={0,2})\}</"
+            r"|^[ \t]{0,40}(?:-[ ]{1,4})?secure:[ \t]{1,4}[\"']?(?P<secret>(?=[^\n]{0,40}[0-9+/])[A-Za-z0-9+/]{20,2000}={0,2})(?=[\"']?[ \t\r]*(?:\n|\Z))",
+            re.MULTILINE,
+        ),
+    ),
+    Place(
         "private key",
         words=("untrusted comment", "private-key", "Private-key-format", "privateExponent", "priv:"),
         expression=re.compile(

@@ -16,6 +16,7 @@ from .base64_text import find_in_base64
 from .by_form import find_by_form, odd_words
 from .calls import find_in_calls
 from .commands import find_in_commands
+from .compared_values import find_compared
 from .cookies import find_cookies
 from .flags import find_behind_flags
 from .formats import LEAST_CHARS
@@ -29,9 +30,11 @@ from .own_forms import OwnForms
 from .passwords_in_sentences import find_pairs
 from .payment_cards import find_card_numbers
 from .places import places_possible_in
+from .plain_words import find_plain_words
 from .recovery_codes import find_recovery_codes
 from .references import is_reference
 from .searched_text import SearchedText
+from .sections import find_in_sections
 from .seed_phrases import find_seed_phrases
 from .services_in_sentences import find_by_service
 from .short_codes import find_short_codes
@@ -65,6 +68,9 @@ _BY_LABEL = (
     find_card_numbers,
     find_named,
     find_by_foreign_names,
+    find_compared,
+    find_in_sections,
+    find_plain_words,
     find_pairs,
     find_logins,
     find_shown,

@@ -71,7 +71,22 @@ _PERMISSIONS = frozenset(
 _FEWEST_WORDS = 4
 _FEWEST_ENDINGS = 2
 """A text with at least this many words that end like verbs or adverbs is a sentence, not a pass phrase."""
-_PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){3,11}")
+_OF_PASSWORDS = frozenset(
+    "account admin after again alias app argon auth available bcrypt before bits both box browser change char chars character characters check"
+    " client column combo config connection database date default digit digits each eight either email error every except field file first flag"
+    " form four free from full given good handler hash hashes header helper here hidden hint history host how input inside instead invalid just"
+    " label last least letter letters level like line link local login logic long low make manager mask max maximum member min minimum mixed mode"
+    " module more most name nine none null number object once open option other page param plain policy prompt property provider public raw"
+    " remote rest role root rotate rule rules salt same scrypt second security see server service session setting settings seven short show"
+    " simple six size special state step stored string strong symbol system table ten text than then there these those three time tool true"
+    " twice two type unit update upper lower value values variable vault view wait weak web what where whether while who wide within without"
+    " word words work yet zero bad empty entry false field now later manually separately server side only stdin pipe env environment"
+    " ask asks call comes contact copy found get gets give goes make need please press put send set sends sets take try type use your team support"
+    " admins boss site foo bar baz lorem ipsum dolor cluster bootstrap postgres mysql mariadb redis mongo nginx docker compose kubernetes linux"
+    " windows ldap saml oauth tls ssl http https json yaml api url".split()
+)
+"""Words that a text about a password has: three others in a row are a pass phrase."""
+_PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){2,11}")
 _PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
 _PROSE = frozenset(
     "a an and any are as at be been but by can do does enter existing fail for forgot from generate get"
@@ -142,11 +157,22 @@ def names_technique(value: str) -> bool:
 
 
 def is_phrase(text: str) -> bool:
-    """Whether a text is a pass phrase: at least four short words that make no sentence."""
+    """Whether a text is a pass phrase: four short words or more that make no sentence, or three unrelated ones."""
     if not _PHRASE.fullmatch(text):
         return False
     words = re.split("[ _.-]", text)
-    if len(words) < _FEWEST_WORDS or not all(word.islower() or word.isdigit() for word in words):
+    if not all(word.islower() or word.isdigit() for word in words):
         return False
+    if len(words) < _FEWEST_WORDS:
+        return " " in text and _are_unrelated(words)
     with_endings = [word for word in words if len(word) > 6 and _PROSE_ENDING.search(word)]
     return _PROSE.isdisjoint(words) and len(with_endings) < _FEWEST_ENDINGS
+
+
+def _are_unrelated(words: list[str]) -> bool:
+    """Whether three words are nouns that have nothing to do with passwords, as somebody chooses them for one."""
+    if not all(word.isalpha() and len(word) >= 3 for word in words):
+        return False
+    if not _PROSE.isdisjoint(words) or not _OF_PASSWORDS.isdisjoint(words) or any(map(is_state, words)):
+        return False
+    return not any(_PROSE_ENDING.search(word) or likelihood_of(word) is not Likelihood.NONE for word in words)

@@ -1,0 +1,107 @@
+"""Secrets that are compared with their names: `password == "x"`, pytest's `assert 'x' == settings.password`.
+
+A report of a test shows the values several times, so what was compared is replaced wherever it is in the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import (
+    Likelihood,
+    is_example,
+    is_placeholder,
+    is_template,
+    kind_of_name,
+    likelihood_of,
+    looks_random,
+    names_password,
+)
+from .passwords_in_sentences import is_chosen
+from .searched_text import SearchedText
+from .secret_values import is_chosen_word
+
+_LEAST_RANDOM = 12
+_TEXT = r"[bBrRuU]?(?P<quote>\\*[\"'`])(?P<secret>[^\s\"'`\\]{6,400})(?P=quote)"
+_NAME = r"(?P<name>[A-Za-z_][\w-]{1,60})(?:\(\)|\\*[\"']?\])?"
+_OPERATOR = re.compile(r"[ ]?[!=]==?[ ]?")
+_BEFORE_CHARS = 450
+_MOST_REPEATED = 20
+"""How many of the values that were found are looked for elsewhere in the text."""
+_PLACES = (
+    (re.compile(rf"{_NAME}[ ]?[!=]==?[ ]?\Z"), re.compile(_TEXT)),
+    (re.compile(rf"{_TEXT}[ ]?[!=]==?[ ]?\Z"), re.compile(rf"(?:[\w.]{{1,60}}(?:\.|\[\\*[\"']))?{_NAME}(?![\w(.])")),
+)
+"""What is before and behind the end of an operator: a name and a text, or a text and a name."""
+_REPORTED = (
+    re.compile(rf"\bwhere[ ]{_TEXT}[ ]=[ ][^\n]{{0,200}}?\.(?P<name>[A-Za-z_]\w{{1,60}})(?:\(\))?[ \t\r]*(?=\n|\Z)"),
+    re.compile(
+        rf"^>[ \t]{{1,40}}assert[ ][\w.]{{0,60}}?(?<!\w){_NAME}[ ]==[ ][^\n]{{1,200}}\n(?:[^\n]{{0,200}}\n){{0,3}}?"
+        rf"E[ ]{{1,12}}(?:AssertionError:[ ])?assert[ ]{_TEXT}",
+        re.MULTILINE,
+    ),
+    re.compile(
+        rf"\b[aA]ssert\w{{0,24}}\([ ]?{_TEXT}[ ]?,[ ]?"
+        r"(?:[\w.]{1,60}\.)?(?:get)?(?P<name>[A-Za-z_]\w{1,60})(?:\(\))?[ ]?\)"
+    ),
+)
+"""`where 'x' = <Config>.password` and `> assert c.password == …` of pytest, `assertEquals("x", c.getPassword())`."""
+_STANDS_FOR_ONE = re.compile(
+    r"test|fake|dummy|mock|expect|example|token|secret|foo|bar|invalid|wrong|sample|stub|\*{3}|\.{3}|x{4}",
+    re.IGNORECASE,
+)
+
+
+def find_compared(searched: SearchedText) -> list[Secret]:
+    """Find the texts that program text or a test's report compares with a secret's name."""
+    text, found = searched.text, list[Secret]()
+    if not searched.has_digit:
+        return found
+    at = text.find("==") if "==" in text else -1
+    while at >= 0:
+        operator = _OPERATOR.match(text, at)
+        at = operator.end() if operator else at + 2
+        found += _around(text, at)
+        at = text.find("==", at)
+    if "ssert" in text:
+        for reported in _REPORTED:
+            found += [
+                Secret(*match.span("secret"), kind_of_name(match["name"]))
+                for match in reported.finditer(text)
+                if _is_secret(match["name"], match["secret"])
+            ]
+    return found + _repeated(text, found)
+
+
+def _repeated(text: str, found: list[Secret]) -> list[Secret]:
+    """Find the values that were found at their other places in a text."""
+    kinds = {text[one.start : one.end]: one.kind for one in found[:_MOST_REPEATED]}
+    if not kinds:
+        return []
+    several = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, kinds))})(?![\w-])")
+    return [Secret(*match.span(), kinds[match[0]]) for match in several.finditer(text)]
+
+
+def _around(text: str, at: int) -> list[Secret]:
+    """Find the text that an operator compares with a name; the operator ends at `at`."""
+    start = max(0, at - _BEFORE_CHARS, text.rfind("\n", max(0, at - _BEFORE_CHARS), at) + 1)
+    for before, after in _PLACES:
+        right = after.match(text, at)
+        left = before.search(text, start, at) if right else None
+        if left is None or right is None:
+            continue
+        name, value = (left, right) if "secret" in right.re.groupindex else (right, left)
+        if _is_secret(name["name"], value["secret"]):
+            return [Secret(*value.span("secret"), kind_of_name(name["name"]))]
+    return []
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if likelihood_of(name) is not Likelihood.STRONG or _STANDS_FOR_ONE.search(value):
+        return False
+    if is_placeholder(value) or is_template(value) or is_example(value):
+        return False
+    if looks_random(value, least=_LEAST_RANDOM):
+        return True
+    return names_password(name) and (is_chosen_word(value) or is_chosen(value))

@@ -1,0 +1,54 @@
+"""Passwords that are plain words, in a sentence that says whose they are: `my password is velvetbridge and …`.
+
+A word that says how a password is looks alike: `my password is incorrect`. So the word has to be long, a sign or `and`
+has to follow it, and words with the endings of adjectives and participles stay.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import SERVICES, Likelihood, is_placeholder, likelihood_of
+from .searched_text import Beginnings, SearchedText
+from .secret_values import is_state
+
+_LEAST_CHARS = 8
+_BEFORE_CHARS = 60
+_SAID = Beginnings(("password is ", "password was ", "passphrase is ", "passwort ist ", "passcode is "))
+_WORD = re.compile(
+    r"pass(?:word|phrase|code|wort)[ ](?:is|was|ist):?[ ](?P<quote>[\"'`]?)(?P<secret>[a-z]{8,40})(?P=quote)"
+    r"(?=[ ]?(?:[.,;!)](?![\w/])|\r?\n|\Z)|[ ](?:and|but|for|und)[ ])"
+)
+_OWNER = re.compile(
+    r"(?:^|[^\w'])(?:my|his|her|our|their|mein|unser"
+    r"|the[ ](?=[^\n]{0,40}[ ]?(?:root|admin|wi-?fi|wlan|guest|router|db|database|server|vpn|ftp|mail)[ ]\Z))"
+    r"[ ]?(?:[\w-]{1,20}[ ]){0,3}\Z"
+)
+_ENDINGS = re.compile(
+    r"(?:ed|ing|ly|able|ible|ent|ant|ive|al|ous|ful|less|ic|ary|ory|ect|en|own|text|word|phrase|where|thing|ever|one|self"
+    r"|lich|isch|iert|bar|sam|ig|los|gen|ten|den|ert|igt|tzt|ndert)\Z"
+)
+_ADJECTIVES = frozenset(
+    "complex simplest strongest longest identical separate duplicate obsolete complete incomplete accurate"
+    " inaccurate private confidential unique opaque absolute outdated necessary together whatever elsewhere"
+    " argument variable parameter position postgres mandatory sensitive lowercase uppercase numeric unicode"
+    " problem question mistake nonsense falsch richtig".split()
+)
+
+
+def find_plain_words(searched: SearchedText) -> list[Secret]:
+    """Find the words that a sentence says to be somebody's password."""
+    text, found = searched.text, list[Secret]()
+    for said in _SAID.matches(_WORD, searched, is_folded=True):
+        before = searched.folded[max(0, said.start() - _BEFORE_CHARS) : said.start()].rpartition("\n")[2]
+        start, end = said.span("secret")
+        if _OWNER.search(before) and text[start + 1 : end].islower() and _may_be_password(said["secret"]):
+            found.append(Secret(start, end, "password by its name"))
+    return found
+
+
+def _may_be_password(word: str) -> bool:
+    if is_placeholder(word) or is_state(word) or word in _ADJECTIVES or word in SERVICES or _ENDINGS.search(word):
+        return False
+    return likelihood_of(word) is Likelihood.NONE

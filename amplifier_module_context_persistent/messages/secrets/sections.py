@@ -1,0 +1,50 @@
+"""Passwords below the head of a section: `[passwords]` with a line for each user, or `passwords:` in YAML."""
+
+from __future__ import annotations
+
+import re
+
+from .found import Secret
+from .names import is_code_or_path, is_example, is_placeholder, is_template, looks_random
+from .searched_text import Beginnings, SearchedText
+from .secret_values import is_chosen_word, is_state
+
+_MOST_LINES = 200
+_LEAST_RANDOM = 12
+_BEGINNINGS = Beginnings(("passwords", "passphrases", "secrets]", "credentials]"))
+_HEAD = re.compile(
+    r"^[ \t]{0,20}(?:\[(?:[\w.-]{1,40}[._-])?(?:(?P<words>passwords|passphrases)|secrets|credentials)\]"
+    r"|[\"']?(?:\w{1,30}_)?(?:passwords|passphrases)[\"']?:)[ \t\r]*\n",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ROW = re.compile(
+    r"[ \t]{0,40}[\"']?(?P<key>[\w.@ -]{1,60}?)[\"']?[ \t]*[=:][ \t]*"
+    r"[\"']?(?P<secret>[^\s\"'#;]{4,400})[\"']?,?[ \t\r]*(?:\n|\Z)"
+)
+_PASSED_OVER = re.compile(r"[ \t]*(?:[#;][^\n]*)?\r?\n")
+
+
+def find_in_sections(searched: SearchedText) -> list[Secret]:
+    """Find what users or services are given in a section of passwords."""
+    text, found = searched.text, list[Secret]()
+    if not _BEGINNINGS.possible_in(searched):
+        return found
+    for head in _HEAD.finditer(text):
+        at = head.end()
+        for _ in range(_MOST_LINES):
+            row = _ROW.match(text, at) or _PASSED_OVER.match(text, at)
+            if row is None:
+                break
+            at = row.end()
+            if row.re is _ROW and _is_secret(row["key"], row["secret"], may_be_word=head["words"] is not None):
+                found.append(Secret(*row.span("secret"), "password in a section"))
+    return found
+
+
+def _is_secret(key: str, value: str, *, may_be_word: bool) -> bool:
+    if is_placeholder(value) or is_template(value) or is_example(value) or is_state(value) or "/" in value:
+        return False
+    if is_chosen_word(value) or looks_random(value, least=_LEAST_RANDOM):
+        return True
+    is_word = may_be_word and key.isalpha() and len(value) >= 6 and value.isalpha() and value.islower()
+    return is_word or not (value.isalnum() or is_code_or_path(value) or not any(map(str.isdigit, value)))
