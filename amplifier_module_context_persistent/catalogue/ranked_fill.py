@@ -57,6 +57,8 @@ class RankedFill:
 
     def __init__(self, target: FillTarget | None, noted: KnownWords | None, known: KnownWords | None) -> None:
         self._target = target
+        self.begun_with = noted
+        """The words of the catalogue when the fill began."""
         self._seen = noted.covered if noted is not None else None
         self.stored = _without_small(known.words) if known is not None else None
         """The words of the log in the catalogue."""
@@ -75,6 +77,19 @@ class RankedFill:
         """
         return self._covered is not None and self._covered.still_holds(reader)
 
+    @property
+    def made_bytes(self) -> int:
+        """The bytes of the log whose index is in memory only."""
+        return self.end_offset - (self.stored.end_offset if self.stored is not None else 0)
+
+    def is_of(self, path: str | Path) -> bool:
+        """Whether the file at a path is the indexed one, which may have grown; the log is not opened."""
+        return self._covered is not None and is_same_file(path, self._covered.stamp)
+
+    def is_whole_of(self, path: str | Path) -> bool:
+        """Whether all of the log at a path is in segments, and its file is unchanged; the log is not opened."""
+        return not len(self._builder) and self._covered is not None and self._covered.is_whole_of(path)
+
     def take(self, batch: Batch) -> None:
         """Index the next messages."""
         for offset, message in batch.messages:
@@ -87,9 +102,9 @@ class RankedFill:
 
     def finish(self) -> None:
         """Make a segment of the messages since the last segment, and write it."""
-        builder, self._builder = self._builder, SegmentBuilder()
-        if len(builder):
-            self.made.append(builder.segment())
+        if len(self._builder):
+            self.made.append(self._builder.segment())
+            self._builder = SegmentBuilder()
         if self._target is None or self._covered is None or len(self.made) > 1:
             return  # an earlier one could not be written
         if self.made:

@@ -137,6 +137,7 @@ class BestMessages:
         periods: the times that the question names.
         notes: what a person is told of words that no message has.
         indexed, sessions: how many of how many sessions were asked.
+        share: the share of the sessions' bytes that is indexed.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
     """
@@ -149,6 +150,7 @@ class BestMessages:
     sessions: int
     errors: dict[str, LogError]
     advice: str = ""
+    share: float = 1.0
 
     @property
     def is_whole(self) -> bool:
@@ -198,6 +200,7 @@ def best_messages(
         sessions=answer.sessions,
         errors=answer.errors | transcripts.errors,
         advice=answer.advice,
+        share=answer.share,
     )
 
 

@@ -56,6 +56,8 @@ class _Log:
     on_server: RankedLog | None = None
     """Its entry in the catalogue's database."""
     made: list[Segment] = field(default_factory=list)
+    end_offset: int = 0
+    """The offset up to which it is indexed, if not all of it is."""
     is_partial: bool = False
     """Whether not all of it is indexed."""
     error: LogError | None = None
@@ -95,6 +97,7 @@ class RankedAnswer:
         found: the messages; some may be hidden by now.
         common: words of the question that counted only beside rarer ones.
         indexed, sessions: how many of how many sessions were asked.
+        share: the share of the sessions' bytes that is indexed.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
         notes: what a person is told of words that no message has.
@@ -107,6 +110,7 @@ class RankedAnswer:
     errors: dict[str, LogError]
     advice: str = ""
     notes: tuple[str, ...] = ()
+    share: float = 1.0
 
 
 class RankedSearch:
@@ -117,6 +121,7 @@ class RankedSearch:
         progress: is told how far the index is while it is filled.
         may_go_on: whether to index on; else the answer comes from what is indexed.
         fills: what earlier questions of this process indexed and could not write, by the logs' paths; it is added to.
+        failed: the errors of logs that it could not read when it last tried, by their paths; it is kept up to date.
     """
 
     def __init__(
@@ -126,9 +131,11 @@ class RankedSearch:
         progress: Progress = lambda done, total: None,
         may_go_on: Callable[[], bool] = lambda: True,
         fills: dict[str, RankedFill] | None = None,
+        failed: dict[str, LogError] | None = None,
     ) -> None:
         self._sessions = sorted(sessions, key=lambda one: (one.project, one.id, str(one.path)))
         self._progress, self._may_go_on, self._fills = progress, may_go_on, fills
+        self._failed = failed if failed is not None else {}
         self._advice = ""
 
     def ask(self, question: Question, *, most: int, written: Written = ANY_TIME) -> RankedAnswer:
@@ -150,6 +157,10 @@ class RankedSearch:
         self._fill(logs, in_memory=True)
         return self._answer(logs, question, most, written)
 
+    def go_on(self) -> None:
+        """Bring the index up to date without a question."""
+        self._fill(self._logs())
+
     def _logs(self) -> list[_Log]:
         """The sessions' logs, with what their catalogues know of them."""
         known: dict[Path, dict[str, KnownWords]] = {}
@@ -168,7 +179,8 @@ class RankedSearch:
         stale = []
         for log in logs:
             if not log.is_whole:
-                stale.append(log)
+                if in_memory or not self._take_from_memory(log):
+                    stale.append(log)
             elif log.known is not None:
                 log.stored = log.known.words
         stale.sort(key=lambda log: -log.session.modified_s)  # an answer in a hurry comes from the newest ones
@@ -176,8 +188,9 @@ class RankedSearch:
         done = 0
         for log in stale:
             if not self._may_go_on():
-                log.is_partial = True
+                log.is_partial, log.error = True, self._failed.get(log.path)
                 continue
+            self._failed.pop(log.path, None)
             self._progress(done, total)
             begin = done
 
@@ -187,10 +200,18 @@ class RankedSearch:
             try:
                 _fill_one(log, self._fills, in_memory=in_memory, tell=tell, may_go_on=self._may_go_on)
             except Exception as error:  # noqa: BLE001 - whatever it is: the other sessions can be asked
-                log.error = error_of_session(error)
+                log.error = self._failed[log.path] = error_of_session(error)
             done += _size_of(log.path)
         if stale:
             self._progress(total, total)
+
+    def _take_from_memory(self, log: _Log) -> bool:
+        """Take what this process indexed of a log before; returns whether that is all of it."""
+        fill = (self._fills or {}).get(log.path)
+        if fill is None or fill.begun_with != log.known or not fill.is_of(log.path):
+            return False
+        log.stored, log.made, log.end_offset = fill.stored, list(fill.made), fill.end_offset
+        return fill.is_whole_of(log.path)
 
     def _answer(self, logs: Sequence[_Log], question: Question, most: int, written: Written) -> RankedAnswer:
         with ExitStack() as open_ones:
@@ -199,7 +220,18 @@ class RankedSearch:
             found = tuple(index.message(ranked) for ranked in ranking.found)
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
-        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.notes)
+        share = _share_of(logs) if indexed < len(logs) else 1.0
+        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.notes, share)
+
+
+def _share_of(logs: Iterable[_Log]) -> float:
+    """The share of the bytes of logs that is indexed."""
+    lacking_bytes = all_bytes = 0
+    for log in logs:
+        size = _size_of(log.path)
+        all_bytes += size
+        lacking_bytes += max(0, size - log.end_offset) if log.is_partial else 0
+    return 1 - lacking_bytes / all_bytes if all_bytes else 1.0
 
 
 def error_of_session(error: Exception) -> LogError:
@@ -250,6 +282,8 @@ def _fill_one(
             return
         if file is not None:
             fill = _begun(log, file, fills, in_memory=in_memory)
+            if fills is not None:
+                fills[log.path] = fill
             read = lacking(file, fill.end_offset, Stamp.of(file.file.status()))
         else:
             fill = RankedFill(None, None, None)
@@ -260,10 +294,8 @@ def _fill_one(
             if not may_go_on():
                 break
         fill.finish()
-        log.stored, log.made = fill.stored, fill.made
+        log.stored, log.made, log.end_offset = fill.stored, fill.made, fill.end_offset
         log.is_partial = next(iter(read), None) is not None
-        if fills is not None and file is not None and fill.made:
-            fills[log.path] = fill
 
 
 def _fill_on_server(
@@ -292,10 +324,10 @@ def _fill_on_server(
 
 def _begun(log: _Log, reader: LogReader, fills: dict[str, RankedFill] | None, *, in_memory: bool) -> RankedFill:
     """The fill of a log's file: what this process has of it already, or what its catalogue has."""
-    known = still_known(reader, log.known)
     kept = (fills or {}).get(log.path)
-    if kept is not None and kept.still_holds(reader) and kept.stored == (known.words if known is not None else None):
+    if kept is not None and kept.begun_with == log.known and kept.still_holds(reader):
         return kept
+    known = still_known(reader, log.known)
     is_written = not in_memory and not reader.index.damage
     target = FillTarget(Catalogue(catalogue_of(log.path)), name_of(log.path), log.path)
     return RankedFill(target if is_written else None, log.known, known)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...catalogue.ranked_fill import RankedFill
 from ...errors import RecallError
 from ...messages.message import Message
 from ...messages.metadata import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
-from ...sessions.best_messages import BestMessage, Narrowing, best_messages
+from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
 from ...sessions.filters import SessionFilter, moment_s
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
@@ -23,6 +22,7 @@ from ...sessions.session_name import named_by
 from ...sessions.transcript import LiveMessage, Transcript
 from ...tokens.counter import open_counter
 from .excerpt import MOST_CHARS, best_excerpt
+from .index_ahead import IndexAhead
 from .scope import (
     Scope,
     UnknownError,
@@ -40,7 +40,9 @@ logger = logging.getLogger(__name__)
 MOST_TOKENS = 9_500
 """Of an answer, which a client gets twice: as fields, and as the same JSON in a text."""
 ANSWER_S = 1.0
-"""How long a question may index what is lacking: with the reading of its answers it ends within two seconds."""
+"""How long a question waits for the index: with the reading of its answers it ends within two seconds."""
+_LAST_BATCH_S = 0.2
+"""How long it waits for the index to pause."""
 _MOST_FILES_S = 1.5
 _ANSWERS, _SESSIONS, _MESSAGES = 8, 20, 12
 """So many are given if a call does not say how many."""
@@ -65,20 +67,19 @@ class Answers:
 
     Attributes:
         scope: the sessions.
-        fills: what was indexed and cannot be written, for the next question.
+        ahead: the index of what the catalogues lack.
     """
 
     scope: Scope
-    fills: dict[str, RankedFill] = field(default_factory=dict)
+    ahead: IndexAhead = field(default_factory=IndexAhead)
     _seen: dict[str, tuple[float, Overview | None]] = field(default_factory=dict)
     """What was seen of sessions, each with the log's last change by then, by the logs' paths."""
 
     def search_sessions(self, given: Arguments) -> Answer:
         """Find the messages that answer a question best."""
-        deadline = time.monotonic() + ANSWER_S
         wanted = _filter(given)
         sessions = self.scope.sessions(wanted)
-        search = RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline, fills=self.fills)
+        search = self._search(sessions)
         tools = (given["tool"],) if given.get("tool") else ()
         narrowing = Narrowing(given.get("role"), tools, wanted.since_s, wanted.until_s)
         first, limit = given.get("offset", 0), given.get("limit", _ANSWERS)
@@ -89,7 +90,8 @@ class Answers:
         answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
         notes = [*found.notes]
         if not found.is_whole:
-            notes.append(f"{found.indexed:,} of {found.sessions:,} sessions are indexed; ask again for the others")
+            self._go_on(sessions)
+            notes.append(_what_is_indexed(found))
         if notes:
             answer["note"] = "; ".join(notes)
         if found.errors:
@@ -104,6 +106,21 @@ class Answers:
             if _fits(answer | {"answers": told}):
                 break
         return answer | _page("answers", told, first, lambda some: _fits(answer | {"answers": some}))
+
+    def _search(self, sessions: Sequence[SessionFile]) -> RankedSearch:
+        """A search in what can be indexed in a second. Of a database, the question itself indexes."""
+        if self.scope.storage is not None:
+            deadline = time.monotonic() + ANSWER_S
+            return RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline)
+        self.ahead.go_on(sessions)
+        self.ahead.wait(ANSWER_S)
+        self.ahead.stop(_LAST_BATCH_S)
+        return RankedSearch(sessions, may_go_on=lambda: False, fills=self.ahead.fills, failed=self.ahead.failed)
+
+    def _go_on(self, sessions: Sequence[SessionFile]) -> None:
+        """Index on after the question, first what it asked."""
+        if self.scope.storage is None:
+            self.ahead.go_on(sessions, self.scope.sessions())
 
     def _answer_of(self, one: BestMessage, chars: int) -> Answer:
         """An answer with an excerpt of so many characters at most."""
@@ -197,6 +214,15 @@ class Answers:
             seen = seen_of(session)
             self._seen[path] = session.modified_s, seen
         return without_secrets(named_by(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
+
+
+def _what_is_indexed(found: BestMessages) -> str:
+    """What to tell if not all sessions could be asked."""
+    share = min(found.share, 0.999)
+    return (
+        f"{found.indexed:,} of {found.sessions:,} sessions are indexed, {share:.1%} of their bytes; ask again for the"
+        " others (`context-persistent search --best` keeps the index, so that no server makes it again)"
+    )
 
 
 def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answer]], bool]) -> Answer:

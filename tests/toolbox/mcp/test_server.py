@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from mcp.server.lowlevel import Server
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of
 from amplifier_module_context_persistent.paths import project_slug
+from amplifier_module_context_persistent.sessions import ranked_search
 from amplifier_module_context_persistent.tokens.counter import open_counter
 from amplifier_module_context_persistent.toolbox.mcp import answers as answers_module
 from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
@@ -188,6 +191,25 @@ async def test_the_server_writes_nothing(server: Server[Any], monkeypatch: pytes
     assert (await ask(server, "search_sessions", question="needle 1999"))["answers"][0]["number"] == 2_000
     assert await ask(server, "list_sessions")
     assert files() == before
+
+
+async def test_the_index_goes_on_between_questions(server: Server[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until all sessions are indexed; a question then opens no log for it."""
+    for number in range(6):
+        write(log_of(f"large-{number}"), [{"role": "user", "content": f"needle {n} " * 9} for n in range(300)])
+    monkeypatch.setattr(answers_module, "ANSWER_S", 0.0)
+    first = await ask(server, "search_sessions", question="needle 299")
+    assert first["indexed_sessions"] < first["sessions"] == 7
+    assert "% of their bytes; ask again for the others (`context-persistent search --best`" in first["note"]
+    answer, end = first, time.monotonic() + 30
+    while "note" in answer and time.monotonic() < end:
+        await asyncio.sleep(0.2)
+        before, answer = answer, await ask(server, "search_sessions", question="needle 299")
+        assert answer["indexed_sessions"] >= before["indexed_sessions"]
+    assert answer["indexed_sessions"] == 7
+    assert answer["answers"][0]["number"] == 300
+    monkeypatch.setattr(ranked_search, "open_reader", lambda *_, **__: pytest.fail("it opens a log"))
+    assert (await ask(server, "search_sessions", question="needle 299"))["answers"] == answer["answers"]
 
 
 @proof

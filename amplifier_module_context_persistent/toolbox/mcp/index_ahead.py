@@ -1,0 +1,68 @@
+"""The index of a server's sessions that their catalogues lack: filled in memory, since the server writes nothing.
+
+A thread fills it, so that a question waits for it as long as it wants, and the thread goes on between questions.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from ...catalogue.catalogue_file import only_read
+from ...catalogue.ranked_fill import RankedFill
+from ...errors import LogError
+from ...sessions.find_session import SessionFile
+from ...sessions.ranked_search import RankedSearch
+
+MOST_LOG_BYTES = 1 << 30
+"""Bytes of logs whose index is kept in memory; the index takes up to a third of that."""
+
+
+class IndexAhead:
+    """Fills the index of sessions on a thread."""
+
+    def __init__(self) -> None:
+        self.fills: dict[str, RankedFill] = {}
+        """What was indexed, by the logs' paths."""
+        self.failed: dict[str, LogError] = {}
+        """The errors of logs that cannot be read, by their paths."""
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def go_on(self, sessions: Sequence[SessionFile], others: Sequence[SessionFile] = ()) -> None:
+        """Begin to index sessions, then others; each time the newest first, and where the last time ended."""
+        self._stop.set()
+        before, stop = self._thread, threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(before, stop, sessions, others), name="index ahead", daemon=True
+        )
+        self._stop = stop
+        self._thread.start()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until everything is indexed, at most for some seconds."""
+        if self._thread is not None:
+            self._thread.join(max(0.0, seconds))
+
+    def stop(self, seconds: float) -> None:
+        """End after the present batch, and wait for that at most for some seconds."""
+        self._stop.set()
+        self.wait(seconds)
+
+    def _run(
+        self,
+        before: threading.Thread | None,
+        stop: threading.Event,
+        sessions: Sequence[SessionFile],
+        others: Sequence[SessionFile],
+    ) -> None:
+        if before is not None:
+            before.join()  # one thread at a time changes the fills
+
+        def may_go_on() -> bool:
+            return not stop.is_set() and sum(fill.made_bytes for fill in self.fills.values()) < MOST_LOG_BYTES
+
+        with only_read():
+            for some in (sessions, others):
+                if some and not stop.is_set():
+                    RankedSearch(some, may_go_on=may_go_on, fills=self.fills, failed=self.failed).go_on()
