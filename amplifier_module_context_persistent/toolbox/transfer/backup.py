@@ -32,11 +32,11 @@ from .archive_session import archive_like
 from .beside_synced import host_files_made
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
-from .erasure_list import lift_in, note_erasures, read_erasures
+from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
 from .host_files import is_unfinished, making_session, write_host_files
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_sessions import pairs_of
-from .sync_sides import BACKUP_NAME, Side
+from .sync_sides import Side
 
 BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
 """The suffix of a copy that was set aside, because the log was purged or is another one."""

@@ -1,7 +1,8 @@
 """The list of what was erased: a file of a home or of a directory with copies, and the table of a database.
 
-A session in a database has two lists: that of the database, which all machines read, and that of this user. What one of
-them lifts is in force in neither.
+A session in a database has two lists: that of the database, which all machines read, and that of this user. So does a
+session in the directory of a sync, such as a stick, in another home or in a backup. What one of them lifts is in force
+in neither.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ import json
 import os
 import stat
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem, make_directories
+from ...paths import LOG_NAME
+from ...sessions.find_session import projects_dirs
 from .erasures import Erasure, erasure_from
 
+BACKUP_NAME = "context-backup.jsonl"
+"""The file that makes a directory a backup (`backup.py`); it is its list of erasures."""
+_HOME = Path(".amplifier", "projects")
 ListPlace = Path | str
 """Where a list is: a file, or the location of a database."""
 
@@ -27,13 +34,45 @@ def erasures_path() -> Path:
     return Path.home() / ".amplifier" / "context-erased.jsonl"
 
 
+def list_of_directory(root: Path) -> Path:
+    """The file of erasures of a directory of projects: a home's, a backup's, or that of a sync's directory."""
+    if root.parts[-2:] == _HOME.parts:
+        return root.parent / erasures_path().name
+    backup = root / BACKUP_NAME
+    return backup if backup.exists() else root / erasures_path().name
+
+
 def lists_of(log: str) -> list[ListPlace]:
-    """The lists of a session's erasures: this user's file and, for a session in a database, the database's list.
+    """The lists of a session's erasures: this user's file, and the list of the place that the session is in.
 
     Args:
         log: a log's file or its location; or the location of a database.
     """
-    return [erasures_path(), *([split_location(log)[0]] if stored_name(log) is not None else [])]
+    if stored_name(log) is not None:
+        return [erasures_path(), split_location(log)[0]]
+    other = _other_list(log)
+    return [erasures_path()] if other is None else [erasures_path(), other]
+
+
+def _other_list(log: str) -> Path | None:
+    """The list of the place that a log's file is in; None if that is this user's, or no place of a sync.
+
+    A place has projects, whose names begin with `-`. Other hosts' directories on this machine have no list of their
+    own, unless a sync made one.
+    """
+    path = Path(os.path.abspath(log))
+    if path.name != LOG_NAME or len(path.parents) < 4 or path.parents[1].name != "sessions":
+        return None
+    project, root = path.parents[2].name, path.parents[3]
+    found = list_of_directory(root)
+    if found.exists():
+        return None if _is_same(found, erasures_path()) else found
+    own = {os.path.realpath(directory) for directory in projects_dirs()}
+    return found if project.startswith("-") and os.path.realpath(root) not in own else None
+
+
+def _is_same(one: Path, two: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(two)
 
 
 def erasures(log: str = "") -> list[Erasure]:
@@ -86,11 +125,17 @@ def _lines(place: ListPlace) -> Iterable[str | bytes]:
 def note_erasure(erasure: Erasure, log: str = "") -> None:
     """Add the line of an erasure to all lists of a log, durably; by default to this user's.
 
+    If the log is in another directory that has a list, this user's line is marked: the erasure is still to be carried
+    out in the home, by the next sync.
+
     Raises:
         OSError: it cannot be written.
     """
-    for place in reversed(lists_of(log)):
+    own, *others = lists_of(log)
+    for place in others:
         note_erasures([erasure], place)
+    is_elsewhere = any(isinstance(place, Path) for place in others)
+    note_erasures([replace(erasure, is_elsewhere=is_elsewhere)], own)
 
 
 def note_erasures(found: Iterable[Erasure], place: ListPlace | None = None) -> None:

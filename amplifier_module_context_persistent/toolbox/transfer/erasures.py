@@ -195,6 +195,8 @@ class Erasure:
     """Salted hashes of long answers."""
     ids: bytes = b""
     """Salted hashes of the ids of all messages that went, in order: by them a copy of the log is purged too."""
+    is_elsewhere: bool = False
+    """Whether this home's list has it from an erasure in another directory, and no sync has carried it out here yet."""
 
     @property
     def is_named(self) -> bool:
@@ -254,6 +256,8 @@ class Erasure:
             value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
         if rule := self.rule.to_json():
             value["rule"] = rule
+        if self.is_elsewhere:
+            value["elsewhere"] = True
         return json.dumps(value).encode() + b"\n"
 
 
@@ -292,6 +296,7 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         TextRule.from_json(salt, value.get("rule", {})),
         frozenset(map(str, value.get("answers", ()))),
         binascii.a2b_base64(str(value.get("ids", ""))),
+        value.get("elsewhere") is True,
     )
 
 

@@ -8,6 +8,8 @@ Rules:
 - A deleted session is deleted, a purged text is replaced, and purged messages are removed.
 - A session that continued after it was deleted elsewhere stays, and is named.
 - A session that cannot be read is named, and the line is not noted; the sync continues with the other sessions.
+- A line of a home is new to it, too, if it is from an erasure in another directory that no sync has carried out in the
+  home yet.
 - A database has its list in a table. If its tables cannot hold one, all lines count as new to it each time.
 - An erasure in a database is noted there and in the home at once. So it is new to neither, and is carried out when a
   sync finds a copy that holds what was erased (`sync_sessions`).
@@ -18,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...catalogue.catalogue_file import CatalogueError
@@ -81,10 +83,11 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
     """
     (ours, our_lifts), (theirs, their_lifts) = _read(here), _read(there)
     lifted = our_lifts | their_lifts
-    force = {salt: one for salt, one in (theirs | ours).items() if salt not in lifted}
+    both = (theirs | ours).items()
+    force = {salt: replace(one, is_elsewhere=False) for salt, one in both if salt not in lifted}
     found = []
     for side, own in ((here, ours), (there, theirs)):
-        new = [one for salt, one in force.items() if salt not in own]
+        new = [one for salt, one in force.items() if salt not in own or own[salt].is_elsewhere]
         found.append(TravellingErasures(side, new, [own[salt] for salt in own.keys() & lifted]))
     return list(force.values()), found
 

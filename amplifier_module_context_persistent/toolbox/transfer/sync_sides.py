@@ -21,10 +21,8 @@ from ...log.open_reader import open_reader
 from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
-from .erasure_list import ListPlace, erasures_path
+from .erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
 
-BACKUP_NAME = "context-backup.jsonl"
-"""The file that makes a directory a backup (`backup.py`)."""
 _HOME = Path(".amplifier", "projects")
 
 
@@ -107,7 +105,7 @@ def other_side(place: str) -> Side:
     if root.resolve() == (Path.home() / _HOME).resolve():
         raise SideError(f"{root} holds the sessions of this home; name another directory")
     is_home = root.parts[-2:] == _HOME.parts
-    erasures = (root.parent if is_home else root) / erasures_path().name
+    erasures = list_of_directory(root)
     if not (is_home or erasures.exists() or sessions_below(root)) and any(map(_is_other_file, root.iterdir())):
         raise SideError(
             f"{root} has other files and no sessions; make a directory for them, such as {root / 'sessions'}"

@@ -54,6 +54,45 @@ def test_what_a_home_deleted_on_the_stick_goes_from_all_homes(laptop: Home, desk
     assert holders(laptop.root, KEY) == holders(desktop.root, KEY) == []
 
 
+@pytest.mark.parametrize("shares", [True, False], ids=["a home with it", "a home without it"])
+@pytest.mark.parametrize("command", ["delete", "prune"])
+def test_what_was_deleted_on_the_stick_is_noted_there(
+    laptop: Home, desktop: Home, stick: Path, tmp_path: Path, command: str, *, shares: bool
+) -> None:
+    """The next machine does not bring it back, although the home that deleted it has not synced since."""
+    laptop.says("talk", f"my key is {KEY}")
+    laptop.says("other", "stays")
+    carry(stick, laptop, desktop)
+    deleting = laptop if shares else Home(tmp_path / "third", "shop")
+    log = next(path for path in stick.rglob(LOG_NAME) if path.parent.name == "talk")
+    given = [log] if command == "delete" else [log.parents[1], "--name", "talk"]
+    deleting.run(command, *given, "--yes")
+    carry(stick, desktop)
+    assert holders(stick, KEY) == holders(desktop.root, KEY) == []
+    laptop.run("sync", stick, "--tag", "none", "--all", "--yes")
+    assert laptop.sessions() == desktop.sessions() == ["other"]
+    assert "Nothing is new" in laptop.run("sync", stick).output
+
+
+def test_what_was_purged_on_the_stick_is_noted_there(laptop: Home, desktop: Home, stick: Path) -> None:
+    laptop.says("talk", "one", f"my key is {KEY}")
+    carry(stick, laptop, desktop)
+    laptop.run("purge", next(stick.rglob(LOG_NAME)), "--redact", KEY, "--yes")
+    assert (stick / "context-erased.jsonl").exists()
+    carry(stick, desktop, laptop)
+    assert [holders(root, KEY) for root in (laptop.root, stick, desktop.root)] == [[], [], []]
+    assert laptop.texts("talk") == desktop.texts("talk") == ["one", "my key is [redacted]"]
+
+
+def test_what_was_deleted_in_another_home_is_noted_in_that_home(laptop: Home, desktop: Home, stick: Path) -> None:
+    laptop.says("talk", "one")
+    carry(stick, laptop, desktop)
+    laptop.run("delete", desktop.log("talk"), "--yes")
+    assert (desktop.root / ".amplifier" / "context-erased.jsonl").exists()
+    carry(stick, desktop)
+    assert desktop.sessions() == [] == list(stick.rglob(LOG_NAME))
+
+
 def test_what_is_said_again_after_a_purge_stays(laptop: Home, desktop: Home, stick: Path) -> None:
     """Only what was there when it was purged goes."""
     laptop.says("talk", "a word")
