@@ -285,36 +285,6 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def sessions_above(working_dir: str | Path = ".") -> tuple[Path, int] | None:
-    """The nearest directory above that is a project with sessions, and how many; None if there is none."""
-    for directory in Path(working_dir).resolve().parents:
-        if count := len(session_files(project_slug(directory))):
-            return directory, count
-    return None
-
-
-def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -> SessionFile:
-    """The session of the project of `working_dir` that was written last.
-
-    Raises:
-        SessionNameError: there is none.
-        LogUnreadableError: the database cannot be asked.
-    """
-    found = project_sessions(working_dir, storage=storage)
-    if not found:
-        raise SessionNameError(f"this project has no session{_there(storage)}; {where_else(working_dir, storage)}")
-    return found[0]
-
-
-def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str:
-    """Say which projects have sessions, if this project has none."""
-    above = sessions_above(working_dir) if storage is None else None
-    if above is None:
-        return "`context-persistent list --all` shows those of others"
-    directory, count = above
-    return f"the project {directory} above has {count:,}; `context-persistent list --all` shows all"
-
-
 def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:
     """Find the log that a name means: its path, or its location in a database.
 

@@ -19,7 +19,8 @@ import click
 
 from ...log.filesystem import FileSystem
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, matching
-from ...sessions.find_session import SessionFile
+from ...sessions.find_session import SessionFile, session_files
+from ...sessions.other_projects import named_projects
 from .parameters import TimeType, check_place
 from .progress import progress
 from .session_argument import complete, complete_tool, is_place, storage
@@ -47,8 +48,11 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
     if not found:
         if wanted.project is not None:
             raise UnusableError(f"no project {one_line(wanted.project)} has sessions; `context-persistent list --all`")
-        where = "there is no session" if everywhere else "this project has no session; --all takes all projects"
-        raise UnusableError(where)
+        if everywhere:
+            raise UnusableError("there is no session")
+        named = named_projects(session_files()) if storage() is None else ""
+        others = f"{one_line(named)}; " if named else ""
+        raise UnusableError(f"this project has no session; {others}--all takes all projects")
     with unreadable():
         return matching(found, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
 

@@ -26,11 +26,10 @@ from ...paths import project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
 from ...sessions.find_session import (
     SessionFile,
-    sessions_above,
     stored_session_pages,
-    where_else,
 )
 from ...sessions.open_files import Identity
+from ...sessions.other_projects import where_else, without_remote
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
@@ -131,6 +130,8 @@ def list_sessions(
         was_found = look.found > 0 or replace(wanted, places=()) != ALL_SESSIONS
         has_scope = everywhere or bool(wanted.places)
         output.print(_nothing(found=was_found, has_scope=has_scope), soft_wrap=True)
+    if sessions and wanted == ALL_SESSIONS and not everywhere and storage() is None:
+        _say_without_remote(sessions)
 
 
 def _check_directories(directories: Sequence[str]) -> None:
@@ -357,15 +358,19 @@ def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
     return sorted(listed, key=lambda one: newest[one.seen.session.project])
 
 
+def _say_without_remote(sessions: Sequence[SessionFile]) -> None:
+    """Say on the error stream which sessions of a moved checkout its git remote does not find."""
+    if left := without_remote(sessions):
+        click.echo(f"not listed: {one_line(left)}", err=True)
+
+
 def _nothing(*, found: bool, has_scope: bool) -> str:
     """Say that the list is empty; `has_scope` tells that it is not about this project."""
     if found:
         return "no session matches"
     if has_scope:
         return "no sessions"
-    if storage() or sessions_above() is None:
-        return "no sessions in this project; --all shows others"
-    return f"no sessions in this project; {one_line(where_else())}"
+    return f"no sessions in this project; {one_line(where_else(storage=storage()))}"
 
 
 def sessions_of(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:

@@ -29,12 +29,12 @@ from ...sessions.find_session import (
     SessionFile,
     SessionNameError,
     find_session,
-    last_session,
     project_sessions,
     session_files,
     sessions_beside,
     with_sub_agents,
 )
+from ...sessions.other_projects import last_session
 from ...sessions.session_name import key_of, names_of
 from .sealed_files import plain_path
 from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable

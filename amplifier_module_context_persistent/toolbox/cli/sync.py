@@ -15,11 +15,13 @@ import click
 from ...clock import utc_now
 from ...log.database_location import parse_location
 from ...sessions.filters import SessionFilter, matching
+from ...sessions.find_session import SessionFile
+from ...sessions.other_projects import named_projects
 from ...sessions.session_name import name_of
 from ..transfer.erasures import SESSION, Erasure
 from ..transfer.sync_erasures import ErasingStep, erase, erasing_steps, plan_erasing, travelling_erasures
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
-from ..transfer.sync_sides import Side, home_side, of_project, other_side, with_sub_agents
+from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
 from .erasing import check_can_ask, erasing_options
 from .exit_codes import DONE, FINDINGS
 from .filter_options import filter_options, watched
@@ -79,7 +81,7 @@ def sync(
         erasing += plan.take_erasing()
     is_none = not (plan.steps or plan.in_step or any(one.new or one.lifted for one in travelling))
     if is_none and not everywhere:
-        raise UnusableError("no such session is on either side; --all takes the sessions of all projects")
+        raise UnusableError(_why_none(here, there, wanted))
     if not as_json:
         _show(erasing, plan, there)
     if not dry_run:
@@ -93,6 +95,33 @@ def sync(
             for side in (here, there):
                 side.remove_stale_marks()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
+    """Say why no session is meant, and which projects' sessions are on either side."""
+    project = "of this project" if wanted.project is None else f"of the project {one_line(wanted.project)}"
+    with unusable():
+        found = {side: side.sessions() for side in (there, here)}
+        if not any(found.values()):
+            return "there is no session on either side"
+        if any(of_project(sessions, wanted) for sessions in found.values()):
+            return f"no session {project} matches on either side"
+        named = [f"{side.where} {_projects(sessions)}" for side, sessions in found.items() if sessions]
+    return f"no session {project} is on either side: {'; '.join(named)}; --all takes the sessions of all projects"
+
+
+def _projects(sessions: Sequence[SessionFile]) -> str:
+    """The projects of some sessions; of a single one, also the repository that its logs name."""
+    named = one_line(named_projects(sessions))
+    if len({one.project for one in sessions}) > 1:
+        return named
+    remotes = Remotes()
+    remote = next(filter(None, map(remotes.of, sessions)), "")
+    return (
+        f"{named}, and its repository is {one_line(remote)}"
+        if remote
+        else f"{named}, and its sessions name no git remote"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,8 @@ class SessionDraft:
     key: str = ""
     """The same for the same session of the same source."""
     parent_id: str | None = None
+    remote: str = ""
+    """The remote repository of its project's checkout; empty if it is not known (`checkout_remote`)."""
     family: int = 0
     """Which of the file's sessions it is, or a branch or a sub-agent of."""
     earlier: EarlierImport | None = None

@@ -9,12 +9,14 @@ Nothing is lost silently: the account tells the fate of every line, in the repor
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ... import clock
+from ...checkout_remote import remote_of
 from ...log.filesystem import FileSystem
 from ...window.message_source import collector_paused
 from .drafts import Drafts, SessionDraft
@@ -93,6 +95,7 @@ def import_session(
         if in_own_directory:
             to = replace(to, working_dir=directory_of(sessions[0]) or working_dir)
         place_sessions(sessions, opened.path, importer.name, to)
+        _note_remotes(sessions, to)
         present = [draft.is_origin or key_at(draft.path) == draft.key for draft in sessions]
         honoured = honour_erasures(sessions, present, again=again)
         writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id, again)
@@ -101,6 +104,18 @@ def import_session(
             writer.write()
             lift(honoured.overridden, sessions[0].path)
         return _report(writer, honoured.told)
+
+
+def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:
+    """Let each session name the remote repository of its project's checkout, by which another checkout finds it.
+
+    The project is that of the directory in which the sessions are placed. For a named file, the source says the
+    directory.
+    """
+    for draft in sessions:
+        directory = directory_of(draft) if to.path is not None or to.beside else to.working_dir or os.curdir
+        if directory is not None and os.path.isdir(directory):
+            draft.remote = remote_of(directory)
 
 
 def _text_passed_over(source: Source) -> list[LostLine]:

@@ -307,7 +307,7 @@ class SessionWriter:
             tokenizer="estimate",
             created=self.now(),
             **header_marks([], late_system="reminder"),
-            **present(parent_id=draft.parent_id, forked_from=draft.start.forked_from),
+            **present(parent_id=draft.parent_id, forked_from=draft.start.forked_from, remote=draft.remote),
             imported_from=self.format_name,
             source=self._source_of(draft, records_in_log),
         )

@@ -259,7 +259,9 @@ def test_what_cannot_be_read_is_listed_as_such() -> None:
 
 def test_without_sessions_it_says_where_to_look() -> None:
     """Nothing is wrong then."""
-    assert run("list").output == "no sessions in this project; --all shows others\n"
+    assert run("list").output == (
+        "no sessions in this project; `context-persistent list --all` shows those of others\n"
+    )
     assert run("list", "--all").output == "no sessions\n"
     assert json.loads(run("list", "--json").output) == {"sessions": []}
 

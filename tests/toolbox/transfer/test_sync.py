@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.log.database_location import location_o
 from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.open_mark import mark_path
-from amplifier_module_context_persistent.paths import LOG_NAME
+from amplifier_module_context_persistent.paths import LOG_NAME, project_slug
 from amplifier_module_context_persistent.sessions.find_session import SessionFile
 from amplifier_module_context_persistent.toolbox.maintenance.written_files import MAKING, WrittenFiles
 from amplifier_module_context_persistent.toolbox.transfer.sync_sessions import pairs_of
@@ -166,6 +166,42 @@ def test_another_project_needs_all(laptop: Home, stick: Path, tmp_path: Path) ->
     assert files_below(stick) == {}
     elsewhere.run("sync", stick, "--all")
     assert [path.parent.name for path in stick.rglob(LOG_NAME)] == ["talk"]
+
+
+def test_the_second_machine_finds_what_was_imported_on_the_first_one(
+    laptop: Home, desktop: Home, stick: Path, tmp_path: Path
+) -> None:
+    """An import names the git remote of the checkout as an agent does, so the other checkout has its sessions."""
+    source = tmp_path / "messages.jsonl"
+    source.write_text('{"role": "user", "content": "where is the cart?"}\n')
+    laptop.run("import", source)
+    carry(stick, laptop)
+    assert "1 session brought in step" in desktop.run("sync", stick).output
+    assert desktop.log(desktop.sessions()[0]).parents[2].name == project_slug(desktop.checkout)
+    assert "where is the cart?" in desktop.run("list").output
+
+
+def test_sessions_that_name_no_remote_are_named_with_their_project(laptop: Home, desktop: Home, stick: Path) -> None:
+    """By a sync that means none of them, and later by the commands in the other checkout that find none."""
+    config = laptop.checkout / ".git" / "config"
+    remote, project = config.read_text(), project_slug(laptop.checkout)
+    config.write_text("")
+    laptop.says("talk", "one")
+    laptop.says("other", "two")
+    carry(stick, laptop)
+    named = f"the project {project} has 2 (--project {project})"
+    told = " ".join(desktop.run("sync", stick, code=2).output.split())
+    assert f"in {stick} {named}, and its sessions name no git remote" in told
+    desktop.run("sync", stick, "--project", project)
+    assert desktop.sessions() == ["other", "talk"]
+    for command in (["list"], ["du"], ["archive", "--everything", "--yes"], ["show", "--last"]):
+        assert named in " ".join(desktop.run(*command, code=None).output.split())
+    assert "other" in desktop.run("list", "--project", project).output
+    config.write_text(remote)
+    laptop.says("third", "three")
+    carry(stick, laptop)
+    desktop.run("sync", stick, "--all")
+    assert f"not listed: 2 more of the project {project}" in desktop.run("list").stderr
 
 
 def test_json_says_each_session(laptop: Home, stick: Path) -> None:

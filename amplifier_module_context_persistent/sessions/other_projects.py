@@ -1,0 +1,83 @@
+"""Projects other than this one that have sessions, for a person who looks for them in the wrong directory.
+
+A checkout that was moved has another project. Its sessions are found by the git remote that their logs name
+(`find_session.project_sessions`); sessions that name none stay in the old project, which is named here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ..paths import project_slug
+from .find_session import SessionFile, SessionNameError, project_sessions, session_files
+
+_MOST_NAMED = 3
+
+
+def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -> SessionFile:
+    """The session of the project of `working_dir` that was written last.
+
+    Raises:
+        SessionNameError: there is none.
+        LogUnreadableError: the database cannot be asked.
+    """
+    found = project_sessions(working_dir, storage=storage)
+    if not found:
+        place = f" in {storage}" if storage is not None else ""
+        raise SessionNameError(f"this project has no session{place}; {where_else(working_dir, storage)}")
+    return found[0]
+
+
+def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str:
+    """Say which projects have sessions, if this project has none."""
+    usual = "`context-persistent list --all` shows those of others"
+    if storage is not None:
+        return usual
+    if above := _sessions_above(working_dir):
+        directory, count = above
+        return f"the project {directory} above has {count:,}; `context-persistent list --all` shows all"
+    named = named_projects(session_files())
+    return f"{named}; `context-persistent list --all` shows all" if named else usual
+
+
+def _sessions_above(working_dir: str | Path) -> tuple[Path, int] | None:
+    """The nearest directory above that is a project with sessions, and how many; None if there is none."""
+    for directory in Path(working_dir).resolve().parents:
+        if count := len(session_files(project_slug(directory))):
+            return directory, count
+    return None
+
+
+def named_projects(sessions: Iterable[SessionFile]) -> str:
+    """Name the projects of sessions, the largest first, and the option that means one; empty if there is none."""
+    counts = Counter(one.project for one in sessions if one.project).most_common()
+    if not counts:
+        return ""
+    if len(counts) == 1:
+        name, count = counts[0]
+        return f"the project {name} has {count:,} (--project {name})"
+    listed = ", ".join(f"{name} has {count:,}" for name, count in counts[:_MOST_NAMED])
+    more = f", and {len(counts) - _MOST_NAMED:,} more have some" if len(counts) > _MOST_NAMED else ""
+    return f"of other projects {listed}{more} (--project NAME)"
+
+
+def without_remote(found: Sequence[SessionFile], working_dir: str | Path = ".") -> str:
+    """Name the projects of this repository's earlier checkouts that have more sessions than were found; else "".
+
+    Args:
+        found: the sessions of the project of `working_dir`.
+        working_dir: a directory in the present checkout.
+    """
+    here = project_slug(working_dir)
+    earlier = {one.project for one in found if one.project and one.project != here}
+    if not earlier:
+        return ""
+    known = {one.path for one in found}
+    left = [one for one in session_files() if one.project in earlier and one.path not in known]
+    counts = Counter(one.project for one in left).most_common(_MOST_NAMED)
+    return "; ".join(
+        f"{count:,} more of the project {name} name no git remote, or another one: --project {name}"
+        for name, count in counts
+    )
