@@ -26,6 +26,8 @@ _SPARE = 50
 """So many more are ranked than asked for: some may be hidden by a clear, or not what is asked for."""
 _NARROWED, _MOST_RANKED = 1_000, 4_000
 SNIPPET_LINES = 4
+_REPR_CHARS = 80
+"""Of its line that tells most, a message shows so many characters to a programmer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,13 @@ class BestMessage:
     marks: Sequence[Mark]
     window: range
     forks: tuple[SessionFile, ...] = ()
+
+    def __repr__(self) -> str:
+        line = self.lines(1)[0].text.strip()
+        return (
+            f"BestMessage(session={self.session.id!r}, number={self.number}, role={self.role!r}, time={self.time!r},"
+            f" score={self.score}, line={line[:_REPR_CHARS]!r})"
+        )
 
     @property
     def number(self) -> int:

@@ -74,6 +74,10 @@ class FileUse:
     turns: dict[str, list[int]] = field(default_factory=dict)
     last_time: str = ""
 
+    def __repr__(self) -> str:
+        counts = {action: count for action, count in self.counts.items() if count}
+        return f"FileUse(path={self.path!r}, session={self.session!r}, counts={counts}, last_time={self.last_time!r})"
+
     def add(self, by: str, call: FileCall) -> None:
         """Count a call of a session."""
         self.counts[call.action] += 1

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..tokens.counter import TokenCounter
 
 
+_REPR_CHARS = 80
 ESTIMATE = "estimate"
 """The counter by which lists count."""
 
@@ -47,6 +48,13 @@ class Overview(Glance):
     """Whether the log is compressed (`archive`)."""
     named: SessionName = field(default_factory=SessionName)
     """Its name and its tags."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Overview(session={self.session.id!r}, project={self.session.project!r}, name={self.named.name!r},"
+            f" date={self.date!r}, messages={self.messages}, state={self.state!r}, model={self.model!r},"
+            f" first_line={self.first_line[:_REPR_CHARS]!r})"
+        )
 
     @property
     def has_time(self) -> bool:

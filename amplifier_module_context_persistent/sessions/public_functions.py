@@ -64,6 +64,9 @@ class CostReport:
     parts: Mapping[str, Total]
     unreadable: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        return f"CostReport(total={self.total!r}, parts={len(self.parts)}, unreadable={len(self.unreadable)})"
+
 
 def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[Overview]:
     """The sessions that the filters mean, those with the newest messages first.

@@ -69,6 +69,12 @@ class Total:
     """Half of the answered calls took less; None if it is not known, or not by tool."""
     bill: Bill = field(default_factory=Bill)
 
+    def __repr__(self) -> str:
+        return (
+            f"Total(sessions={self.sessions}, turns={self.turns}, calls={self.calls}, failed_calls={self.failed_calls},"
+            f" requests={self.bill.requests}, cost={round(self.bill.cost, 4)})"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """As plain JSON types."""
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "bill"}

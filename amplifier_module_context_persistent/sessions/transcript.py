@@ -63,6 +63,9 @@ class LiveMessage:
     find_ending: Callable[[], CallOutcome | None] = lambda: None
     find_open_calls: Callable[[], frozenset[str]] = frozenset
 
+    def __repr__(self) -> str:
+        return f"LiveMessage(number={self.number}, role={self.message.get('role')!r})"
+
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that it calls, or the tool whose result it is; looked up at each access."""

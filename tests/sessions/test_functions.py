@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.sessions import cost, search, sessions
+from amplifier_module_context_persistent.sessions import cost, files, search, sessions
 from amplifier_module_context_persistent.sessions.filters import FilterError, moment_s
 from tests.support.commands import run
 from tests.support.logs import sealed
@@ -160,3 +160,19 @@ def test_times() -> None:
     assert abs(now - 86_400 - moment_s("1d")) < 5
     assert abs(now - 365 * 86_400 - moment_s("1y")) < 5
     assert moment_s(datetime(2026, 1, 5, tzinfo=UTC)) == moment_s("2026-01-05T00:00:00+00:00")
+
+
+def test_what_they_return_prints_short() -> None:
+    """A programmer who prints an answer reads it, however long the messages are."""
+    long = f"Why is the total wrong? {'It is. ' * 5_000}"
+    keep("long", "/w/shop", 5, [{"role": "user", "content": long}, *call("read_file", "x" * 9_000)])
+    hits = search("why is the total wrong", most=1, name="long")
+    shown = repr(hits.messages)
+    assert len(shown) < 400
+    assert "session='long', number=1, role='user'" in shown
+    assert len(repr(hits.messages[0].placed)) < 60
+    assert all(len(repr(one)) < 400 for one in sessions())
+    assert "session='long'" in repr(sessions())
+    assert len(repr(cost())) < 300
+    assert len(repr(list(cost().parts.values())[:1])) < 200
+    assert all(len(repr(use)) < 300 for use in files())

@@ -88,10 +88,11 @@ def show_many(
     output = console()
     output.print(escaped(line), soft_wrap=True)
     notes = cost_notes(cost, prices)
-    if ("model",) in parts:
-        show_cost(output, cost, notes)
     if ("tool",) in parts:
-        _show_tools(output, parts[("tool",)], slowest)
+        _show_slowest(output, slowest)
+        _show_tools(output, parts[("tool",)])
+    if ("model",) in parts:  # last: a terminal ends with what all of it cost
+        show_cost(output, cost, notes)
     if tuple(by) not in ((), ("model",), ("tool",)):
         _show_parts(output, by, parts[tuple(by)], total, names)
         show_notes(output, notes if "tool" not in by else [])
@@ -175,7 +176,7 @@ def _cells(one: Total, by: Sequence[str]) -> list[str]:
     return [*(f"{count:,}" if count else "" for count in counts), "", "", *paid]
 
 
-def _show_tools(output: Console, tools: Parts, slowest: Sequence[SlowCallRow]) -> None:
+def _show_tools(output: Console, tools: Parts) -> None:
     heads = ("tool", "calls", "failed", "tokens of results", "took", "median", "longest")
     rows = []
     for (name,), one in tools.items():
@@ -186,6 +187,9 @@ def _show_tools(output: Console, tools: Parts, slowest: Sequence[SlowCallRow]) -
     show_table(output, heads, rows)
     if any(one.calls_s for one in tools.values()):
         show_waiting(output)
+
+
+def _show_slowest(output: Console, slowest: Sequence[SlowCallRow]) -> None:
     short = shortest_ids(call.session for call in slowest) if output.is_terminal else {}
     show_table(
         output,

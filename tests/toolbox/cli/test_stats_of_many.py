@@ -189,3 +189,9 @@ def test_which_two_there_are() -> None:
     assert "calls have a tool" in run("stats", "--by", "model,tool", code=2).stderr
     assert "two different ones" in run("stats", "--by", "day,day", code=2).stderr
     assert "two different ones" in run("stats", "--by", "day,tag,model", code=2).stderr
+
+
+def test_the_cost_of_all_is_last() -> None:
+    """A terminal shows the end: the sum, and not the calls that took longest."""
+    shown = run("stats", "--all").stdout
+    assert shown.index("slowest calls of") < shown.index("tokens of results") < shown.index("cost")
