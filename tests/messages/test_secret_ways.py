@@ -110,6 +110,18 @@ def test_the_value_of_an_object_is_named_by_the_objects_key() -> None:
     assert redact_text(json.dumps(value, indent=2)) == json.dumps(clean, indent=2)
 
 
+def test_a_section_of_passwords_has_one_for_each_user() -> None:
+    """In a JSON value and in a text; settings of the section stay."""
+    value = {"passwords": {"root": "Kd8fjW2x9", "robin": "velvetbridge", "min_length": "12"}, "host": "db1"}
+    clean = {"passwords": {"root": REDACTED, "robin": REDACTED, "min_length": "12"}, "host": "db1"}
+    assert redact_value(value) == clean
+    for text, redacted in (
+        (json.dumps(value), json.dumps(clean)),
+        (json.dumps(value, indent=1), json.dumps(clean, indent=1)),
+    ):
+        assert redact_text(text) == redacted
+
+
 def phrase(length: int, number: int) -> list[str]:
     """A phrase with a valid checksum, made by the standard's rule in another way than the search reads it."""
     size = length * 4 // 3

@@ -30,6 +30,7 @@ from .readable import colours_in, readings
 from .recovery_codes import names_recovery_codes
 from .search import search
 from .secret_values import is_permission
+from .sections import is_in_section
 
 Found = Callable[[str, str], None]
 """Is told the kind and the field of each secret that is replaced."""
@@ -138,6 +139,8 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
             redacted[key] = in_json(item, partial(redact_value, found=told, field=inside, own=own))
         elif isinstance(item, dict) and likelihood_of(key) is Likelihood.STRONG:
             redacted[key] = _with_values_redacted(item, told, inside, own)
+        elif isinstance(item, dict) and key.lower().endswith(("passwords", "passphrases")):
+            redacted[key] = _with_section_redacted(key, item, told, inside, own)
         else:
             name = key if is_clean else redact_text(key, partial(_tell, told, inside), own)
             redacted[name] = redact_value(item, told, inside, own)
@@ -151,6 +154,19 @@ def _with_values_redacted(value: dict[str, Any], told: Found, field: str, own: O
         if VALUE_KEY.fullmatch(key) and isinstance(item, str) and item.strip() and not is_placeholder(item):
             if redacted.get(key) != REDACTED:
                 told("value of a sensitive key", f"{field}.{key}")
+            redacted[key] = REDACTED
+    return redacted
+
+
+def _with_section_redacted(
+    section: str, value: dict[str, Any], told: Found, field: str, own: OwnForms | None
+) -> dict[str, Any]:
+    """Replace the passwords of an object that has one for each user: `"passwords": {"robin": …}`."""
+    redacted: dict[str, Any] = redact_value(value, told, field, own)
+    for key, item in value.items():
+        if isinstance(item, str) and is_in_section(section, key, item):
+            if redacted.get(key) != REDACTED:
+                told("password in a section", f"{field}.{key}")
             redacted[key] = REDACTED
     return redacted
 

@@ -1,4 +1,4 @@
-"""Passwords below the head of a section: `[passwords]` with a line for each user, or `passwords:` in YAML."""
+"""Passwords below the head of a section: `[passwords]` with a line for each user, or `passwords` in YAML and JSON."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ _ROW = re.compile(
     r"[ \t]{0,40}[\"']?(?P<key>[\w.@ -]{1,60}?)[\"']?[ \t]*[=:][ \t]*"
     r"[\"']?(?P<secret>[^\s\"'#;]{4,400})[\"']?,?[ \t\r]*(?:\n|\Z)"
 )
+_OBJECT = re.compile(
+    r"(?<![A-Za-z0-9])(?:\w{1,30}_)?(?:passwords|passphrases)\\*[\"'][ ]?:\s{0,4}\{(?P<fields>[^{}]{4,4000})\}",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"(?P<quote>\\*[\"'])(?P<key>[\w.@ -]{1,60})(?P=quote)[ ]?:\s{0,4}(?P=quote)(?P<secret>[^\s\"'\\]{4,400})(?P=quote)"
+)
+"""`"passwords": {"root": "x", "robin": "y"}`."""
 _PASSED_OVER = re.compile(r"[ \t]*(?:[#;][^\n]*)?\r?\n")
 
 
@@ -38,7 +46,17 @@ def find_in_sections(searched: SearchedText) -> list[Secret]:
             at = row.end()
             if row.re is _ROW and _is_secret(row["key"], row["secret"], may_be_word=head["words"] is not None):
                 found.append(Secret(*row.span("secret"), "password in a section"))
+    for section in _OBJECT.finditer(text):
+        for field in _FIELD.finditer(text, *section.span("fields")):
+            if _is_secret(field["key"], field["secret"], may_be_word=True):
+                found.append(Secret(*field.span("secret"), "password in a section"))
     return found
+
+
+def is_in_section(section: str, key: str, value: str) -> bool:
+    """Whether a value of an object of JSON is a password, given the name of the object and the value's key."""
+    is_section = section.lower().endswith(("passwords", "passphrases"))
+    return is_section and " " not in value and len(value) >= 4 and _is_secret(key, value, may_be_word=True)
 
 
 def _is_secret(key: str, value: str, *, may_be_word: bool) -> bool:
