@@ -54,6 +54,11 @@ class AskedTerm:
     plain: str = ""
     share: float = 1.0
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether it is of several words, which it joins."""
+        return " " in self.said
+
 
 ANYTHING_SAID = tuple(AskedTerm(who_term(role), f"said by the {role}") for role in ("user", "assistant"))
 """The terms of a question that names a time and nothing else: what people and agents said then."""
@@ -101,8 +106,13 @@ def read_question(text: str, *, now: datetime) -> Question:
     once: dict[str, AskedTerm] = {}
     for term in terms:
         once.setdefault(term.name, term)
-    names = [who_term(_ROLES.get(word.casefold(), word)) for word, _ in telling]
+    names = [speaker_term(word) for word, _ in telling]
     return Question(text, tuple(once.values())[:MOST_TERMS], tuple(dict.fromkeys(names)), periods)
+
+
+def speaker_term(word: str) -> str:
+    """The term of the speaker that a word may name."""
+    return who_term(_ROLES.get(word.casefold(), word))
 
 
 def _without(periods: Sequence[Period], text: str) -> str:

@@ -26,7 +26,7 @@ from typing import Protocol
 
 from .index_terms import PLAIN_SHARE
 from .message_terms import MOST_WEIGHT
-from .question import ANYTHING_SAID, AskedTerm, Question
+from .question import ANYTHING_SAID, AskedTerm, Question, speaker_term
 from .question_times import Period
 from .ranked_segment import Postings, key_of
 from .typing_slips import Slip, slips_in
@@ -153,12 +153,14 @@ class Ranking:
         common: words of the question that counted only in messages with rarer ones.
         slips: words that no message has, each with the word that is looked for instead.
         is_by_time_alone: whether no message has a word of the question, so that the time that it names answered.
+        unmatched: words that no message has, other than slips.
     """
 
     found: tuple[Ranked, ...]
     common: tuple[str, ...]
     slips: tuple[Slip, ...] = ()
     is_by_time_alone: bool = False
+    unmatched: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -177,10 +179,10 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
         most: how many messages are given at most.
         written: when they were written; those that tell no time are in none.
     """
-    terms, slips = _terms(question.terms, index)
+    terms, slips, missing = _terms(question.terms, index)
     is_by_time_alone = bool(question.periods) and not terms
     if is_by_time_alone:
-        terms, _ = _terms(ANYTHING_SAID, index)
+        terms, _, _ = _terms(ANYTHING_SAID, index)
     scores, common = _add_up(terms, index, written)
     spoke = _places_of(question.names, index, scores)
     for place in spoke:
@@ -199,7 +201,8 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
         ranked.append(
             Ranked(segment, number, scores[place], reasons, is_spoken, is_then, index.seconds(segment, number))
         )
-    return Ranking(tuple(ranked), tuple(common), slips, is_by_time_alone)
+    unmatched = tuple(word for word in missing if not any(index.frequencies([key_of(speaker_term(word))])))
+    return Ranking(tuple(ranked), tuple(common), slips, is_by_time_alone, unmatched)
 
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
@@ -221,19 +224,22 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
     return sorted(places, key=lambda place: (-rounded[place], -later[place], -place))
 
 
-def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...]]:
-    """The terms that are found, rarest first; and the words that are taken for slips of the finger."""
+def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:
+    """The terms that are found, rarest first; the words that are taken for slips of the finger; other unknown words."""
     messages = sum(index.counts)
     counts = _counts(asked, index)
     unknown = [term for term, count in counts.items() if not count]
     slips = slips_in(unknown, index, tries_all=len(unknown) == len(counts))
+    known = {term.said for term, count in counts.items() if count} | {slip.said for slip in slips}
+    missing = dict.fromkeys(term.said for term in unknown if term.share == 1.0 and not term.is_joined)
     counts |= _counts([slip.meant for slip in slips], index)
     terms = [
         _Term(term, term.share * log(1 + (messages - count + 0.5) / (count + 0.5)), count)
         for term, count in counts.items()
         if count
     ]
-    return sorted(terms, key=lambda term: (term.count, term.asked.name)), slips
+    in_order = sorted(terms, key=lambda term: (term.count, term.asked.name))
+    return in_order, slips, [word for word in missing if word not in known]
 
 
 def _counts(terms: Sequence[AskedTerm], index: RankedIndex) -> dict[AskedTerm, int]:

@@ -147,6 +147,7 @@ class BestMessages:
         notes: what a person is told of words that no message has.
         indexed, sessions: how many of how many sessions were asked.
         share: the share of the sessions' bytes that is indexed.
+        unmatched: words of the question that no message of the sessions has, other than those taken for slips.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
     """
@@ -160,6 +161,7 @@ class BestMessages:
     errors: dict[str, LogError]
     advice: str = ""
     share: float = 1.0
+    unmatched: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -210,6 +212,7 @@ def best_messages(
         errors=answer.errors | transcripts.errors,
         advice=answer.advice,
         share=answer.share,
+        unmatched=answer.unmatched,
     )
 
 

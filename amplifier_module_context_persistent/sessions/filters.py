@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 
 from ..errors import ContextPersistentError
@@ -31,12 +32,13 @@ from .find_session import (
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, names_of
 
+_MOST_NEAR = 5
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 """Gives the system calls with which logs are read, and shows meanwhile how far that is."""
 Moment = datetime | timedelta | str
-"""A time: a moment, how long ago, or either as a text (`2026-01-31`, `12h`, `3d`)."""
+"""A time: a moment, how long ago, or either as a text (`2026-01-31`, `12h`, `3d`, `last week`)."""
 
 
 class FilterError(ContextPersistentError, ValueError):
@@ -92,6 +94,8 @@ class SessionFilter:
         return self.since_s is not None or self.until_s is not None or self.most is not None
 
 
+TIMES = "give how long ago, as in 12h, 3d, 2w or 1y, a date, as in 2026-01-31, or words, as in yesterday or last week"
+"""What to say if a text is no time."""
 ALL_SESSIONS = SessionFilter()
 """The filter that means all."""
 
@@ -109,10 +113,48 @@ def moment_s(value: Moment, *, name: str = "time") -> float:
             return value.timestamp()
         if found := re.fullmatch(r"(\d{1,9})([smhdwy])", value):
             return time.time() - int(found[1]) * _SECONDS[found[2]]
+        if not re.match(r"\d{4}-", value) and (begin := _begin_in_words(value)) is not None:
+            return begin
         return datetime.fromisoformat(value).timestamp()
     except (TypeError, ValueError, OverflowError, OSError) as error:
-        wanted = "give how long ago, as in 12h, 3d, 2w or 1y, or a date, as in 2026-01-31"
-        raise FilterError(f"{name}: {wanted}, not {value!r:.40}") from error
+        raise FilterError(f"{name}: {TIMES}, not {value!r:.40}") from error
+
+
+def _begin_in_words(text: str) -> float | None:
+    """The beginning of a time in the words that questions read (`yesterday`, `last week`); None if it is none."""
+    from ..search.question_languages import languages_of
+    from ..search.question_times import periods_of
+
+    now = datetime.now(UTC).astimezone()
+    for said in (text, f"last {text}", f"in {text}"):  # `monday`, `march`
+        periods = periods_of(said, now, languages_of(said.casefold().split()))
+        if len(periods) == 1 and periods[0].said.strip() == said.strip() and periods[0].begin:
+            return float(periods[0].begin)
+    return None
+
+
+def check_range(since_s: float | None, until_s: float | None) -> None:
+    """Refuse a range of times that ends before it begins.
+
+    Raises:
+        FilterError: it does.
+    """
+    if since_s is not None and until_s is not None and since_s > until_s:
+        raise FilterError("since is after until, so no message is between them")
+
+
+def no_project(wanted: str, *, storage: str | None = None) -> str:
+    """What to say if no project has a name: with the projects whose names are like it.
+
+    Raises:
+        LogUnreadableError: the database cannot be asked.
+    """
+    projects = sorted({one.project for one in session_files(storage=storage)})
+    named = wanted.casefold()
+    near = [one for one in projects if named in one.casefold()]
+    near += [one for one in get_close_matches(wanted, projects, cutoff=0.5) if one not in near]
+    told = f"; like it: {', '.join(near[:_MOST_NEAR])}" if near else ""
+    return f"no project {wanted} has sessions{told}"
 
 
 def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None = None) -> list[SessionFile]:
@@ -131,19 +173,19 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
             since_s = wanted.since_s if not wanted.excepted else None  # an excepted one is looked up in all
             return session_files(storage=storage, since_s=since_s) or session_files(storage=storage)
         return project_sessions(storage=storage)
-    if _is_directory(project):
+    if is_directory(project):
         return project_sessions(Path(project).expanduser(), storage=storage)
     return [one for one in session_files(storage=storage) if is_of_project(one.project, project)]
 
 
-def _is_directory(project: str) -> bool:
+def is_directory(project: str) -> bool:
     """Whether a filter names a project by its directory."""
     return project == "." or os.sep in project or Path(project).is_dir()
 
 
 def is_of_project(project: str, wanted: str) -> bool:
     """Whether a project is the one that a filter names: by its name, the end of it, or its directory."""
-    if _is_directory(wanted):
+    if is_directory(wanted):
         return project == project_slug(Path(wanted).expanduser())
     named, known = wanted.casefold(), project.casefold()
     return known == named or known.endswith(f"-{named}")

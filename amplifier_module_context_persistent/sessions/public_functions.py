@@ -4,7 +4,7 @@ They take the filters of the commands, with the same names and meanings (`filter
 
 - `places`: directories of sessions, instead of those of the hosts.
 - `project`: a project's name or the end of it, a directory, or `"."` for the working directory's; None means all.
-- `since`, `until`: a `datetime`, a `timedelta` before now, or a text such as `"3d"` or `"2026-01-31"`.
+- `since`, `until`: a `datetime`, a `timedelta` before now, or a text such as `"3d"`, `"2026-01-31"` or `"last week"`.
 - `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
 - `tag`: a person's tag, or several tags, all of which the session has.
 - `not_tag`: a tag, or several, none of which the session has. `untagged`: it has no tag.
@@ -20,11 +20,22 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
+from ..errors import RecallError
 from ..log.filesystem import FileSystem
 from ..tokens.on_demand import named_counter
 from .best_messages import BestMessages, Narrowing, best_messages
 from .file_uses import FileUse, files_of
-from .filters import FilterError, Moment, SessionFilter, candidates, matching, moment_s
+from .filters import (
+    FilterError,
+    Moment,
+    SessionFilter,
+    candidates,
+    check_range,
+    is_directory,
+    matching,
+    moment_s,
+    no_project,
+)
 from .find_session import SessionFile
 from .overview import Overview, held_logs, look_at_all
 from .prices import PriceList
@@ -109,7 +120,11 @@ def search(
     """
     wanted = _filter(filters)
     narrowing = Narrowing(role, _names(of_tool), wanted.since_s, wanted.until_s)
-    return best_messages(RankedSearch(_chosen(storage, filters)), question, most=most, narrowing=narrowing)
+    asked = RankedSearch(_chosen(storage, filters))
+    try:
+        return best_messages(asked, question, most=most, narrowing=narrowing)
+    except RecallError as error:  # it names the argument of `recall`
+        raise RecallError(f"question: {str(error).removeprefix('query: ')}") from error
 
 
 def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Filters]) -> CostReport:
@@ -154,16 +169,22 @@ def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filte
 
 def _chosen(storage: str | None, filters: Filters) -> list[SessionFile]:
     wanted = _filter(filters)
-    return matching(candidates(wanted, everywhere=True, storage=storage), wanted)
+    found = candidates(wanted, everywhere=True, storage=storage)
+    if not found and not wanted.places and wanted.project is not None and not is_directory(wanted.project):
+        raise FilterError(f"project: {no_project(wanted.project, storage=storage)}")
+    return matching(found, wanted)
 
 
 def _filter(filters: Filters) -> SessionFilter:
     since, until = filters.get("since"), filters.get("until")
+    since_s = moment_s(since, name="since") if since is not None else None
+    until_s = moment_s(until, name="until") if until is not None else None
+    check_range(since_s, until_s)
     return SessionFilter(
         places=_names(filters.get("places", ())),
         project=filters.get("project"),
-        since_s=moment_s(since, name="since") if since is not None else None,
-        until_s=moment_s(until, name="until") if until is not None else None,
+        since_s=since_s,
+        until_s=until_s,
         model=filters.get("model"),
         tools=_names(filters.get("tool", ())),
         name=filters.get("name"),

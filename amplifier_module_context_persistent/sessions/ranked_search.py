@@ -98,6 +98,7 @@ class RankedAnswer:
         common: words of the question that counted only beside rarer ones.
         indexed, sessions: how many of how many sessions were asked.
         share: the share of the sessions' bytes that is indexed.
+        unmatched: words of the question that no message has.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
         notes: what a person is told of words that no message has.
@@ -111,6 +112,7 @@ class RankedAnswer:
     advice: str = ""
     notes: tuple[str, ...] = ()
     share: float = 1.0
+    unmatched: tuple[str, ...] = ()
 
 
 class RankedSearch:
@@ -221,7 +223,17 @@ class RankedSearch:
         errors = {log.path: log.error for log in logs if log.error is not None}
         indexed = sum(not log.is_partial and log.error is None for log in logs)
         share = _share_of(logs) if indexed < len(logs) else 1.0
-        return RankedAnswer(found, ranking.common, indexed, len(logs), errors, self._advice, ranking.notes, share)
+        return RankedAnswer(
+            found,
+            ranking.common,
+            indexed,
+            len(logs),
+            errors,
+            self._advice,
+            ranking.notes,
+            share,
+            ranking.unmatched,
+        )
 
 
 def _share_of(logs: Iterable[_Log]) -> float:

@@ -176,3 +176,25 @@ def test_what_they_return_prints_short() -> None:
     assert len(repr(cost())) < 300
     assert len(repr(list(cost().parts.values())[:1])) < 200
     assert all(len(repr(use)) < 300 for use in files())
+
+
+def test_times_in_words() -> None:
+    """As questions read them; the beginning of the time counts."""
+    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    for said in ("yesterday", "gestern", "1 day ago"):
+        assert moment_s(said) == (today - timedelta(days=1)).timestamp(), said
+    monday = datetime.fromtimestamp(moment_s("monday")).astimezone()
+    assert monday.weekday() == 0
+    assert timedelta(0) <= today - monday <= timedelta(days=8)
+    assert datetime.fromtimestamp(moment_s("last week")).weekday() == 0
+    for wrong in ("friday night lights", "5/8/2026", "soon"):
+        with pytest.raises(FilterError, match="or words, as in yesterday"):
+            moment_s(wrong)
+
+
+def test_a_range_that_ends_before_it_begins_is_refused() -> None:
+    """By functions and by every command with both options."""
+    with pytest.raises(FilterError, match="since is after until"):
+        sessions(since="3d", until="5d")
+    for command in (["search", "--best", "3", "x"], ["search", "x"], ["list"], ["stats"], ["du"]):
+        assert "since is after until" in run(*command, "--since", "3d", "--until", "5d", code=2).output

@@ -63,7 +63,7 @@ def show_best_answers(
         messages = sorted(messages, key=lambda one: -one.ranked.seconds)
     if as_json:
         for one in messages:
-            click.echo(json.dumps(_plain(one, look, explains=explains)))
+            click.echo(json.dumps(_plain(one, look, explains=explains) | {"unmatched": found.unmatched}))
     else:
         _print(messages, look, explains=explains)
     _say_what_is_missing(found, explains=explains)
@@ -130,7 +130,11 @@ def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
         click.echo(one_line(found.advice), err=True)
     for note in found.notes:
         click.echo(one_line(note), err=True)
-    if explains:
+    if found.unmatched:
+        click.echo(f"no message has: {one_line(', '.join(found.unmatched))}", err=True)
+    if not found.messages:
+        click.echo(f"no message answers this: {counted(found.indexed, 'session')}", err=True)
+    if explains or not found.messages:
         for period in found.periods:
             click.echo(f"read as a time: {one_line(period.said)} ({_time_of(period)})", err=True)
     if explains and found.common:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...log.filesystem import FileSystem
-from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, matching
+from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candidates, check_range, matching, no_project
 from ...sessions.find_session import SessionFile, session_files
 from ...sessions.other_projects import named_projects
 from .parameters import TimeType, check_place
@@ -47,7 +47,9 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         raise UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
     if not found:
         if wanted.project is not None:
-            raise UnusableError(f"no project {one_line(wanted.project)} has sessions; `context-persistent list --all`")
+            with unusable():
+                said = no_project(wanted.project, storage=storage())
+            raise UnusableError(f"{one_line(said)}; `context-persistent list --all`")
         if everywhere:
             raise UnusableError("there is no session")
         named = named_projects(session_files()) if storage() is None else ""
@@ -222,6 +224,10 @@ def source_filter_options(
             most: int | None,
             **options: Any,
         ) -> R:
+            try:
+                check_range(since, until)
+            except FilterError as error:
+                raise click.UsageError(str(error)) from error
             wanted = SessionFilter(
                 places=places,
                 project=project,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...log.database_location import why_no_place
-from ...sessions.filters import FilterError, moment_s
+from ...sessions.filters import TIMES, FilterError, moment_s
 from .terminal import UnusableError, one_line, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
@@ -128,7 +128,7 @@ class TimeType(_TimeBase):
         try:
             return moment_s(value)
         except FilterError:
-            self.fail("give how long ago, as in 12h, 3d, 2w or 1y, or a date, as in 2026-01-31", param, ctx)
+            self.fail(TIMES, param, ctx)
 
 
 def check_place(

@@ -14,7 +14,7 @@ from ...messages.message import Message
 from ...messages.metadata import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
-from ...sessions.filters import SessionFilter, moment_s
+from ...sessions.filters import SessionFilter, check_range, moment_s
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ...sessions.ranked_search import RankedSearch
@@ -98,6 +98,8 @@ class Answers:
             answer["unreadable"] = sorted(one.id for one in sessions if str(one.path) in found.errors)[
                 :_MOST_UNREADABLE
             ]
+        if found.unmatched:
+            answer["unmatched_words"] = list(found.unmatched)
         if found.periods:
             answer["read_as_times"] = [period.said for period in found.periods]
         told: list[Answer] = []
@@ -236,9 +238,12 @@ def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answe
 def _filter(given: Arguments) -> SessionFilter:
     """The filter of sessions that arguments name; the scope is not among them."""
     since, until = given.get("since"), given.get("until")
+    since_s = moment_s(since, name="since") if since else None
+    until_s = moment_s(until, name="until") if until else None
+    check_range(since_s, until_s)
     return SessionFilter(
-        since_s=moment_s(since, name="since") if since else None,
-        until_s=moment_s(until, name="until") if until else None,
+        since_s=since_s,
+        until_s=until_s,
         name=given.get("name") or None,
     )
 

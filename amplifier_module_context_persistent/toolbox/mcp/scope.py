@@ -56,8 +56,10 @@ class Scope:
         sessions = self.sessions()
         exact = [one for one in sessions if one.id == name]
         found = exact or [one for one in sessions if name and one.id.startswith(name)]
-        if len(found) != 1:
-            raise UnknownError("session: there is no such session, or more than one; list_sessions gives their ids")
+        if not found:
+            raise UnknownError("session: there is no such session; list_sessions gives the ids")
+        if len(found) > 1:
+            raise UnknownError(f"session: {len(found):,} sessions have this id, or ids that begin so; give more of it")
         return found[0]
 
 

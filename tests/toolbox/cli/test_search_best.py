@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions import ranked_search, search
+from amplifier_module_context_persistent.sessions.filters import FilterError
 from amplifier_module_context_persistent.toolbox.cli import search as search_module
 from tests.support.commands import refused, run, shows
 from tests.support.logs import sealed
@@ -197,3 +199,34 @@ def test_a_session_that_fails_unexpectedly_is_named_beside_the_answers_of_others
     done = run("search", "--best", "5", "corrupted", code=2)
     assert "The index was corrupted by gc" in done.stdout
     shows(done.stderr, "broken", "IndexError")
+
+
+def test_words_that_no_message_has_are_named() -> None:
+    """In a terminal, as JSON, and in Python; not a word of a message, a slip, a speaker, or a function word."""
+    asked = "was the indxe corrupted by kubernetes or zeppelins, assistant"
+    assert "no message has: kubernetes, zeppelins\n" in run("search", "--best", "1", asked).stderr
+    assert best(asked)[0]["unmatched"] == ["kubernetes", "zeppelins"]
+    assert search(asked, project=".").unmatched == ("kubernetes", "zeppelins")
+    assert search("corrupted index", project=".").unmatched == ()
+
+
+def test_a_question_without_an_answer_says_of_what_it_was_asked() -> None:
+    done = run("search", "--best", "3", "zebras im März 2026", code=1)
+    assert done.stdout == ""
+    shows(
+        done.stderr,
+        "no message answers this: 1 session\n",
+        "no message has: zebras",
+        "read as a time: im März 2026 (2026-",
+    )
+
+
+def test_a_project_that_is_not_there_gets_names_like_it() -> None:
+    """From the command and from Python."""
+    assert re.search(
+        r"no project kitch has sessions; like it: \S*kitchen", refused("search", "x", "--project", "kitch")
+    )
+    with pytest.raises(FilterError, match=r"project: no project kitch has sessions; like it: \S*kitchen"):
+        search("soup", project="kitch")
+    with pytest.raises(RecallError, match=r"^question: "):
+        search(" ", project=".")

@@ -368,3 +368,13 @@ async def test_a_session_that_cannot_be_read_is_named_beside_the_answers(server:
     }
     assert (await ask(server, "read_session", session="empty"))["messages"] == []
     assert (await ask(server, "read_session", session="empty", outline=True))["turns"] == []
+
+
+async def test_what_a_question_and_an_id_miss_is_said(server: Server[Any]) -> None:
+    found = await ask(server, "search_sessions", question="corrupted zeppelins", since="2026-01-01")
+    assert found["unmatched_words"] == ["zeppelins"]
+    reversed_times = {"since": "yesterday", "until": "2026-01-01"}
+    assert "since is after until" in await refused(server, "search_sessions", **QUESTION, **reversed_times)
+    write(log_of("about-lunch"), [{"role": "user", "content": "Soup."}])
+    write(log_of("about-other", "/elsewhere/vault"), [{"role": "user", "content": "Soup."}])
+    assert "2 sessions have this id" in await refused(server, "read_session", session="about")
