@@ -25,6 +25,7 @@ from ..messages.metadata import timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..messages.tool_kinds import CHANGE, READ, RUN, ToolKinds, command_of, same_file
 from .find_session import SessionFile, root_of
+from .sub_agents import noted_parent
 from .transcript import Transcript
 
 ACTIONS = ("read", "changed", "created", "deleted")
@@ -282,8 +283,7 @@ def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
     roots = {}
     for one in sorted(sessions, key=lambda session: (len(session.id), session.id)):
         names = known.setdefault(one.project, set())
-        parent = root_of(one.id, names) if one.project else None
-        if parent is None:
-            names.add(one.id)
+        parent = root_of(one.id, names) or noted_parent(one.id, one.path) if one.project else None
+        names.add(parent or one.id)
         roots[one] = parent or one.id
     return roots

@@ -28,6 +28,7 @@ from .costs import Bill, bill_of, sums_by_model
 from .find_session import SessionFile, root_of
 from .prices import PriceList
 from .session_name import names_of
+from .sub_agents import noted_parent
 from .transcript import Transcript
 
 BY = ("day", "week", "month", "project", "session", "tag", "model", "tool")
@@ -445,10 +446,9 @@ def _forget(connection: sqlite3.Connection, number: int) -> None:
 def _note_roots(connection: sqlite3.Connection) -> None:
     """Note of each session whose sub-agent it is."""
     roots: dict[str, set[str]] = {}
-    rows = connection.execute("SELECT session, name, project, is_fork FROM logs ORDER BY length(name), name")
-    for session, name, project, is_fork in rows.fetchall():
+    rows = connection.execute("SELECT session, name, project, path, is_fork FROM logs ORDER BY length(name), name")
+    for session, name, project, path, is_fork in rows.fetchall():
         known = roots.setdefault(project, set())
-        parent = root_of(name, known) if not is_fork else None
-        if parent is None:
-            known.add(name)
+        parent = (root_of(name, known) or noted_parent(name, path)) if not is_fork else None
+        known.add(parent or name)
         connection.execute("UPDATE logs SET root = ? WHERE session = ?", (parent or name, session))

@@ -169,3 +169,27 @@ def test_several_files_and_directories(projects: Path, tmp_path: Path) -> None:
     assert [Path(report["source"]).name for report in told["imports"]].count("s2.jsonl") == 1
     done = CliRunner().invoke(main, ["import", str(other), str(projects), "--session", "x"])
     assert (done.exit_code, "for one file" in done.stderr) == (2, True)
+
+
+def test_a_sub_agent_whose_session_is_gone_is_one_everywhere(projects: Path) -> None:
+    """Its log names the session that started it: sums, SQL and files say so."""
+    read = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "/w/app/a.py"}}
+    usage = {"input_tokens": 5, "output_tokens": 5}
+    answer = {"role": "assistant", "id": "m", "model": "m-1", "content": [read], "usage": usage}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x = 1"}]}
+    alone = {"isSidechain": True, "agentId": "c3"}
+    lines = [says("gone", "look", **alone)]
+    lines += [{**says("gone", name, **alone), "message": message} for name, message in (("a", answer), ("r", result))]
+    lines[1]["type"] = "assistant"
+    run(write_jsonl(projects / "agent-c3.jsonl", lines))
+
+    def asked(*command: str) -> Any:
+        return json.loads(CliRunner().invoke(main, [*command, "--all", "--json"]).stdout)
+
+    total = asked("stats", "--by", "session")
+    assert (total["total"]["sessions"], total["total"]["sub_agents"]) == (1, 1)
+    assert [one["session"] for one in total["by_session"]] == ["gone"]
+    assert asked("sql", "SELECT session, sub_agent_of FROM sessions")["rows"] == [
+        {"session": "gone_c3", "sub_agent_of": "gone"}
+    ]
+    assert [one["session"] for one in asked("files", "a.py")["files"]] == ["gone"]
