@@ -44,7 +44,11 @@ class Slip:
     @property
     def sentence(self) -> str:
         """What a person is told."""
-        return f"no match for `{self.said}`; showing `{self.meant.said}`"
+        return self.sentence_with(self.meant.said)
+
+    def sentence_with(self, word: str) -> str:
+        """What a person is told, with a form of the meant word as a message has it."""
+        return f"no match for `{self.said}`; showing `{word}`"
 
 
 def slips_in(unknown: Sequence[AskedTerm], index: _Index, *, tries_all: bool) -> tuple[Slip, ...]:

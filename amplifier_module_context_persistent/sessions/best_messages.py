@@ -206,7 +206,7 @@ def best_messages(
         messages=found,
         common=answer.common,
         periods=question.periods,
-        notes=answer.notes,
+        notes=_notes(answer, found),
         indexed=answer.indexed,
         sessions=answer.sessions,
         errors=answer.errors | transcripts.errors,
@@ -214,6 +214,26 @@ def best_messages(
         share=answer.share,
         unmatched=answer.unmatched,
     )
+
+
+def _notes(answer: RankedAnswer, found: Sequence[BestMessage]) -> tuple[str, ...]:
+    """The notes of an answer; of a slip with the word as the first message has it, since its term may be a stem."""
+    slips = {slip.sentence: slip for slip in answer.slips}
+    notes = list[str]()
+    for note in answer.notes:
+        slip = slips.get(note)
+        word = _word_in(found, slip.meant.name) if slip is not None else ""
+        notes.append(slip.sentence_with(word) if slip is not None and word else note)
+    return tuple(notes)
+
+
+def _word_in(found: Sequence[BestMessage], term: str) -> str:
+    """The first word of messages that has a term; "" if none has."""
+    for one in found:
+        for mark in one.marks:
+            if term in mark.terms:
+                return one.text[mark.start : mark.end]
+    return ""
 
 
 def _said_once(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], most: int) -> list[BestMessage]:

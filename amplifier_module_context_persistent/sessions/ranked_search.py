@@ -34,6 +34,7 @@ from ..search.message_terms import VERSION
 from ..search.question import Question
 from ..search.ranked_segment import MessageColumns, Postings, Segment
 from ..search.ranking import ANY_TIME, GAP, Ranked, Written, rank
+from ..search.typing_slips import Slip
 from .find_session import SessionFile
 
 logger = logging.getLogger(__name__)
@@ -99,6 +100,7 @@ class RankedAnswer:
         indexed, sessions: how many of how many sessions were asked.
         share: the share of the sessions' bytes that is indexed.
         unmatched: words of the question that no message has.
+        slips: words that are taken for slips of the finger.
         errors: logs that could not be read, by their paths.
         advice: why a database keeps no index of its sessions; empty if it does.
         notes: what a person is told of words that no message has.
@@ -113,6 +115,7 @@ class RankedAnswer:
     notes: tuple[str, ...] = ()
     share: float = 1.0
     unmatched: tuple[str, ...] = ()
+    slips: tuple[Slip, ...] = ()
 
 
 class RankedSearch:
@@ -233,6 +236,7 @@ class RankedSearch:
             ranking.notes,
             share,
             ranking.unmatched,
+            ranking.slips,
         )
 
 

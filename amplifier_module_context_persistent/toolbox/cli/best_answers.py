@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -23,6 +24,7 @@ from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .found_lines import shown_line
 from .message_printer import head_of
 from .progress import stages
+from .short_ids import shortest_ids
 from .terminal import UnusableError, console, counted, cut, escaped, one_line, reason
 
 Look = Callable[[str], Overview]
@@ -65,23 +67,23 @@ def show_best_answers(
         for one in messages:
             click.echo(json.dumps(_plain(one, look, explains=explains) | {"unmatched": found.unmatched}))
     else:
-        _print(messages, look, explains=explains)
+        _print(messages, look, shortest_ids(one.id for one in sessions), explains=explains)
     _say_what_is_missing(found, explains=explains)
     if found.errors:
         return UNUSABLE
     return DONE if messages else FINDINGS
 
 
-def _print(messages: Sequence[BestMessage], look: Look, *, explains: bool) -> None:
+def _print(messages: Sequence[BestMessage], look: Look, short: Mapping[str, str], *, explains: bool) -> None:
     output = console()
     for number, one in enumerate(messages, 1):
         if number > 1:
             click.echo()
         seen = look(str(one.session.path))
         title = name_of(one.session.path).name or seen.first_line
-        told = "  ".join(filter(None, (seen.date, seen.session.project, seen.session.id, title)))
         width = output.width if output.is_terminal else sys.maxsize
-        _say(output, Text(cut(f"{number}. {escaped(one_line(told))}", width), "bold underline"))
+        told = _heading(number, seen, title, short.get(seen.session.id, seen.session.id), width)
+        _say(output, Text(told, "bold underline"))
         _say(output, head_of(one.placed))
         known = 0
         for line in one.lines():
@@ -94,6 +96,29 @@ def _print(messages: Sequence[BestMessage], look: Look, *, explains: bool) -> No
             _say(output, Text(f"   also in {counted(len(one.forks), 'fork')}: {ids}", "dim"))
         if explains:
             _say(output, Text(f"   {_reasons(one)}", "dim"))
+
+
+_LEAST_TITLE = 12
+
+
+def _heading(number: int, seen: Overview, title: str, short: str, width: int) -> str:
+    """Date, project, id and title of a session. If they are too wide, the id is short and the title cut.
+
+    The id is whole at any width, since it is needed to show the session.
+    """
+    date, project = seen.date, seen.session.project
+
+    def told(*parts: str) -> str:
+        return f"{number}. {escaped(one_line('  '.join(filter(None, parts))))}"
+
+    whole = told(date, project, seen.session.id, title)
+    if cell_len(whole) <= width:
+        return whole
+    for beginning in (told(date, project, short), told(date, short), told(short)):
+        left = width - cell_len(beginning) - 2
+        if left >= (_LEAST_TITLE if title else -2):
+            return f"{beginning}  {cut(escaped(one_line(title)), left)}" if title else beginning
+    return told(short)
 
 
 def _say(output: Console, text: Text) -> None:

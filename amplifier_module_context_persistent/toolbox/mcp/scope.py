@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,8 +81,17 @@ def seen_of(session: SessionFile) -> Overview:
 
 
 def without_secrets(text: str) -> str:
-    """A text as exports show it."""
-    return redact_text(text)
+    """A text as exports show it, with characters escaped that change how a screen shows others."""
+    return _UNPRINTABLE.sub(_escaped, redact_text(text))
+
+
+_UNPRINTABLE = re.compile(r"[^\n\t -~]")
+"""Characters that may not be printable."""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def shown(message: Message) -> Message:

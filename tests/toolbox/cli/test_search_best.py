@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions import ranked_search, search
 from amplifier_module_context_persistent.sessions.filters import FilterError
+from amplifier_module_context_persistent.toolbox.cli import best_answers
 from amplifier_module_context_persistent.toolbox.cli import search as search_module
 from tests.support.commands import refused, run, shows
 from tests.support.logs import sealed
@@ -230,3 +233,24 @@ def test_a_project_that_is_not_there_gets_names_like_it() -> None:
         search("soup", project="kitch")
     with pytest.raises(RecallError, match=r"^question: "):
         search(" ", project=".")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_a_narrow_terminal_shows_an_id_that_can_be_shown(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The title is cut, not the id."""
+    session = "01d88f11-0eeb-54ab-8203-c632033df94d"
+    write(log_of(session), [{"role": "user", "content": "Corrupted marmalade, and whose fault it is at length. " * 3}])
+    narrow = Console(width=columns, force_terminal=True, color_system=None, file=sys.stdout)
+    monkeypatch.setattr(best_answers, "console", lambda: narrow)
+    with narrow.capture() as captured:
+        run("search", "--best", "1", "marmalade")
+    heading = captured.get().splitlines()[0]
+    assert "01d88f11" in heading.split()
+    assert len(heading) <= columns
+    assert "marmalade" in run("show", "01d88f11").stdout
+
+
+def test_a_slip_shows_a_word_of_a_message() -> None:
+    """Not a form that only has its stem."""
+    write(log_of("fruit"), [{"role": "user", "content": "Blueberries taste good."}])
+    assert "showing `Blueberries`" in run("search", "--best", "1", "bluebery").stderr

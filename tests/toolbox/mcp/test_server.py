@@ -378,3 +378,16 @@ async def test_what_a_question_and_an_id_miss_is_said(server: Server[Any]) -> No
     write(log_of("about-lunch"), [{"role": "user", "content": "Soup."}])
     write(log_of("about-other", "/elsewhere/vault"), [{"role": "user", "content": "Soup."}])
     assert "2 sessions have this id" in await refused(server, "read_session", session="about")
+
+
+async def test_characters_that_change_how_others_look_are_escaped(server: Server[Any]) -> None:
+    """In titles and texts; letters of any language stay."""
+    text = "Zeppelin \u202egnp.exe \x1b[31mred\x07 and Käse 検索"
+    write(log_of("hostile"), [{"role": "user", "content": text}])
+    (found,) = (await ask(server, "search_sessions", question="zeppelin"))["answers"]
+    (read,) = (await ask(server, "read_session", session="hostile"))["messages"]
+    (listed,) = (await ask(server, "list_sessions", name="hostile"))["sessions"]
+    for shown in (found["text"], read["text"], listed["title"]):
+        assert "\\u202egnp.exe" in shown
+        assert "Käse 検索" in shown
+        assert shown.isprintable()
