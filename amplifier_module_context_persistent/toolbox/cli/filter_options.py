@@ -19,10 +19,11 @@ import click
 
 from ...log.filesystem import FileSystem
 from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candidates, check_range, matching, no_project
-from ...sessions.find_session import SessionFile, session_files
+from ...sessions.find_session import SessionFile, session_files, sessions_in
 from ...sessions.other_projects import named_projects
 from .parameters import TimeType, check_place
 from .progress import progress
+from .sealed_files import sealed_files_in
 from .session_argument import complete, complete_tool, is_place, storage
 from .terminal import UnusableError, counted, escaped, one_line, unreadable, unusable
 
@@ -44,6 +45,8 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         found = candidates(wanted, everywhere=everywhere, storage=storage())
     if not found and wanted.places and wanted.project is None:
         named = one_line(", ".join(wanted.places))
+        if any(map(sealed_files_in, wanted.places)):
+            raise UnusableError(f"only sealed files are in {named}; name them as SESSION, with --identity")
         raise UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
     if not found:
         if wanted.project is not None:
@@ -154,14 +157,31 @@ _place_option = click.option(
 )
 
 
+def _has_sessions(place: str) -> bool:
+    with unusable(place):
+        return bool(sessions_in(place))
+
+
 def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The names of sessions, and the places with those names that are directories of sessions instead.
 
+    A directory that has sealed files only means these files. Beside sessions, sealed files are left out, which is said.
+
     Raises:
         UsageError: there are both.
+        UnusableError: a directory cannot be read.
     """
-    named = [name for name in names if is_place(name)]
-    left = [name for name in names if name not in named]
+    named, left = list[str](), list[str]()
+    for name in names:
+        sealed = sealed_files_in(name) if is_place(name) else []
+        if not is_place(name):
+            left.append(name)
+        elif sealed and not _has_sessions(name):
+            left += sealed
+        else:
+            named.append(name)
+            if sealed:
+                click.echo(f"left out: {counted(len(sealed), 'sealed file')} in {one_line(name)}; name them", err=True)
     if left and named:
         raise click.UsageError(f"{one_line(named[0])} is a directory of sessions; give sessions or directories")
     return left, (*places, *named)

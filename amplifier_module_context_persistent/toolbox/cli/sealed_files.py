@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -80,6 +81,11 @@ def plain_path(path: str) -> str:
     opened = opened_seal(path, identities_in(identity))
     context.with_resource(switched_off())
     return context.with_resource(opened)
+
+
+def sealed_files_in(directory: str) -> list[str]:
+    """The sealed files in a directory and below it, in order."""
+    return sorted(map(os.fspath, Path(directory).rglob(f"*{SEALED_ENDING}")))
 
 
 def public_keys(keys: Sequence[str]) -> list[Recipient]:

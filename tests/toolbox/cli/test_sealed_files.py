@@ -252,3 +252,18 @@ def test_what_ends_the_pieces_of_a_sealed_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match="was replaced"), NewFile(tmp_path / "new.age") as new:
         seal_pieces(pieces(), new, recipients)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_directory_of_sealed_files_means_these_files(sealed: Path, key: Path, tmp_path: Path) -> None:
+    """Each is searched as if it was named; without the key, or beside sessions, the answer says so."""
+    write(log_of("s-two"), [user("The harbour again?"), {"role": "assistant", "content": "Yes."}])
+    run("archive", "s-two", "--encrypt-to", public(key), "-o", sealed.parent)
+    found = run("search", "harbour", sealed.parent, "--identity", key).output
+    shows(found, TEXT)
+    shows(found, "The harbour again?")
+    shows(refused("search", "harbour", sealed.parent), "it is sealed; --identity FILE names the private key")
+    shows(refused("search", "harbour", "--in", sealed.parent, "--identity", key), "only sealed files are in")
+    write(sealed.parent / "s-three" / "context-messages.jsonl", [user("And the harbour?")])
+    told = run("search", "harbour", sealed.parent, "--identity", key)
+    shows(told.output, "And the harbour?")
+    shows(told.stderr, "left out: 2 sealed files")
