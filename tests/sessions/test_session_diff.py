@@ -70,6 +70,8 @@ def test_a_fork_and_its_origin() -> None:
     told = json.loads(run("diff", "forked", "--json").stdout)
     assert (told["common_messages"], told["one"]["messages"], told["other"]["messages"]) == (5, 0, 2)
     assert "it was not forked from another session" in refused("diff", "one")
+    run("delete", "one", "--yes")
+    shows(refused("diff", "forked"), "forked: it was forked from one, which is not here any more")
 
 
 def test_sessions_without_a_common_beginning() -> None:

@@ -25,7 +25,7 @@ from ...sessions.overview import held_logs, look_at
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log
-from .erasing import check_can_ask, check_says_which, erasing_options
+from .erasing import check_can_ask, check_says_which, erasing_options, say_left_by_age
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .parameters import TimeType, check_place
@@ -163,7 +163,9 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
     """The sessions whose last message is older than a time."""
     if older is None:
         return list(sessions)
-    return [one for one in sessions if look_at(one, None).last_s < older]
+    seen = [look_at(one, None) for one in sessions]
+    say_left_by_age(seen, older)
+    return [one.session for one in seen if one.last_s < older]
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:

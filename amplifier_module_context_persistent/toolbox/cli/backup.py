@@ -24,6 +24,8 @@ from .progress import progress, stages
 from .session_rows import scaled
 from .terminal import ask, counted, one_line, reason, say, unusable
 
+_MOST_NAMED = 3
+
 
 @click.command("backup")
 @click.argument("place", metavar="DIR")
@@ -134,6 +136,13 @@ def _described(held: HeldErased) -> str:
     return ", ".join(f"{number:,} {one if number == 1 else many}" for number, one, many in said if number)
 
 
+def _named(paths: Sequence[str]) -> str:
+    """The ids of the sessions of logs in a backup, the first few of them."""
+    ids = list(dict.fromkeys(Path(path).parent.name for path in paths))
+    more = f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else ""
+    return one_line(", ".join(ids[:_MOST_NAMED])) + more
+
+
 def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     held = Backup(home_side(), there, utc_now).held_erased()
     paths = [*map(str, held.asides), *(str(step.session.path) for step in held.sessions)]
@@ -143,7 +152,7 @@ def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
         if not held:
             say("The backup holds nothing that was erased here.")
     if held and not dry_run:
-        ask(f"Erase {_described(held)} from the backup for good?", yes=yes)
+        ask(f"Erase {_described(held)} ({_named(paths)}) from the backup for good?", yes=yes)
     if not dry_run:
         erase_held(there, held, now=utc_now)
     failed = [step for step in held.sessions if step.error]

@@ -31,7 +31,7 @@ from ..transfer.erasures import SESSION, Erasure, erasure_of, names_in_log
 from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left, remove_left
-from .erasing import check_can_ask, check_says_which, erasing_options, extent
+from .erasing import check_can_ask, check_says_which, erasing_options, extent, say_left_by_age
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import filter_options, watched
 from .list_ import sessions_of
@@ -147,10 +147,12 @@ def prune(
         sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
     with unreadable():
         chosen = {one.path for one in matching(sessions, wanted, watch=watched)}
-    candidates = sessions if chosen or older is not None else []
+    seen = _looked_at(sessions if chosen or older is not None else [], older)
+    if older is not None:
+        say_left_by_age((one for one in seen if one.session.path in chosen), older)
     groups = [
         group
-        for group in with_sub_agents(_looked_at(candidates, older))
+        for group in with_sub_agents(seen)
         if group[0].session.path in chosen and (older is None or all(one.last_s < older for one in group))
     ]
     if directories:  # other programs keep messages in such files too

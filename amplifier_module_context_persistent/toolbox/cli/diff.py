@@ -40,8 +40,9 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
                 raise UnusableError(
                     f"{one_line(session_name(path))}: it was not forked from another session; name the OTHER one"
                 )
-            other = parent
-        target = path_of(other)
+            target = _origin_of(path, parent)
+        else:
+            target = path_of(other)
         with open_transcript(target) as two, unreadable(target):
             found = diff_of(one, two, named_counter("auto"), PriceList())
     if as_json:
@@ -56,6 +57,21 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
             _show("  ".join(filter(None, (session_name(log), name_of(log).name))), since)
     is_same = not found.one.messages and not found.other.messages
     context.exit(FINDINGS if is_same else DONE)
+
+
+def _origin_of(fork: str, parent: str) -> str:
+    """The path of the session that a fork was made from.
+
+    Raises:
+        UnusableError: it is not there any more.
+    """
+    try:
+        return path_of(parent)
+    except UnusableError as error:
+        raise UnusableError(
+            f"{one_line(session_name(fork))}: it was forked from {one_line(parent)}, which is not here "
+            "any more (deleted, or of another machine); name the OTHER one"
+        ) from error
 
 
 def _show(name: str, since: Since) -> None:

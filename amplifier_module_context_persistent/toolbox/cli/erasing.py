@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import click
 
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
+from ...sessions.overview import Overview
 from .session_rows import scaled
 from .terminal import counted, one_line
 
 R = TypeVar("R")
 
+FOLLOWS = "Copies on other machines follow at their next `context-persistent sync` with the same place."
+"""The fate of copies after an erasure."""
 _MOST_PROJECTS = 5
 
 
@@ -62,6 +65,17 @@ def extent(projects: Sequence[str], size_bytes: int) -> str:
     more = f", and {len(counts) - _MOST_PROJECTS:,} more" if len(counts) > _MOST_PROJECTS else ""
     of = f" of {counted(len(counts), 'project')}" if len(counts) > 1 else ""
     return f"{counted(len(projects), 'session')}{of}, {size} ({listed}{more})"
+
+
+def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
+    """Say on the error stream which sessions `--older` leaves out because their messages have no times.
+
+    Then the time counts at which the file was written, such as that of an import or a copy.
+    """
+    count = sum(not one.has_time and one.last_s >= older for one in sessions)
+    if count:
+        reason = "whose messages have no times, and which were written since then; name them to mean them"
+        click.echo(f"left out: {counted(count, 'session')} {reason}", err=True)
 
 
 def erasing_options(command: Callable[..., R]) -> Callable[..., R]:

@@ -30,7 +30,7 @@ from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
-from .erasing import check_can_ask, check_says_which, erasing_options, extent
+from .erasing import FOLLOWS, check_can_ask, check_says_which, erasing_options, extent
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .parameters import own_forms_options
@@ -330,6 +330,8 @@ def _purge(
     said = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
     left = ", but files named above still hold what was to go: remove it there too." if is_left else "."
     report.say(f"{said}{left}")
+    if done and not what.is_torn_only:
+        report.say(FOLLOWS)
     if any(stored_name(one.path) is not None for one in todo):
         report.say(VACUUM_ADVICE)
     report.end(planned, done)

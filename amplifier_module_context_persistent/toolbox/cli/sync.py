@@ -269,6 +269,8 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
         say(_summary(erasing, plan, dry_run=dry_run))
         if dry_run:
             say("Nothing was done (--dry-run).")
+        elif erasing:
+            say(f"Other machines that sync with {there.name} follow at their next sync.")
     return FINDINGS if left or failed or stays else DONE
 
 

@@ -79,7 +79,8 @@ def ask(question: str, *, yes: bool) -> None:
     """Ask for a confirmation; with `yes` it was given before.
 
     Raises:
-        UnusableError: the user refuses, or nobody can answer.
+        Exit: the user refuses; this was said.
+        UnusableError: nobody can answer.
         KeyboardInterrupt: Ctrl-C.
     """
     if yes:
@@ -90,9 +91,10 @@ def ask(question: str, *, yes: bool) -> None:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         click.echo()
-        agreed = False
+        raise UnusableError("nothing was done; answer y, or add --yes where nobody can be asked") from error
     if not agreed:
-        raise UnusableError("nothing was done; answer y, or add --yes where nobody can be asked")
+        say("Nothing was done.")
+        raise click.exceptions.Exit(UNUSABLE)
 
 
 def say(text: str) -> None:

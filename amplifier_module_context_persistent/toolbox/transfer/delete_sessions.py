@@ -14,9 +14,10 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from ...errors import DeleteError, LogError
+from ...errors import DeleteError, LockTimeoutError, LogError
 from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
 from ...messages.json_fields import present
@@ -30,6 +31,7 @@ from ..maintenance.leftovers import doubtful_parts, files_left
 from ..maintenance.written_files import DELETING, WrittenFiles
 from .host_copies import backups, hosts_files
 from .host_files import HOSTS_NAMES, is_hosts_log, own_files
+from .metadata_lock import lock_path, metadata_lock
 
 _OPEN = "the session is open; close it first"
 
@@ -108,7 +110,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
     """See what belongs to a session and its sub-agents, and whether they may be deleted; all of them or none may."""
     planned = [Deletion(one, parent=group[0].session.id if number else "") for number, one in enumerate(group)]
     for deletion in planned:
-        path = str(deletion.seen.session.path)
+        path = _place_of(deletion)
         try:
             if deletion.seen.error:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
@@ -134,6 +136,8 @@ def _find_files(deletion: Deletion, path: str) -> None:
     ours = dict.fromkeys([*files_of(path), *files_left(path, HOSTS_NAMES), *map(str, own)])
     deletion.files = list(ours)
     deletion.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
+    if lock := _lock_left(path):
+        (deletion.host_files or deletion.files).insert(0, lock)
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = [name for name in deletion.files if _has_other_names(name, deletion.files)]
@@ -163,7 +167,7 @@ def delete_session(
         LogError: the log cannot be deleted; a second deletion removes the rest.
         OSError: the note beside the log cannot be removed.
     """
-    path = str(deletion.seen.session.path)
+    path = _place_of(deletion)
     if deletion.refused:
         raise DeleteError(deletion.refused)
     if stored_name(path) is not None:
@@ -184,7 +188,7 @@ def delete_session(
         ours = {*files_left(path, HOSTS_NAMES), *map(str, own_files(path) + backups(path))} - {*files_of(path)}
         others = [name for name in deletion.files if name in ours]
         if host_files:
-            others += deletion.host_files
+            others += [name for name in deletion.host_files if name != _lock_left(path)]
         try:
             gone = delete_log(path, deletion.seen.size_bytes, begin=begin_noted, others=others)
         except DeleteError:
@@ -196,4 +200,28 @@ def delete_session(
     if is_hosts_log(path):
         with contextlib.suppress(OSError):  # something else is in it
             os.rmdir(os.path.dirname(path))
-    return gone
+    return gone + _remove_lock(path)
+
+
+def _place_of(deletion: Deletion) -> str:
+    """The absolute path of the session's log, or its location in a database."""
+    path = str(deletion.seen.session.path)
+    return path if stored_name(path) is not None else os.path.abspath(path)
+
+
+def _lock_left(log: str) -> str:
+    """The empty file of the lock on a session's metadata, beside the session's directory; "" if there is none."""
+    lock = lock_path(Path(log).parent)
+    is_left = is_hosts_log(log) and lock.is_file() and not lock.is_symlink() and not lock.stat().st_size
+    return os.fspath(lock) if is_left else ""
+
+
+def _remove_lock(log: str) -> list[str]:
+    """Remove the lock's file of a session whose directory is gone, unless another program holds it; what went."""
+    lock = _lock_left(log)
+    if not lock or os.path.lexists(os.path.dirname(log)):
+        return []
+    with contextlib.suppress(OSError, LockTimeoutError), metadata_lock(Path(log).parent, timeout_s=0):
+        os.remove(lock)
+        return [lock]
+    return []

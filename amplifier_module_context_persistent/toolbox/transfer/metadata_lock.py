@@ -25,11 +25,12 @@ def lock_path(directory: Path) -> Path:
 
 
 @contextmanager
-def metadata_lock(directory: Path) -> Iterator[None]:
+def metadata_lock(directory: Path, *, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
     """Hold the lock of a session's `metadata.json`; it is read only once it is held.
 
     Args:
         directory: the session's directory.
+        timeout_s: the longest wait for another program.
 
     Raises:
         LockTimeoutError: another program held it all that time; nothing was changed.
@@ -38,11 +39,11 @@ def metadata_lock(directory: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # asyncio comes with it, and most commands write no metadata
 
     path = lock_path(directory)
-    lock = FileLock(path, timeout=TIMEOUT_S)
+    lock = FileLock(path, timeout=timeout_s)
     try:
         lock.acquire()
     except Timeout as error:
-        reason = f"another program has been changing the session's metadata.json for {TIMEOUT_S:g} s"
+        reason = f"another program has been changing the session's metadata.json for {timeout_s:g} s"
         raise LockTimeoutError(errno.ETIMEDOUT, reason, str(path)) from error
     try:
         yield

@@ -178,6 +178,18 @@ def test_filters_choose_and_what_is_freed_is_said() -> None:
     assert not any(map(is_archived, (old, new, small)))
 
 
+def test_older_says_which_sessions_have_no_times() -> None:
+    """They were written now; named, they are archived."""
+    log = log_of("untimed")
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(json.dumps(user(f"{number}: {'a word ' * 99}")) + "\n" for number in range(99)))
+    told = run("archive", "--older", "90d", "--yes")
+    shows(told.stderr, "left out: 1 session whose messages have no times")
+    shows(run("prune", "--older", "90d", "--yes").stderr, "left out: 1 session whose messages have no times")
+    run("archive", "untimed", "--yes")
+    assert is_archived(str(log))
+
+
 def test_something_has_to_say_which_sessions() -> None:
     large("one")
     shows(refused("archive", "--yes"), "this would mean all sessions of this project", "--older")

@@ -121,6 +121,31 @@ def test_what_a_fork_wrote_for_the_host_goes_with_it() -> None:
     assert len(os.listdir(origin.parent)) == 4
 
 
+@pytest.mark.parametrize("has_host_files", [False, True])
+def test_the_empty_file_of_a_lock_goes_with_the_session(*, has_host_files: bool) -> None:
+    """Not while the host's files stay, for which the host may take the lock; then it is named."""
+    log = session("s-one", 1)
+    lock = log.parent.with_name(".s-one.metadata.lock")
+    lock.touch()
+    if has_host_files:
+        of_host(log)
+        shows(run("delete", "s-one", "--yes").output, f"stays, the host's: {lock.parent}/ {lock.name}")
+        assert lock.exists()
+        log = session("s-one", 1)
+    shows(run("delete", "s-one", "--yes", "--host-files").output, f"goes: {lock.parent}/ {lock.name}")
+    assert not log.parent.exists()
+    assert not lock.exists()
+
+
+def test_a_relative_path_is_listed_as_the_other_files(tmp_path: Path) -> None:
+    """All files of a deletion are absolute."""
+    log = session("s-one", 1)
+    of_host(log)
+    path = os.path.relpath(log)
+    planned = json.loads(run("delete", path, "--dry-run", "--json").stdout)["deleted"][0]
+    assert {os.path.dirname(name) for name in (*planned["files"], *planned["host_files"])} == {str(log.parent)}
+
+
 def test_sub_agents_go_with_their_session_and_forks_stay() -> None:
     """A sub-agent's id is its parent's with something that has a `_`; of other ids that begin alike nobody knows."""
     session("run", 3)

@@ -195,7 +195,7 @@ def test_repair_shows_its_plan_and_asks(log: str) -> None:
     assert "4 bytes" in run("repair", log, "--dry-run").stdout
     assert content_of(log) == content + b"torn"
     for answer in ("n\n", "", None):
-        assert "--yes" in run("repair", log, answer=answer, code=2).output
+        assert "othing was done" in run("repair", log, answer=answer, code=2).output
     assert content_of(log) == content + b"torn"
     run("repair", log, answer="y\n")
     assert content_of(log) == content
@@ -220,8 +220,11 @@ def test_purge_shows_its_plan_and_asks(log: str) -> None:
     """Nothing is removed without a yes; --dry-run only shows."""
     content = content_of(log)
     assert "2 messages removed" in run("purge", log, "--before", "id-2", "--dry-run").stdout
-    for answer in ("n\n", "", None):
-        assert "nothing was done" in run("purge", log, "--everything", answer=answer, code=2).output
+    refused = run("purge", log, "--everything", answer="n\n", code=2)
+    assert refused.stdout.endswith("\nNothing was done.\n")
+    assert refused.stderr == ""
+    for answer in ("", None):
+        assert "nothing was done; answer y" in run("purge", log, "--everything", answer=answer, code=2).output
     assert content_of(log) == content
     run("purge", log, "--before", "id-2", answer="y\n")
     assert stored_numbers(log) == [2, 3]

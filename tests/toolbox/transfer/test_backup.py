@@ -140,6 +140,8 @@ def test_what_was_deleted_stays_until_it_is_erased(home: Home, kept: Path, new_h
     assert new_home.sessions() == ["other"]
     new_home.run("backup", kept, "--restore", "--again")
     assert new_home.sessions() == ["other", "talk"]
+    question = home.run("backup", kept, "--erase", answer="n\n", code=2).output
+    assert "Erase 1 session (talk) from the backup for good?" in question
     home.run("backup", kept, "--erase", "--yes")
     assert [path.parent.name for path in kept.rglob(LOG_NAME)] == ["other"]
     assert "still holds" not in home.run("backup", kept).output

@@ -18,10 +18,11 @@ def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Ho
     laptop.says("talk", f"my key is {KEY}", "two")
     carry(stick, laptop, desktop)
     desktop.says("talk", "three")
-    laptop.run("purge", "talk", "--redact", KEY, "--yes")
+    assert "Copies on other machines follow" in laptop.run("purge", "talk", "--redact", KEY, "--yes").output
     assert "redacted" in laptop.run("sync", stick, "--dry-run").output
     assert "answer y" in laptop.run("sync", stick, code=2).output
-    carry(stick, laptop, desktop, laptop)
+    assert f"Other machines that sync with {stick} follow" in laptop.run("sync", stick, "--yes").output
+    carry(stick, desktop, laptop)
     for root in (laptop.root, desktop.root, stick):
         assert holders(root, KEY) == []
     assert laptop.texts("talk")[1:] == ["two", "three"]
