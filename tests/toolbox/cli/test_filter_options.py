@@ -64,14 +64,16 @@ WITHOUT_PLACES = {"sync": "its argument is a place", "prune": "it deletes only w
 @pytest.mark.parametrize("command", FILTERED)
 @pytest.mark.parametrize("name", [*FILTERS, "--in"])
 def test_every_command_has_every_filter(command: str, name: str) -> None:
-    """With the same help, but for `--tool` where single messages are shown; `--in` but for two."""
+    """With the same help, but where `--tool`, `--since` or `--until` mean single messages; `--in` but for two."""
     if name == "--in" and command in WITHOUT_PLACES:
         assert not any(name in one.opts for one in TABLE[command].load().params)
         return
     one, other = option(command, name), option("list", name)
     assert one.opts == other.opts
     assert one.multiple == (name in ("--tool", "--tag", "--not-tag", "--except", "--in"))
-    assert one.help == other.help or (name == "--tool" and command in ("show", "search"))
+    is_about_messages = command == "search" and name in ("--since", "--until")
+    is_about_calls = command in ("show", "search") and name == "--tool"
+    assert one.help == other.help or is_about_messages or is_about_calls
 
 
 @pytest.mark.parametrize("name", FILTERS[1:])
