@@ -1,8 +1,10 @@
-"""Promises: what a view keeps of a session, each one pure function over a draft in which everything is kept.
+"""Promises: rules about what a view keeps of a session.
 
-A promise *holds* groups: it says from which stage of the choice on a group may be left out, and from which on its texts
-may be cut. Of several promises for one group the strictest counts. A group that none holds is free: it goes, or is cut,
-by what loses least.
+Each promise is a pure function over a draft (the view in the making) in which everything is kept. It yields holds on
+groups; a group is a message with the results of its calls. The choice of what to leave out and cut has stages, and a
+later stage starts only if the earlier ones do not make the view small enough. A hold gives the first stage at which a
+group may be left out, and the first stage at which its texts may be cut. If several promises hold a group, the latest
+stages count. A group without a hold may be left out or cut at the first stage, the smallest loss first.
 """
 
 from __future__ import annotations
@@ -19,25 +21,26 @@ from .draft import MARKER_TOKENS, Draft
 
 
 class Stage(IntEnum):
-    """The stages of a choice, in order; each takes only as much as is needed."""
+    """The stages of a choice, in order. Each stage stops as soon as the view is small enough."""
 
     FREE = 0
-    """Groups without a promise, the smallest loss first."""
+    """Groups without a promise are left out or cut, the smallest loss first."""
     RECENT = 1
-    """Recent groups, the smallest loss first."""
+    """Recent groups are left out or cut, the smallest loss first."""
     SHORTEN = 2
-    """Results that are held are shortened, the largest first."""
+    """Results in groups with a promise are shortened, the largest first."""
     ANSWERS = 3
-    """The last words of turns are shortened, the largest first."""
+    """The final answers of turns are shortened, the largest first."""
     TEXTS = 4
     """Long messages of people are shortened, the largest first."""
     PEOPLE = 5
-    """People's messages with their answers, the oldest first."""
+    """People's messages are left out with their answers, the oldest first."""
     HELD = 6
-    """Groups with a promise, the oldest first; the first person's message last."""
+    """Groups with a promise are left out, the oldest first, and the first message of a person last."""
     LAST = 7
-    """Anything is shortened, the largest first."""
+    """Texts of any kind are shortened, the largest first."""
     NEVER = 8
+    """Not a stage of the choice: a hold with it is never lifted."""
 
 
 STEPS = {
@@ -50,46 +53,50 @@ STEPS = {
     Stage.HELD: 5,
     Stage.LAST: 6,
 }
-"""The number of each stage in a plan's record."""
+"""The number that a plan's record has for each stage."""
 
 
 class Hold(NamedTuple):
-    """The stages from which on one group may be left out and cut, as one promise has it."""
+    """The limits that one promise sets for one group: when the choice may leave it out, and when it may cut it."""
 
     position: int
     leave: Stage
-    """From here on it may be left out."""
+    """The first stage at which the group may be left out."""
     cut: Stage = Stage.FREE
-    """From here on its results, or the prose of a text without calls, may be cut."""
+    """The first stage at which its results, or the prose of a message without calls, may be cut."""
     to: Cut | None = None
-    """The only cut, if its results, or without any its text, have one."""
+    """The shortest cut of its results before the stages that only shorten texts; None if the usual cuts are allowed.
+
+    In a group without results it is the only cut of the message; if it is None, only pasted bodies are cut before
+    these stages.
+    """
 
 
 class Promise(NamedTuple):
-    """A promise with its name and its sentence."""
+    """A promise: its name, the sentence that explains it to a person, and the function that yields its holds."""
 
     name: str
     says: str
     holds: Callable[[Draft], Iterable[Hold]]
 
 
-# Shares of the room, which is the part of the target that plans can take from.
-FIRST_SHARE = 0.25  # for the first message of the conversation, whole
-WORDS_SHARE = 0.4  # for other words of people
-ANSWERS_SHARE = 0.5  # for the last words of turns: at 20,000 tokens fifty turns keep what was concluded
-LONG_SHARE = 0.3  # for them, as long as they can be cut further
+# Shares of the room, which is the part of the target that plans can fill.
+FIRST_SHARE = 0.25  # for the first message of a person, if it stays whole
+WORDS_SHARE = 0.4  # for the other messages of people
+ANSWERS_SHARE = 0.5  # for the final answers of turns: at 20,000 tokens fifty turns keep what was concluded
+LONG_SHARE = 0.3  # for the final answers too, as long as the long ones can be cut further
 # Measured: docs/experiments.md ("Two shares that bound what is held", and with those below "Constants of the choice").
-INTERRUPTED_SHARE = 0.25  # for the words of turns that were interrupted
-CALLS_SHARE = 0.25  # for the messages that called for the newest results, which no cut makes shorter
+INTERRUPTED_SHARE = 0.25  # for the model's texts in turns that were interrupted
+CALLS_SHARE = 0.25  # for the calls of the newest results, which cannot be cut
 
-LEAST_SAVED = 200  # tokens; nothing is taken from a person's words for less, and no shorter answer is cut
-LEAST_OF_ANSWER = 100  # no answer is cut to save less: what stays of it and the marker take as much
-ANSWER_CUTS = ((800, 700), (420, 300), (240, 160))  # characters of head and end; the first that fits the share
-CHARS_A_TOKEN = 4  # about, of prose
+LEAST_SAVED = 200  # tokens that a cut of a person's message has to save; shorter answers are not cut
+LEAST_OF_ANSWER = 100  # tokens that a cut of an answer has to save: the shown part and the marker cost as much
+ANSWER_CUTS = ((800, 700), (420, 300), (240, 160))  # characters of head and tail; the first that fits the share is used
+CHARS_A_TOKEN = 4  # approximately, in prose
 
 
 def what_stays(draft: Draft) -> Iterator[Hold]:
-    """Hold system text, pins, the newest person's message, open calls and the newest group."""
+    """Hold system text, pins, the newest message of a person, open calls and the newest group."""
     view = draft.view
     for position in draft.fixed:
         group = view.groups[position]
@@ -98,12 +105,12 @@ def what_stays(draft: Draft) -> Iterator[Hold]:
 
 
 def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
-    """The last system text of each hook."""
+    """Hold the last system message of each hook."""
     return (Hold(position, Stage.HELD, Stage.LAST) for position in draft.view.newest_of_hooks)
 
 
 def first_message(draft: Draft) -> Iterator[Hold]:
-    """Hold the first person's message: whole up to a share of the room, beyond it by paragraphs."""
+    """Hold the first message of a person. If it is larger than a share of the room, it is cut at paragraphs."""
     first = draft.view.first_person
     if first is None or first == draft.view.turn:
         return
@@ -116,7 +123,7 @@ def first_message(draft: Draft) -> Iterator[Hold]:
 
 
 def peoples_words(draft: Draft) -> Iterator[Hold]:
-    """Hold other words of people up to a share of the room, the newest first; long ones beyond it are shortened."""
+    """Hold the other messages of people up to a share of the room, the newest first; shorten long ones beyond it."""
     left, short = int(WORDS_SHARE * draft.room_tokens), LEAST_SHOWN_CHARS // CHARS_A_TOKEN
     for position in reversed(draft.view.people):
         if position in (draft.view.first_person, draft.view.turn):
@@ -135,12 +142,15 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
 
 
 def recent_share(draft: Draft) -> Iterator[Hold]:
-    """The newest share of the target's tokens."""
+    """Hold the newest groups, up to `protected_recent` of the room."""
     return (Hold(position, Stage.RECENT, Stage.RECENT) for position in range(recent_start(draft), len(draft.view)))
 
 
 def recent_start(draft: Draft) -> int:
-    """The first group of the newest ones, which together have `protected_recent` of the target's tokens."""
+    """Return the position of the first of the newest groups that together have at most `protected_recent` of the room.
+
+    Return 0 if all kept groups fit.
+    """
     newest_first = draft.left()[::-1]
     sums = accumulate(draft.sizes[position] for position in newest_first)
     most = draft.config.protected_recent * draft.room_tokens
@@ -148,7 +158,7 @@ def recent_start(draft: Draft) -> int:
 
 
 def newest_results(draft: Draft) -> Iterator[Hold]:
-    """The groups of the newest results: the newest always, others if their calls fit into `CALLS_SHARE` of the room."""
+    """Hold the groups with the newest results: the newest always, others while their calls fit into `CALLS_SHARE`."""
     room = int(CALLS_SHARE * draft.room_tokens)
     spared = draft.config.protected_tool_results
     for number, position in enumerate(newest_groups(draft)):
@@ -158,7 +168,11 @@ def newest_results(draft: Draft) -> Iterator[Hold]:
 
 
 def newest_groups(draft: Draft) -> list[int]:
-    """The groups with the newest `protected_tool_results` results that may be touched at all, the newest first."""
+    """Return the positions of the groups with the newest `protected_tool_results` results, the newest first.
+
+    Results in groups that must stay (`Draft.fixed`) are counted, but these groups are not returned. Pinned groups and
+    groups that are left out are not counted.
+    """
     found: list[int] = []
     left = max(1, draft.config.protected_tool_results)
     for position in reversed(draft.view.calling):
@@ -173,7 +187,10 @@ def newest_groups(draft: Draft) -> list[int]:
 
 
 def start_of_turn(draft: Draft) -> Iterator[Hold]:
-    """The first groups after the newest person's message, up to a result: the result can mark a gap there."""
+    """Hold the first groups after the newest message of a person, up to the first group that ends with a result.
+
+    A gap after these groups can then be marked at the end of that result.
+    """
     view = draft.view
     start = len(view) if view.turn is None else view.turn + 1
     marking = next((position for position in range(start, len(view)) if view.takes_line(position)), None)
@@ -182,14 +199,18 @@ def start_of_turn(draft: Draft) -> Iterator[Hold]:
 
 
 def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
-    """The newest list of what to do."""
+    """Hold the group with the newest to-do list."""
     groups = draft.view.groups
     lists = [p for p in draft.view.calling if any(use.kind == TODO for use in groups[p].head.gist.uses)]
     return (Hold(position, Stage.HELD) for position in lists[-1:])
 
 
 def last_words(draft: Draft) -> Iterator[Hold]:
-    """Hold the last words of finished turns; long ones with their head and their end, the newest one whole."""
+    """Hold the final answers of finished turns: the newest whole, long ones cut to their head and tail.
+
+    If they exceed both `ANSWERS_SHARE` of the room and the free room, every other answer is not held, the oldest first,
+    until the rest fits.
+    """
     view = draft.view
     positions = [p for p in view.answers.values() if draft.kept[p] and p not in draft.fixed]
     cut, shortened = _answer_cut(draft, positions)
@@ -199,7 +220,7 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     for number, position in enumerate(positions):
         if position == newest:
             yield Hold(position, Stage.NEVER, Stage.ANSWERS)
-        elif excess > 0 and number % 2 == 0:  # of two in succession one is held
+        elif excess > 0 and number % 2 == 0:  # one of two successive answers is still held
             excess -= shortened[position]
         elif shortened[position] < draft.sizes[position]:
             yield Hold(position, Stage.PEOPLE, Stage.FREE, cut)
@@ -208,11 +229,13 @@ def last_words(draft: Draft) -> Iterator[Hold]:
 
 
 def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, int]]:
-    """The longest cut of answers with which all of them take no more than their share.
+    """Choose the longest cut of long answers with which all answers fit into `LONG_SHARE` of the room.
+
+    If no cut is short enough, the shortest is chosen.
 
     Returns:
-        The cut; and by position the tokens of the answer after shortening. Of an answer that is not long, or is cut
-        already, the tokens are those that it has.
+        The cut, and the tokens of each answer after shortening, by position. An answer keeps its current tokens if it
+        is short, is cut already, or would save fewer than `LEAST_OF_ANSWER` tokens.
     """
     whole_tokens = {position: draft.sizes[position] for position in positions}
     heads = {position: draft.view.groups[position].head for position in positions}
@@ -235,10 +258,10 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, 
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:
-    """One text of the model from each two successive turns whose final answer is not kept.
+    """Hold one text of the model for each two successive turns whose final answers are not kept.
 
-    The texts are chosen from the oldest turn on, so that a later plan chooses the same ones. If they do not fit, the
-    oldest get no promise.
+    The turns are paired from the oldest on, so that a later plan chooses the same texts. If the texts do not fit into
+    `INTERRUPTED_SHARE` of the room, the oldest are not held.
     """
     view = draft.view
     answered = {hold.position for hold in last_words(draft)} | draft.fixed
@@ -262,7 +285,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:
-    """The tokens of a group with its results cut to nothing."""
+    """Return the tokens of a group without its thinking and with each result cut to its marker."""
     head, *results = members
     return head.tokens - head.reasoning.tokens + sum([min(result.tokens, MARKER_TOKENS) for result in results])
 

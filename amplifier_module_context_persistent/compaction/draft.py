@@ -1,7 +1,8 @@
 """A draft: which groups a view keeps and how their messages are cut, while a plan is being chosen.
 
-The choice changes it by three operations (leave a group out, take it in again, cut a message), which keep its sums. All
-else that a plan asks of a view never changes (`groups`).
+A group is a message with the results of its calls. A cut says which parts of a message's text a view shows. A gap is a
+place where the view leaves groups out. The choice changes a draft by three operations, which also update its sums:
+leave a group out, put it back, and cut a message. The facts about a view that do not change are in `groups`.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ from .plan_request import PlanRequest
 from .quotes import SAID_SHARE, estimated_tokens, tokens_of
 from .rows import with_whole_rows
 
-MARKER_TOKENS = 20  # about the size of a cut's marker; a cut that saves less is not worth it
-GAP_TOKENS = 20  # about what the marker of a gap takes with two tools that were called and the reference
+MARKER_TOKENS = 20  # the approximate size of a cut's marker; a cut that saves less is not worth it
+GAP_TOKENS = 20  # the approximate size of a gap's marker that names two tools and the reference
 LEAST_BODY_TOKENS = 200  # of a person's message with a pasted body that is worth a cut
-CHARS_A_TOKEN = 3  # about, in the lines that mark gaps
+CHARS_A_TOKEN = 3  # approximately, in the markers of gaps
 OTHER_MESSAGES = "other messages"
 
 
 class _Estimated(NamedTuple):
-    """A message that was cut: from then on its tokens are an estimate."""
+    """A message whose tokens are an estimate, with its state before it was cut."""
 
     position: int
     entry: Entry
     cut: Cut | None
-    """The cut of the plan before."""
+    """The cut before the tokens were estimated; None if the message was shown whole."""
     tokens: int
-    """Its tokens with that cut."""
+    """The tokens of the message with the earlier cut."""
 
 
 class Draft:
-    """A view in the making: at first everything is kept, with the cuts of the plan before.
+    """A view in the making. At first it keeps every group, with the cuts of the previous plan.
 
     Args:
         request: the input of the plan.
@@ -58,13 +59,13 @@ class Draft:
         """The tokens of a gap's marker; 0 if gaps are not marked."""
         known = {gap.before for gap in request.so_far.plan.left_out.gaps or ()}
         self.gap_before = [group.head.id in known for group in view.groups]
-        """Whether messages before a group were left out already, by group."""
+        """For each group, whether an earlier plan left out messages right before it."""
         self.kept = [True] * len(view)
         self.fixed = frozenset(view.untouchable(preserve_system=request.config.preserve_system))
         """The groups that nothing may leave out."""
         self.cuts: dict[str, Cut] = {}
         self.cut_tokens: dict[str, int] = {}
-        """The tokens of cut messages with their thinking, by message id."""
+        """The tokens of each cut message, its thinking included, by message id."""
         self.sizes = list(view.tokens)
         """The tokens of each group with its current cuts."""
         cut_before = request.so_far.plan.cuts
@@ -75,10 +76,10 @@ class Draft:
                 if entry.id in self.cuts or entry.id in self.silent:
                     self.sizes[position] += self.tokens_of(entry) - entry.tokens
         self.unmovable_tokens = self.fixed_tokens + sum([self.sizes[position] for position in self._unmovable()])
-        """Tokens that no plan can remove: head text, tools, system text that stays, and pins."""
+        """The tokens that no plan can remove: head text, tool definitions, system text that stays, and pins."""
         movable = max(0, request.budget_tokens - self.unmovable_tokens)
         self.room_tokens = int(movable * request.config.target_usage)
-        """The target for the rest, in tokens; shares are shares of it."""
+        """The target size of everything else, in tokens. The shares of promises and quotes are shares of it."""
         self.target_tokens = self.unmovable_tokens + self.room_tokens
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
@@ -86,9 +87,9 @@ class Draft:
         self.quotes_room = int(SAID_SHARE * self.room_tokens) if is_quoted else 0
         """The tokens that quotes may take."""
         self._quotes = [estimated_tokens(group) if is_quoted else 0 for group in view.groups]
-        """By group, the tokens of its quotes if it is left out."""
+        """For each group, the estimated tokens of the quotes that it has if it is left out."""
         self._quotes_sum = tokens_of(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
-        """The tokens of all quotes, if there were room for them."""
+        """The tokens of all quotes, including those that do not fit into `quotes_room`."""
         gap_tokens = self.gap_tokens * sum(self.gap_before)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + min(self._quotes_sum, self.quotes_room)
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
@@ -97,22 +98,25 @@ class Draft:
         self._least_saved, self._least_of_people = MARKER_TOKENS, 0
 
     def _unmovable(self) -> list[int]:
-        """The groups of system text that stays, and of pins."""
+        """Return the positions of the groups with system text that stays or with pins."""
         groups = self.view.groups
         return [p for p in self.fixed if groups[p].head.instructs or any(e.pinned for e in groups[p].entries())]
 
     def message_of(self, entry: Entry) -> Message:
-        """The stored message of an entry."""
+        """Return the stored message of an entry."""
         (message,) = self.request.fetch([entry])
         return message
 
     def words_cut(self, entry: Entry, keep_chars: int) -> Cut:
-        """The cut of a person's message to a length (`persons_words.words_cut`)."""
+        """Return the cut that keeps about this many characters of a person's message (`persons_words.words_cut`)."""
         told = self.request.so_far.memory.told(entry, lambda: told_lines(self.message_of(entry)))
         return words_cut(told, keep_chars)
 
     def prose_tokens(self, position: int) -> int:
-        """The estimated tokens of a person's message without its pasted bodies, with its current cut."""
+        """Estimate the number of tokens in a person's message without its pasted bodies.
+
+        A message that is cut, short or without text counts in full, with its current cut.
+        """
         head = self.view.groups[position].head
         chars, size = sum(head.gist.terms.text_chars), self.sizes[position]
         if head.tokens < LEAST_BODY_TOKENS or head.id in self.cuts or chars == 0:
@@ -120,11 +124,14 @@ class Draft:
         return size * prose_chars(self.divided(head)) // chars
 
     def divided(self, entry: Entry) -> Sequence[Divided]:
-        """The texts of a person's message, divided into prose and what was pasted."""
+        """Return the texts of a person's message, each divided into prose and pasted bodies."""
         return self.request.so_far.memory.divided(entry, lambda: divided(self.message_of(entry)))
 
     def _cut_as_before(self, entry: Entry) -> None:
-        """Cut a message like the plan before, without the line that marks a gap; else as it was offloaded."""
+        """Give a message the cut that it had in the previous plan, or else the cut of its offload.
+
+        The lines that the previous plan put after the text, such as a gap's marker, are removed from the cut.
+        """
         cut = self.request.so_far.plan.cuts.get(entry.id, entry.form.offload)
         if cut is None or (cut.then and not cut.shortens and entry.form.offload is None):
             return
@@ -133,37 +140,38 @@ class Draft:
         self.cut_tokens[entry.id] = self.request.so_far.cut_tokens.get(entry.id, entry.tokens) - line_tokens
 
     def fits(self, goal_tokens: int) -> bool:
-        """Whether the view's size is at most a goal."""
+        """Return whether the view has at most `goal_tokens` tokens, and not too many messages for `max_messages`."""
         most = self.config.max_messages
         few = most is None or self.total_messages <= max(1, int(most * self.config.target_usage))
         return few and self.total_tokens <= goal_tokens
 
     def left(self) -> list[int]:
-        """The positions of the groups that stay."""
+        """Return the positions of the groups that the view keeps, in order."""
         return list(compress(range(len(self.kept)), self.kept))
 
     def tokens_of(self, entry: Entry) -> int:
-        """The tokens of a message with its current cut."""
+        """Return the tokens of a message with its current cut, without thinking that the view does not show."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         return tokens - entry.tokens + entry.silent_tokens if entry.id in self.silent else tokens
 
     def chars_of(self, entry: Entry) -> int:
-        """The number of characters of a message's longest text, with its current cut."""
+        """Return the approximate number of characters that a message's longest text shows with its current cut."""
         known = self.cuts.get(entry.id)
         if known is None:
             return max(entry.gist.terms.text_chars, default=0)
         return known.shown_chars
 
     def reserve(self, tokens: int) -> None:
-        """Leave room for what is inserted."""
+        """Count this many tokens for texts that the plan will insert; a negative number gives tokens back."""
         self.fixed_tokens += tokens
         self.unmovable_tokens += tokens
         self.total_tokens += tokens
 
     def freed_by_leaving_out(self, position: int) -> int:
-        """The number of tokens that leaving out a group saves: its own, minus the marker of a new gap.
+        """Return the number of tokens that leaving out a group saves.
 
-        A group between two gaps saves a marker too, because the gaps become one. Its quotes take some of that.
+        These are the group's own tokens, minus the marker of a new gap. If the group is between two gaps, a marker is
+        saved too, because the gaps become one. The group's quotes are subtracted, as far as there is room for them.
         """
         kept, after = self.kept, position + 1
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
@@ -173,25 +181,28 @@ class Draft:
         return freed - max(0, min(quoted, self.quotes_room - self._quotes_sum)) if quoted else freed
 
     def quoted_tokens(self, position: int) -> int:
-        """About the tokens of a group's words that are still shown if it is left out."""
+        """Estimate the number of tokens in the quotes that are shown of a group if it is left out."""
         return self._quotes[position]
 
     def drop(self, position: int) -> None:
-        """Leave a group out."""
+        """Leave a group out of the view."""
         self.total_tokens -= self.freed_by_leaving_out(position)
         self.total_messages -= 1 + len(self.view.groups[position].results)
         self._quotes_sum += self._quotes[position]
         self.kept[position] = False
 
     def may_fit_again(self, position: int, most_tokens: int) -> bool:
-        """Whether the view may have at most this many tokens once a group is taken in again."""
+        """Return whether the view may have at most `most_tokens` tokens after a left-out group is put back.
+
+        True does not promise that the group fits: put it back (`restore`) and look at the total.
+        """
         if self._estimated:
-            return True  # its tokens may still change
+            return True  # estimated tokens may still change
         own = self.sizes[position] - self.gap_tokens - self._quotes[position]
         return self.total_tokens + own <= most_tokens
 
     def restore(self, position: int) -> None:
-        """Take a group in again."""
+        """Put a left-out group back into the view."""
         self.kept[position] = True
         self.total_messages += 1 + len(self.view.groups[position].results)
         self._quotes_sum -= self._quotes[position]
@@ -200,7 +211,7 @@ class Draft:
             self._settle([one for one in self._estimated.values() if one.position == position])
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
-        """Show a message of a group by a cut, whatever it saves or costs."""
+        """Cut a message of a group and count it exactly, even if the cut saves nothing."""
         message, cut = self.message_of(entry), self._told(cut)
         if entry.result_of is not None:
             cut = with_whole_rows(message, cut)
@@ -208,24 +219,24 @@ class Draft:
         self._set_cut(position, entry, cut, after)
 
     def show_whole(self, position: int, entry: Entry) -> None:
-        """Show a cut message of a group whole again."""
+        """Remove the cut of a message of a group."""
         self._set_cut(position, entry, None, entry.tokens)
 
     def cut_about(self, position: int, entry: Entry, cut: Cut, saved: int) -> None:
-        """Shorten a message of a group by about this many tokens; `settle` counts it exactly."""
+        """Cut a message of a group and estimate that this saves `saved` tokens; `settle` counts it exactly."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         if entry.id not in self._estimated:
             self._estimated[entry.id] = _Estimated(position, entry, self.cuts.get(entry.id), tokens)
         self._set_cut(position, entry, self._told(cut), tokens - saved)
 
     def _told(self, cut: Cut) -> Cut:
-        """A cut whose marker names `recall` only if the session has that tool."""
+        """Return the cut with the wording of its marker chosen: it names `recall` only if the session has that tool."""
         return cut if self.config.offers_recall or cut.instead else replace(cut, no_recall=True)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
-        """Count all estimated messages exactly; undo a cut that saves too little.
+        """Count all estimated messages exactly, and undo each cut that saves too little.
 
-        Messages that were left out meanwhile are counted if they are shown again.
+        Messages of groups that are left out now are counted when their group is put back (`restore`).
 
         Args:
             least_saved: the tokens that a new cut has to save.
@@ -235,7 +246,7 @@ class Draft:
         self._settle([one for one in self._estimated.values() if self.kept[one.position]])
 
     def _settle(self, estimated: Sequence[_Estimated]) -> None:
-        """Count some of the messages exactly that were estimated."""
+        """Count some of the estimated messages exactly, and undo each cut that saves too little."""
         messages = self.request.fetch([one.entry for one in estimated])
         for (position, entry, known, before), message in zip(estimated, messages, strict=True):
             del self._estimated[entry.id]
@@ -247,7 +258,7 @@ class Draft:
                 self._set_cut(position, entry, known, before)
 
     def _counted(self, entry: Entry, message: Message, cut: Cut) -> tuple[Cut, int]:
-        """A cut of a message, grown to whole rows, and the tokens of what it shows."""
+        """Return a cut of a message, extended to whole rows if it is a result, and the tokens that the cut leaves."""
         memory = self.request.so_far.memory
         known = memory.counted(entry, cut)
         if known is None:
@@ -259,23 +270,23 @@ class Draft:
         return known
 
     def shown_terms(self, position: int) -> frozenset[str]:
-        """The terms that a group shows."""
+        """Return the set of terms that a group shows with its current cuts."""
         members = self.view.members[position]
         if len(members) == 1:
             return self.terms_of(members[0])
         return frozenset().union(*[self._names_of(entry) for entry in members])
 
     def shown_names(self, position: int) -> Collection[str]:
-        """The terms that a group shows, each once: enough for counting them."""
+        """Return the terms that a group shows, each once, in any collection. It is faster than `shown_terms`."""
         members = self.view.members[position]
         return self._names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
 
     def _names_of(self, entry: Entry) -> Collection[str]:
-        """The terms that a message shows, each once; of an uncut message without making a set of them."""
+        """Return the terms that a message shows, each once. For an uncut message no set has to be built."""
         return self.terms_of(entry) if entry.id in self.cuts else entry.gist.terms.names
 
     def terms_of(self, entry: Entry) -> frozenset[str]:
-        """The terms that a message shows, remembered as long as its cut stays the same."""
+        """Return the set of terms that a message shows. The set is cached until the message's cut changes."""
         cut, key = self.cuts.get(entry.id), entry.id or entry.ordinal
         known = self._shown.get(key)
         if known is None or known[0] is not cut:
@@ -297,7 +308,7 @@ class Draft:
 
 
 def floor(draft: Draft) -> dict[str, int]:
-    """The tokens of a draft's parts (system messages, pins, other messages, …), for errors and events."""
+    """Return the tokens of a draft's parts (system messages, pins, other messages, …), for errors and events."""
     names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
     for position in sorted(draft.fixed):
         group = draft.view.groups[position]
@@ -312,12 +323,12 @@ def floor(draft: Draft) -> dict[str, int]:
 
 
 def pinned(draft: Draft) -> list[tuple[str, int]]:
-    """The pinned messages of a draft, each with the tokens of the tool group that it holds."""
+    """Return the ids of a draft's pinned messages, each with the tokens of its tool group, which stays too."""
     groups = ((position, draft.view.groups[position]) for position in draft.left())
     return [(_pin_of(group), draft.sizes[position]) for position, group in groups if group.pinned]
 
 
 def _pin_of(group: Group) -> str:
-    """The id of the message that is pinned in a group."""
+    """Return the id of a group's pinned message, of its head if none is pinned, or a phrase if there is no id."""
     pins = (entry.id for entry in group.entries() if entry.pinned and entry.id)
     return next(pins, group.head.id) or "a message in no log"

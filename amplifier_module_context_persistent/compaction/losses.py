@@ -1,7 +1,11 @@
 """Losses: what it costs to show less of a group, given what everything else still shows.
 
-The choice takes the cheapest form of all groups, again and again. A price depends on the draft alone, and ties go to
-the older group, so that a plan can be made again (I4). To add one, derive from `Loss` and write `of`.
+A form is a shorter version of a group (a message with the results of its calls), and a loss gives each form a price.
+The choice takes the cheapest form of all groups, again and again. A price depends on the draft (the view in the making)
+alone, and of equal prices the older group's is taken, so that the same plan can be made again (I4). To add a loss,
+derive from `Loss` and write `of`.
+
+A name is a term of a message: a path, an identifier or a figure that may be needed again.
 """
 
 from __future__ import annotations
@@ -21,18 +25,20 @@ from .draft import Draft
 from .shorter_forms import GONE_WORDS, Form, Forms, gone_saving
 
 # Measured beside other values: docs/experiments.md ("What loses least", "What calls wrote", `SEALED_SHARE`).
-NEEDED = 30  # times as much as another name that nothing else shows is one worth that a call in the view was given
-AGE = 10  # times as much does a loss weigh in the newest group as in the oldest
-TOKENS_A_NAME = 4  # of what a model or a person says are worth one name
-CHARS_A_TOKEN = 4  # about, of prose
-FULL_WORTH_CHARS = 160  # of results from which on their words count fully; "pending" has seven
-SEALED, SEALED_SHARE = 8, 0.4  # times as much at the beginning of what the plan before kept, in the provider's cache
+NEEDED = 30  # worth of a name that is an argument of a call in the view; any other name is worth 1
+AGE = 10  # weight of a loss in the newest group, relative to the oldest group
+TOKENS_A_NAME = 4  # tokens of a model's or a person's text that are worth as much as one name
+CHARS_A_TOKEN = 4  # approximately, in prose
+FULL_WORTH_CHARS = 160  # length at which the words of a result count fully; "pending" has seven characters
+SEALED, SEALED_SHARE = 8, 0.4  # price factor of groups in the provider's cache; share of unchanged tokens priced so
 
 REFERENCED, HUMAN, ERROR, RECENT = 2, 30, 10, 20
 
 
 class Loss:
-    """The cost of each form of one draft: here, older groups cost less, and the first person's message costs most.
+    """The price of each form in one draft. In this class older groups are cheaper.
+
+    The first message that a person wrote, the task, is the most expensive.
 
     Args:
         draft: the view in the making.
@@ -44,15 +50,18 @@ class Loss:
         self.draft, self.forms, self.stage = draft, forms, stage
 
     def of(self, position: int, form: Form) -> float:
-        """The group's position, so that the oldest goes first; the first person's message, the task, costs most."""
+        """Return the price of a form: the group's position, or a higher price for the first message of a person."""
         return len(self.draft.view) if position == self.draft.view.first_person else position
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """The cheapest form of a group, with its price."""
+        """Return the price and the form of a group's cheapest form, or None if the group has no form at this stage."""
         return self._least(position, self.forms.of(position, self.stage))
 
     def gone(self, position: int) -> tuple[float, Form] | None:
-        """The form that leaves a group out, with its price: nothing else helps if there are too many messages."""
+        """Return the price and the form that leaves a group out, or None if the group may not be left out.
+
+        Only such forms help if the view has too many messages.
+        """
         form = self.forms.gone(position, self.stage)
         return None if form is None else (self.of(position, form), form)
 
@@ -60,34 +69,40 @@ class Loss:
         return min(((self.of(position, form), form) for form in forms), key=itemgetter(0), default=None)
 
     def took(self, position: int) -> Iterable[int]:
-        """Take note that a group shows less; the other groups whose prices fell by that."""
+        """Update the prices after a form of a group was taken, and return the groups whose prices may have fallen."""
         return ()
 
 
 class LargestTextLoss(Loss):
-    """The largest text first, so that all are cut to one level; the first person's text after all others."""
+    """A loss that shortens the largest text first, so that all texts approach one length.
+
+    The first message that a person wrote is shortened after all other texts, but before the rest of a text is removed.
+    """
 
     def of(self, position: int, form: Form) -> float:
-        """Larger texts are cheaper; texts at the shortest length go last, the oldest first."""
+        """Return the price of a form, which is lower for larger texts.
+
+        Forms that remove the rest of a text are the most expensive, and cheaper in older groups.
+        """
         if form.entry is None or form.words > 1:
             return position
         return -1 if position == self.draft.view.first_person else -1 - self.draft.tokens_of(form.entry)
 
 
 class ImportanceLoss(Loss):
-    """By score: all results are cut, the least important first, and then groups are left out.
+    """A loss by a score of importance. All cuts are cheaper than leaving a group out; then lower scores are cheaper.
 
     A group's score is the sum of: `REFERENCED` for each of its names in the arguments of a later call, at most `RECENT`
-    for all names; `HUMAN` for a person's message; `ERROR` for a result with an error; and up to `RECENT` for newness.
+    for all names; `HUMAN` for a person's message; `ERROR` if a result has an error; and up to `RECENT` for being new.
     """
 
     def of(self, position: int, form: Form) -> float:
-        """The score; leaving out comes after every cut."""
+        """Return the price of a form: the group's score, plus 1,000 for leaving it out or 100 to 300 for a cut."""
         return self.scores[position] + (1_000 if form.entry is None else 100 * form.words)
 
     @cached_property
     def scores(self) -> list[int]:
-        """The score of each group, in whole numbers."""
+        """The score of each group, as a whole number."""
         view = self.draft.view
         last_used: dict[str, int] = {}
         for position, group in enumerate(view.groups):
@@ -104,52 +119,59 @@ class ImportanceLoss(Loss):
 
 
 class UniqueTermsLoss(Loss):
-    """The content that no other kept group shows, per saved token.
+    """A loss by the content that no other kept group shows, divided by the saved tokens.
 
     A name counts 1, or `NEEDED` if a call in the view has it as an argument: a name that was needed once is needed
-    again. Plain words count a little, more if few of them stay. Newer groups weigh more. The first part of the plan
-    before weighs more too, as long as it is unchanged: the provider has it in its cache.
+    again. Plain words count a little, and more if few of them stay. Newer groups weigh more. The first groups of the
+    previous plan also weigh more while they are unchanged, because the provider has them in its cache.
     """
 
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         super().__init__(draft, forms, stage)
         view, offered = draft.view, forms.offered(stage)
         self.shown = {position: draft.shown_terms(position) for position in offered}
-        """The names that each group shows that is offered."""
+        """The names that each group with forms at this stage shows, by position."""
         others = [draft.shown_names(position) for position in draft.left() if position not in self.shown]
         self.counts = Counter(chain(*self.shown.values(), *others))
         """The number of kept groups that show a name, by name."""
         self.unique = {name for name, groups in self.counts.items() if groups == 1}
-        """The names that one kept group shows."""
+        """The names that exactly one kept group shows."""
         self.needed = frozenset().union(*[view.groups[position].head.gist.terms.used for position in view.calling])
         """The names that calls have as arguments."""
         self.weights = _weights(len(view))
-        """The weight of each group's loss: in the newest group `AGE` times the weight in the oldest."""
+        """The weight of each group's loss. The newest group has `AGE` times the weight of the oldest."""
         self.spoken = {position: _spoken_tokens(view.members[position][0]) for position in offered}
-        """The tokens of what a model or a person says in each group that is offered."""
+        """The estimated tokens of the text of a model or a person in each group of `shown`, by position."""
         self.plain = dict.fromkeys(view.repeated.intersection(offered), 0.0)
-        """The share of a result's words that still counts, by group: 0 if a later group says the same."""
+        """The share (0 to 1) of the worth of plain words that counts, by position; 0 if a later group repeats them."""
         for position in offered:
             if position not in self.plain:
                 self.plain[position] = _share_of_words(view.members[position])
         self.sealed = _sealed(draft) if stage == Stage.FREE else 0
-        """The number of the first groups that stay unchanged as long as possible."""
+        """The number of groups at the beginning that are in the provider's cache; their prices are `SEALED` times."""
         self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
-        """The cheapest form of each group, with the inputs of the choice: names and size, and the tokens without it."""
+        """A cache of the cheapest form of each group, by position.
+
+        Each value has the inputs of the choice (the number of unique names and the size; the tokens that leaving the
+        group out frees), and the price with the form.
+        """
 
     def of(self, position: int, form: Form) -> float:
-        """A group's content that nothing else would show, per token; more if the provider has it in its cache."""
+        """Return the price of a form: the content lost per saved token, `SEALED` times in the provider's cache."""
         price = self._price(position, form, self._only(position))
         return price * SEALED if position < self.sealed else price
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """The cheapest form of a group, with its price; chosen again if the inputs of that choice have changed."""
+        """Return the price and the form of a group's cheapest form, or None if the group has no form at this stage.
+
+        The form is cached, and chosen again if the inputs of the choice have changed.
+        """
         only, freed = self._only(position), self.draft.freed_by_leaving_out(position)
         state = len(only), self.draft.sizes[position]
         state_before, freed_before, found = self._known.get(position, ((-1, -1), -1, None))
         if state != state_before:
             found = self._cheapest(position, only, freed)
-        elif freed != freed_before:  # a neighbour went, so that leaving it out costs less; no cut does
+        elif freed != freed_before:  # a neighbour was left out: only the price of leaving out this group changed
             gone = self._gone(position, only, freed)
             if gone is not None and (found is None or gone[0] <= found[0]):
                 found = gone
@@ -160,12 +182,15 @@ class UniqueTermsLoss(Loss):
         return price * SEALED, form
 
     def _cheapest(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
-        """The cheapest form of a group that alone shows some names, as if the provider had nothing in its cache.
+        """Find the cheapest form of a group without regard to the provider's cache.
 
         Args:
-            position: the group.
-            only: the names that it alone shows.
-            freed: the tokens that leaving it out frees.
+            position: the position of the group.
+            only: the names that only this group shows.
+            freed: the tokens that leaving the group out frees.
+
+        Returns:
+            The price and the form; None if the group has no form.
         """
         found = self._gone(position, only, freed)
         if not self.forms.may_offer_cuts(position):
@@ -187,7 +212,10 @@ class UniqueTermsLoss(Loss):
     def _cheaper(
         self, position: int, form: Form, only: frozenset[str], found: tuple[float, Form] | None
     ) -> tuple[float, Form] | None:
-        """A form with its price, or what was found if that costs less; names are looked at only if words cost less."""
+        """Return the cheaper of a form with its price and the pair found so far.
+
+        The worth of lost names is computed only if the loss of words alone is cheaper than the pair found so far.
+        """
         words, weight = self._words(position, form), self.weights[position]
         if found is not None and words * weight >= found[0] * form.saved:
             return found
@@ -195,18 +223,21 @@ class UniqueTermsLoss(Loss):
         return (price, form) if found is None or price < found[0] else found
 
     def _gone(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
-        """The form of a group that leaves it out, with its price."""
+        """Return the price and the form that leaves a group out, or None if the group may not be left out."""
         if not self.forms.may_go(position, self.stage):
             return None
         form = gone_saving(freed)
         return self._price(position, form, only), form
 
     def _only(self, position: int) -> frozenset[str]:
-        """The names that a group alone shows."""
+        """Return the names that only this group shows."""
         return self.shown[position] & self.unique
 
     def _words(self, position: int, form: Form) -> float:
-        """The loss of ordinary words: in a model's or person's text by their number, in a result by how few remain."""
+        """Return the loss of ordinary words in a form, measured in names.
+
+        In the text of a model or a person it depends on the number of words lost, in a result on how few stay.
+        """
         worth = form.words * self.plain[position]
         entry, spoken = form.entry, self.spoken[position]
         if entry is None:
@@ -219,12 +250,12 @@ class UniqueTermsLoss(Loss):
         return (self._words(position, form) + self._worth(position, form, only)) * self.weights[position] / form.saved
 
     def _worth(self, position: int, form: Form, only: frozenset[str]) -> int:
-        """The worth of the names that a form no longer shows."""
+        """Return the worth of the names that a form no longer shows."""
         lost = self.lost(position, form, only) if only else only
         return len(lost) + (NEEDED - 1) * len(lost & self.needed) if lost else 0
 
     def lost(self, position: int, form: Form, shown: frozenset[str]) -> frozenset[str]:
-        """Of the names that a group shows, those that it no longer shows in a form."""
+        """Return those of the `shown` names of a group that the group no longer shows in a form."""
         entry, draft = form.entry, self.draft
         if entry is None:
             return shown
@@ -239,10 +270,13 @@ class UniqueTermsLoss(Loss):
         return lost
 
     def took(self, position: int) -> Iterable[int]:
-        """Take note that a group shows less; the other groups whose prices fell by that.
+        """Update the counts of names after a form of a group was taken.
 
-        Each name that it no longer shows is in one group less. If the group was in the provider's cache, the cache is
-        lost for all groups in it.
+        If the group was in the provider's cache, the cache no longer protects any group.
+
+        Returns:
+            The positions of the groups whose prices may have fallen: the groups that were in the provider's cache, or
+            none if the group was not in it.
         """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         counts, gone = self.counts, self.shown[position] - still_shown
@@ -262,20 +296,20 @@ class UniqueTermsLoss(Loss):
 
 
 def _weights(groups: int) -> list[int]:
-    """The weight of the loss of each group, in hundredths."""
+    """Return the weight of each group's loss, in hundredths, for this number of groups."""
     newest = max(1, groups - 1)
     return [100 + (AGE - 1) * 100 * position // newest for position in range(groups)]
 
 
 def _spoken_tokens(head: Entry) -> int:
-    """About the tokens of the text of a person's or a model's message."""
+    """Estimate the number of tokens in the text that a person or the model wrote; 0 for other messages."""
     if not (head.human or head.role == "assistant"):
         return 0
     return sum(head.gist.terms.text_chars) // CHARS_A_TOKEN + head.reasoning.narration_tokens
 
 
 def _share_of_words(members: Sequence[Entry]) -> float:
-    """The share of the worth of a result's words that short results have."""
+    """Return the share (0 to 1) of the worth of plain words that a group's results have; less than 1 if short."""
     chars = 0
     for entry in members[1:] or members:
         chars += sum(entry.gist.terms.text_chars)
@@ -285,7 +319,10 @@ def _share_of_words(members: Sequence[Entry]) -> float:
 
 
 def _sealed(draft: Draft) -> int:
-    """The number of the first groups in the provider's cache: a share of the groups that the plan before kept."""
+    """Return the number of groups at the beginning that count as being in the provider's cache.
+
+    These are the first groups that the previous plan kept too, up to `SEALED_SHARE` of their tokens.
+    """
     kept = set(draft.request.so_far.plan.keep)
     known = list(takewhile(kept.__contains__, (group.head.id for group in draft.view.groups)))
     sums = list(accumulate(draft.sizes[: len(known)]))

@@ -1,14 +1,16 @@
-"""Quotes: what was said in a gap, shown below its marker.
+"""Quotes: what was said in a gap, shown below the gap's marker.
 
-What the model says beside its calls, and what a person answers to a call, is often all that tells why something was
-decided or failed: a few words beside long arguments and results. The group goes, and its words stay, shortened.
+A gap is a place where a view leaves out messages; its marker is the line that says so. The text that the model writes
+beside its calls, and a person's answer to a call, often give the only reason for a decision or a failure. They are a
+few words beside long arguments and results. So the tool group (a message with the results of its calls) is left out,
+and these words stay, shortened.
 
 Rules:
 - Three kinds of text are quoted: the model's texts of at least `LEAST_SAID_CHARS`, a person's words when rejecting a
   call, and a person's answers to a tool that asks. The last two are quoted as tool results, because any tool may claim
   that a person said something.
-- Quotes take at most `SAID_SHARE` of the room. The model's oldest texts are left out first, then the oldest of the
-  others.
+- Quotes take at most `SAID_SHARE` of the room, which is the part of the target that plans can fill. The model's oldest
+  texts are left out first, then the oldest of the other texts.
 - A summary contains what was said, so a view with a summary has no quotes.
 """
 
@@ -29,7 +31,7 @@ from ..view.plan import Gap, Plan, Quote
 
 # Measured: docs/experiments.md ("Quotes").
 SAID_SHARE = 0.08  # of the room
-LEAST_SAID_CHARS = 160  # of an answer: shorter ones say what is done next ("Now I run the tests")
+LEAST_SAID_CHARS = 160  # of a model's text: shorter texts say what is done next ("Now I run the tests")
 HEAD_CHARS, TAIL_CHARS = 160, 80  # of a quote
 
 _SAID = "You said"
@@ -40,7 +42,7 @@ _INTRODUCTION_TOKENS = 5  # of the words before a quote
 
 
 def quotable(group: Group) -> Iterator[tuple[Entry, str]]:
-    """The messages of a group that are worth a quote, each with the words before its quote."""
+    """Yield the messages of a group that are worth a quote, each with the words that introduce its quote."""
     head = group.head
     if not group.results or not head.id:
         return
@@ -50,7 +52,7 @@ def quotable(group: Group) -> Iterator[tuple[Entry, str]]:
 
 
 def answers_of_people(group: Group) -> Iterator[tuple[Entry, str]]:
-    """The results of a group in which a person speaks, each with the words before its quote."""
+    """Yield the results of a group in which a person speaks, each with the words that introduce its quote."""
     for use, result in zip(group.head.gist.uses, group.results, strict=False):
         if result is None or not result.id:
             continue
@@ -61,7 +63,7 @@ def answers_of_people(group: Group) -> Iterator[tuple[Entry, str]]:
 
 
 def estimated_tokens(group: Group) -> int:
-    """About the tokens of a group's quotes."""
+    """Estimate the number of tokens in the quotes that a group has if it is left out."""
     if not group.results:
         return 0
     most = HEAD_CHARS + TAIL_CHARS
@@ -70,20 +72,22 @@ def estimated_tokens(group: Group) -> int:
 
 
 def tokens_of(gaps: Iterable[Gap], count: Count) -> int:
-    """The tokens of the quotes of gaps."""
+    """Return the total number of tokens in the quotes of some gaps."""
     return sum([count({"content": quote.text}) for gap in gaps for quote in gap.said])
 
 
 def quotes_of(
     groups: Sequence[Group], dropped: Iterable[int], fetch: Fetch, room_tokens: int
 ) -> dict[int, tuple[Quote, ...]]:
-    """The quotes of the groups that a plan leaves out, by position; of the newest ones that there is room for.
+    """Return the quotes of the groups that a plan leaves out, by the group's position.
+
+    If there is not room for all, groups in which a person speaks are chosen first, and newer groups before older ones.
 
     Args:
         groups: all groups.
-        dropped: the positions of those that are left out.
+        dropped: the positions of the groups that are left out.
         fetch: parses the messages of entries.
-        room_tokens: the room.
+        room_tokens: the tokens that all quotes together may take.
     """
     costs = {position: cost for position in dropped if (cost := estimated_tokens(groups[position]))}
     chosen = list[int]()
@@ -99,7 +103,7 @@ def quotes_of(
 
 
 def _is_of_model(group: Group) -> bool:
-    """Whether only the model's words are quoted of a group."""
+    """Return whether all quotes of a group are from the model."""
     return all(words == _SAID for _, words in quotable(group))
 
 
@@ -114,14 +118,17 @@ def _quotes(wanted: Iterable[tuple[Entry, str]], messages: Mapping[str, Message]
 
 
 def shortened(text: str) -> str:
-    """A text on one line, as long as a quote may be: its beginning, and its end."""
+    """Return a text on one line, shortened to its beginning and its end if it is too long for a quote."""
     text = _SPACE.sub(" ", text).strip()
     spans = shown_spans(text, HEAD_CHARS, TAIL_CHARS, prose=True)
     return " … ".join([text[start:end].strip() for start, end in spans])
 
 
 def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Gap, ...]:
-    """Gaps with no more quotes than there is room for; the text of a gap that loses one is written anew."""
+    """Return the gaps, with quotes removed until the rest fit into the room.
+
+    A gap that loses a quote gets an empty marker text, so that the text is written again.
+    """
     excess = tokens_of(gaps, count) - room_tokens
     gone = set[Quote]()
     said = [quote for gap in gaps for quote in gap.said]
@@ -134,12 +141,12 @@ def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Ga
 
 
 def _without(gap: Gap, gone: set[Quote]) -> Gap:
-    """A gap without some of its quotes."""
+    """Return a copy of a gap without some of its quotes and without its marker text."""
     return replace(gap, said=tuple([quote for quote in gap.said if quote not in gone]), text="")
 
 
 def without_quotes(plan: Plan, ids: Set[str]) -> Plan:
-    """A plan without the quotes of some messages, for the next plan."""
+    """Return a plan without the quotes of the messages with these ids, for the next plan to start from."""
     gaps = plan.left_out.gaps or ()
     gone = {quote for gap in gaps for quote in gap.said if quote.id in ids}
     if not gone:

@@ -1,8 +1,9 @@
-"""Rows: a line of a result that a cut keeps brings the row, the record or the entry that it belongs to.
+"""Rows: if a cut keeps a line of a result, it also keeps the row, the record or the entry around the line.
 
-A line alone can mislead: a name without its values, or a value that a reader takes for the one of the name above it. So
-a kept line of JSON brings the object around it, and a line of `key: value` its block, if they are short enough; else
-the marks of the gaps on both sides say that something is missing. A line of anything else is whole in itself.
+A cut says which parts of a result's text a view shows. A line alone can mislead: it may have a name without its values,
+or a value that seems to belong to the name above it. So the cut keeps the object around a line of JSON, and the block
+around a line of `key: value`, if they are short enough. If they are too long, the marks on both sides of the line say
+that something is missing. Any other line is a row by itself.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ..messages.excerpt import Span, joined, shown_spans
 from ..messages.message import Message, texts_of
 
 # Measured: docs/experiments.md ("Constants of the choice").
-MOST_ROW_CHARS = 600  # of a record that a line brings: an object of a dozen members with a sentence in it
-MOST_TITLE_CHARS = 160  # of the first line, which names the columns or the file
+MOST_ROW_CHARS = 600  # of a row that is kept with a line: an object of a dozen members, one of them a sentence
+MOST_TITLE_CHARS = 160  # of the first line of a text, which names the columns or the file
 
 _NUMBER = re.compile(r"\s*\d+(?:\t|→|\s*[|:]\s?)")
 """The prefix that tools put before the lines of a file."""
@@ -29,7 +30,11 @@ _OPENS, _CLOSES = ("{", "[", "("), ("}", "]", ")")
 
 
 def with_whole_rows(message: Message, cut: Cut) -> Cut:
-    """A cut whose lines, head and tail are grown to whole rows, and that shows at least the least that a cut shows."""
+    """Return the cut of a message, extended to whole rows.
+
+    If the cut keeps lines, these are extended, to at least `LEAST_SHOWN_CHARS` characters. If it keeps none, the head
+    and the tail are extended if the message has one text. A cut of prose, or without an excerpt, is not changed.
+    """
     if cut.instead or not cut.excerpt or cut.brief:
         return cut
     texts = texts_of(message)
@@ -44,7 +49,10 @@ def with_whole_rows(message: Message, cut: Cut) -> Cut:
 
 
 def _with_edges(text: str, cut: Cut, spans: Sequence[Span]) -> Cut:
-    """A cut whose head and tail end and begin between rows."""
+    """Return the cut, with a longer head and tail if the head ended or the tail began inside a row.
+
+    The cut is returned unchanged if nothing would be left between the head and the tail.
+    """
     (_, head), (tail, _) = spans
     lines = _Lines(text)
     first, last = lines.row(*lines.line_at(max(0, head - 1))), lines.row(*lines.line_at(min(tail, len(text) - 1)))
@@ -53,7 +61,11 @@ def _with_edges(text: str, cut: Cut, spans: Sequence[Span]) -> Cut:
 
 
 def _grown(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Spans grown to whole rows, with the first line, and as many lines around them as the least asks for."""
+    """Return spans extended to whole rows, with the first line of the text if it is short enough.
+
+    More rows after the last span, or before it at the end of the text, are added until the spans have at least
+    `LEAST_SHOWN_CHARS` characters. The list is empty if there are no spans.
+    """
     lines = _Lines(text)
     rows = sorted({lines.row(*span) for span in spans})
     if not rows:
@@ -80,25 +92,34 @@ class _Lines:
         self._rows: dict[int, Span] = {}
 
     def line_at(self, index: int) -> Span:
-        """The line that an index is in, without its end."""
+        """Return the span of the line that contains an index, without its line feed."""
         return self._span(bisect_right(self.starts, index) - 1)
 
     def after(self, index: int) -> int:
-        """The end of the row after an index; of a long line that it is in, the end of a piece."""
+        """Return the end of the row that follows an index.
+
+        If the index is inside a line, return an index at most `LEAST_SHOWN_CHARS` characters later in this line.
+        """
         end = self.line_at(index)[1]
         if index < end:
             return min(end, index + LEAST_SHOWN_CHARS)
         return min(len(self.text), max(end + 1, self.row(end + 1, end + 1)[1]))
 
     def before(self, index: int) -> int:
-        """The start of the row before an index; inside a long line, the start of the piece before it."""
+        """Return the start of the row that ends before an index.
+
+        If the index is inside a line, return an index at most `LEAST_SHOWN_CHARS` characters earlier in this line.
+        """
         start = self.line_at(index)[0]
         if start < index:
             return max(start, index - LEAST_SHOWN_CHARS)
         return min(start - 1, self.row(start - 1, start - 1)[0])
 
     def row(self, first: int, last: int) -> Span:
-        """The row, record or entry around a span; the span itself if it is in none that is short enough."""
+        """Return a span extended to the row, record or entry around its first line.
+
+        If that is too long, the span is extended to the line only; in a line that is too long, it may stay unchanged.
+        """
         number = bisect_right(self.starts, first) - 1
         start, end = self._span(number)
         if end - start > MOST_ROW_CHARS:
@@ -119,17 +140,20 @@ class _Lines:
         return self.starts[number], end
 
     def _body(self, number: int) -> str:
-        """A line without the number that a tool put before it."""
+        """Return the text of a line without the line number that a tool put before it."""
         start, end = self._span(number)
         prefix = _NUMBER.match(self.text, start, end)
         return self.text[prefix.end() if prefix else start : end]
 
     def _braced(self, number: int) -> Span:
-        """The largest object around a line of JSON that is printed over several lines and short enough."""
+        """Return the span of the largest object around a line of JSON that has at most `MOST_ROW_CHARS` characters.
+
+        The JSON is printed over several lines. Return the span of the line itself if there is no such object.
+        """
         line, best = self._body(number).strip(), self._span(number)
         opens, closes = line.endswith(_OPENS), line.startswith(_CLOSES)
         within = _indent(self._body(number))
-        if opens or closes:  # the line is itself an end of its object, so it may be found
+        if opens or closes:  # the line opens or closes an object, so the search has to find the line itself
             within += 1
         first = self._less_indented(number - 1 if closes else number, -1, within)
         last = self._less_indented(number + 1 if opens else number, 1, within)
@@ -144,7 +168,11 @@ class _Lines:
         return best
 
     def _less_indented(self, number: int, step: int, within: int) -> int | None:
-        """The nearest line from one on in a direction that is indented less; None if there is none near by."""
+        """Return the number of the nearest line that is indented by less than `within`.
+
+        The search starts at line `number`, goes on by `step` (1 or -1), and ends after `MOST_ROW_CHARS` characters;
+        None if no such line was found.
+        """
         at = number
         while 0 <= at < len(self.starts) and abs(self.starts[at] - self.starts[number]) <= MOST_ROW_CHARS:
             body = self._body(at)
@@ -154,7 +182,11 @@ class _Lines:
         return None
 
     def _block(self, number: int) -> Span:
-        """The lines of `key: value` around one, up to a blank line or the next entry of a list."""
+        """Return the span of the `key: value` lines around a line of that form.
+
+        The block ends at a line of another form and at the next entry of a list. If it has more than `MOST_ROW_CHARS`
+        characters, return the span of the line alone.
+        """
         first, last = number, number
         while first > 0 and self._is_of_block(first - 1) and not self._body(first).lstrip().startswith("- "):
             first -= 1
@@ -169,7 +201,10 @@ class _Lines:
         return _PAIR.match(self._body(number).strip()) is not None
 
     def _object(self, first: int, last: int, start: int, end: int) -> Span:
-        """The object around a piece of one long line; the piece itself if there is none that is short enough."""
+        """Return the span of the object around a piece of a long line (from `first` to `last`).
+
+        Return the piece's own span if there is no object around it of at most `MOST_ROW_CHARS` characters.
+        """
         low, high = max(start, first - MOST_ROW_CHARS), min(end, last + MOST_ROW_CHARS)
         opening = self._opening_before(first, low)
         if opening < 0:
@@ -180,7 +215,7 @@ class _Lines:
         return opening, closing
 
     def _opening_before(self, first: int, low: int) -> int:
-        """The place of the brace that opens the object around a place; -1 if it is before `low`."""
+        """Return the index of the brace that opens the object around index `first`, or -1 if it is before `low`."""
         closed = 0
         for at in range(first, low - 1, -1):
             if self.text[at] == "}":
@@ -192,7 +227,7 @@ class _Lines:
         return -1
 
     def _closing_of(self, opening: int, high: int) -> int:
-        """The place behind the brace that closes an object; -1 if it is not before `high`."""
+        """Return the index after the brace that closes the object at `opening`, or -1 if it is not before `high`."""
         opened = 0
         for at in range(opening, high):
             if self.text[at] == "{":

@@ -1,8 +1,10 @@
 """Forms: the shorter versions of a tool group, with the estimated tokens that each saves.
 
-A group is whole; or some of its texts are cut at lines; or it is left out. A cut keeps as much of the end as of the
-beginning, because errors are at the end. The promises (`always_kept`) decide which forms a group has at a stage of the
-choice. Tokens are estimated here; the final view is counted exactly.
+A tool group is a message with the results of its calls. A view shows the group whole, shows some of its texts cut at
+lines, or leaves it out. A cut keeps as much of the end as of the beginning, because errors are at the end.
+
+The choice of forms has stages: a later stage takes what earlier stages spare. The promises (`always_kept`) decide
+which forms a group has at a stage. Tokens are estimated here; the final view is counted exactly.
 """
 
 from __future__ import annotations
@@ -22,50 +24,50 @@ from .persons_words import bodies_cuts
 from .quotes import answers_of_people
 
 # Measured: docs/experiments.md ("Constants of the choice").
-BODY_CHARS = 1_000  # of a body that a person pasted, at first: a page of a log, as much as is kept of a result
+BODY_CHARS = 1_000  # that the first cut keeps of a pasted body: a page of a log, as much as is kept of a result
 LEAST_TOKENS = 2 * MARKER_TOKENS  # of a text that is worth a cut
-SMALLER = 0.75  # the rest of a text that is shortened because it is among the largest
+SMALLER = 0.75  # the share that stays of a text that is shortened because it is among the largest
 
 
 class Form(NamedTuple):
     """One way to show less of a group."""
 
     entry: Entry | None
-    """The message that is cut; None leaves the group out."""
+    """The message that is cut; None if the form leaves the whole group out."""
     cut: Cut
     saved: int
-    """About how many tokens that frees."""
+    """The estimated number of tokens that the form frees."""
     words: float
-    """The loss of its words that are not terms: larger if fewer of them stay."""
+    """The loss of ordinary words (words that are not terms). It is larger if fewer of them stay."""
 
 
 GONE, GONE_WORDS = Cut(0, 0), 3
 
 
 def gone_saving(freed_tokens: int) -> Form:
-    """The form that leaves a group out, which frees so many tokens."""
+    """Return the form that leaves a group out and frees this many tokens (at least 1)."""
     return Form(None, GONE, max(1, freed_tokens), GONE_WORDS)
 
 
-ENDS_WORDS = 2.2  # of a result with both ends: less than without the group, because its first line often tells it all
+ENDS_WORDS = 2.2  # `Form.words` of a result with both ends; below `GONE_WORDS`, as the first line often says everything
 SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
-"""The stages that leave nothing out."""
+"""The stages that only shorten texts and leave no group out."""
 
 
 class Forms:
-    """The forms that the groups of one draft offer.
+    """The forms of all groups of one draft.
 
     Args:
         draft: the view in the making, in which everything is kept.
-        promises: what bounds them.
+        promises: the rules that limit which forms a group has.
     """
 
     def __init__(self, draft: Draft, promises: Iterable[Promise]) -> None:
         self._draft = draft
         self.leave, self.cut = [Stage.FREE] * len(draft.view), [Stage.FREE] * len(draft.view)
-        """The stages from which on a group may be left out, and may be cut, by group."""
+        """The first stage at which each group may be left out, and the first at which it may be cut."""
         self.to: dict[int, Cut] = {}
-        """The only cut of a group, by group."""
+        """The shortest cut of a group before the `SHORTENING` stages, by position, if a promise sets one."""
         for position, leave, cut, to in chain.from_iterable(promise.holds(draft) for promise in promises):
             if leave > self.leave[position]:
                 self.leave[position] = leave
@@ -77,19 +79,22 @@ class Forms:
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [excerpt_cut(length) for length in dict.fromkeys(lengths)]
         self._long: dict[int, list[Entry]] = {}
-        """The texts of a group that are long enough for a cut, by group."""
+        """The messages of a group that are long enough for a cut, by position."""
         self._known: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._pasted: dict[int, list[tuple[Entry, list[Form]]]] = {}
         self._tried: defaultdict[str, set[Cut]] = defaultdict(set)
         self._with_bodies = {position for position in draft.view.people if self._has_body(position)}
 
     def offered(self, stage: Stage) -> list[int]:
-        """The groups that may offer forms at a stage."""
+        """Return the positions of the kept groups that may have forms at a stage."""
         leave, cut, bodies = self.leave, self.cut, self._with_bodies
         return [p for p in self._draft.left() if leave[p] <= stage or cut[p] <= stage or p in bodies]
 
     def _has_body(self, position: int) -> bool:
-        """Whether a person's message may have a pasted body that can be cut; the task itself is whole if it fits."""
+        """Return whether a person's message may have a pasted body that can be cut.
+
+        The first person's message is the task. Its bodies may be cut only if it exceeds `FIRST_SHARE` of the room.
+        """
         draft = self._draft
         head = draft.view.groups[position].head
         if head.tokens < LEAST_BODY_TOKENS or position in draft.fixed:
@@ -97,22 +102,22 @@ class Forms:
         return position != draft.view.first_person or head.tokens > FIRST_SHARE * draft.room_tokens
 
     def of(self, position: int, stage: Stage) -> list[Form]:
-        """The forms of a group at a stage, the one without the group first."""
+        """Return the forms of a group at a stage. The form that leaves the group out, if allowed, is first."""
         gone = self.gone(position, stage)
         return [*([] if gone is None else [gone]), *self.cuts(position, stage)]
 
     def gone(self, position: int, stage: Stage) -> Form | None:
-        """The form of a group that leaves it out; None if it may not be left out at a stage."""
+        """Return the form that leaves a group out, or None if the group may not be left out at this stage."""
         if not self.may_go(position, stage):
             return None
         return gone_saving(self._draft.freed_by_leaving_out(position))
 
     def may_go(self, position: int, stage: Stage) -> bool:
-        """Whether a group may be left out at a stage."""
+        """Return whether a group may be left out at a stage."""
         return self.leave[position] <= stage and stage not in SHORTENING
 
     def cuts(self, position: int, stage: Stage) -> list[Form]:
-        """The forms that cut one of a group's messages, if the stage allows cuts."""
+        """Return the forms that each cut one message of a group; an empty list if the stage allows no cuts."""
         may_cut = self.cut[position] <= stage
         if stage in SHORTENING:
             return list(self._smaller(position, stage)) if may_cut else []
@@ -124,14 +129,17 @@ class Forms:
         return found
 
     def _shorter_than_now(self, entry: Entry, forms: list[Form], least_saved: int) -> Iterable[Form]:
-        """Of the cuts of a message, those that were not tried and are shorter than what it shows now."""
+        """Return the forms of a message that are new, shorter than its current form, and save enough.
+
+        A form is new if its cut was not tried before. The saved tokens are relative to the current form.
+        """
         if not forms:
             return forms
         draft = self._draft
         known, tried = draft.cuts.get(entry.id), self._tried.get(entry.id, ())
         less = entry.tokens - draft.tokens_of(entry)
         if known is None and not tried and not less and least_saved <= MARKER_TOKENS:
-            return forms  # none saves less than its marker takes
+            return forms  # each form already saves at least `MARKER_TOKENS`
         found = []
         for form in forms:
             is_new = form.cut not in tried and (known is None or form.cut.shown_chars < known.shown_chars)
@@ -142,13 +150,17 @@ class Forms:
     def with_lines(
         self, position: int, only: frozenset[str], needed: frozenset[str], is_worth: Callable[[int, int], bool]
     ) -> Iterator[Form]:
-        """A group's results cut to the lines with terms that nothing else shows, or to the lines with needed terms.
+        """Yield forms that cut a result of a group to lines with terms that no other group shows.
+
+        For each result, the first form keeps the lines with all these terms, and the second keeps only the lines with
+        those of them that are needed. Forms that save too little are left out.
 
         Args:
-            position: the group.
-            only: the terms that it alone shows.
+            position: the position of the group.
+            only: the terms that only this group shows.
             needed: the terms in the arguments of calls.
-            is_worth: whether a form may be the best, by the tokens that it saves and the loss of its words.
+            is_worth: takes the tokens that a form saves and its loss of words (`Form.words`), and returns whether the
+                form may be the best one.
         """
         draft = self._draft
         if self.cut[position] > Stage.FREE or position in self.to or not only:
@@ -174,11 +186,15 @@ class Forms:
                 before = lines
 
     def may_offer_cuts(self, position: int) -> bool:
-        """Whether a group has a text that is long enough to be worth a cut before the stages that shorten."""
+        """Return whether a group has a text that is worth a cut before the `SHORTENING` stages."""
         return position in self._with_bodies or self._long_texts(position) != []
 
     def take(self, position: int, form: Form) -> None:
-        """Show a group in a form; a person's message takes its answer with it, unless that is held longer."""
+        """Show a group in a form.
+
+        If the form leaves out a person's message, its answer is left out too, unless a promise holds the answer until
+        a later stage.
+        """
         draft, entry = self._draft, form.entry
         if entry is not None:
             self._tried[entry.id].add(form.cut)
@@ -190,7 +206,10 @@ class Forms:
                 draft.drop(answer)
 
     def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
-        """A person's message with its pasted bodies shortened, in two lengths."""
+        """Return a person's message with the forms that shorten its pasted bodies to two lengths.
+
+        The list is empty if the message has no body that can be cut.
+        """
         if position not in self._with_bodies:
             return []
         if position not in self._pasted:
@@ -205,14 +224,20 @@ class Forms:
         return list(dict.fromkeys(cuts))
 
     def _cuts(self, position: int) -> list[tuple[Entry, list[Form]]]:
-        """A group's messages that may be cut, each with its cuts, whatever was cut so far."""
+        """Return the messages of a group that may be cut, each with all its forms.
+
+        The forms do not depend on the current cuts, so they are found only once.
+        """
         if position not in self._known:
             lengths = self._lengths_of(position)
             self._known[position] = [(entry, list(_cuts_of(entry, lengths))) for entry in self._long_texts(position)]
         return self._known[position]
 
     def _lengths_of(self, position: int) -> list[Cut]:
-        """The cuts of a group's messages: the usual ones for results, down to the prescribed one if there is one."""
+        """Return the cuts to try on a group's messages, the longest first.
+
+        Results have the usual cuts. If a promise sets a shortest cut (`to`), it ends the list.
+        """
         has_results = len(self._draft.view.members[position]) > 1
         usual = list(self._lengths) if has_results else []
         shortest = self.to.get(position)
@@ -221,7 +246,10 @@ class Forms:
         return [*(cut for cut in usual if cut.shown_chars > shortest.shown_chars), shortest]
 
     def _long_texts(self, position: int) -> list[Entry]:
-        """A group's results that are long enough to cut; else its one message that has a prescribed cut."""
+        """Return the messages of a group that are long enough to cut.
+
+        These are results. In a group of one message it is that message, if a promise sets its cut (`to`).
+        """
         if position not in self._long:
             members = self._draft.view.members[position]
             texts = members if len(members) == 1 and position in self.to else members[1:]
@@ -230,7 +258,7 @@ class Forms:
         return self._long[position]
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
-        """A quarter less of each text that may be cut at one of the last stages."""
+        """Yield forms that shorten each text of a group by about a quarter, at a `SHORTENING` stage."""
         draft = self._draft
         for entry in self._texts_of(position, stage):
             chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
@@ -238,7 +266,7 @@ class Forms:
             if not entry.id or chars == 0 or not (is_long or stage == Stage.LAST):
                 continue
             least_saved = 0
-            if stage in (Stage.ANSWERS, Stage.TEXTS):  # words: all their cuts together have to save enough
+            if stage in (Stage.ANSWERS, Stage.TEXTS):  # all cuts of a written text together have to save enough
                 least_saved = max(0, LEAST_SAVED - (entry.tokens - tokens))
             keep = min(int(SMALLER * chars), chars - least_saved * chars // max(1, tokens))
             if keep < LEAST_SHOWN_CHARS and least_saved > 0:
@@ -249,7 +277,7 @@ class Forms:
                 yield Form(entry, cut, max(1, saved), 1 if is_long else 2)
 
     def _texts_of(self, position: int, stage: Stage) -> Sequence[Entry]:
-        """The messages of a group that a stage shortens."""
+        """Return the messages of a group that a `SHORTENING` stage shortens; empty if it shortens none."""
         members = self._draft.view.members[position]
         head = members[0]
         if stage == Stage.LAST:
@@ -260,7 +288,10 @@ class Forms:
         return members if is_meant and len(members) == 1 else ()
 
     def _shorter(self, entry: Entry, keep_chars: int) -> Cut:
-        """The cut of a text to a length: of words at paragraphs, of a result at lines."""
+        """Return the cut that keeps about `keep_chars` characters of a message.
+
+        The texts of people and of the model are cut at paragraphs and sentences, results at lines.
+        """
         if entry.human and keep_chars > 0:
             return self._draft.words_cut(entry, keep_chars)
         if entry.role == "assistant" and keep_chars > 0:
@@ -269,7 +300,7 @@ class Forms:
 
 
 def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
-    """The cuts of one message to some lengths that are shorter than it is."""
+    """Yield the forms of one message for those cuts that shorten it and save at least the tokens of their markers."""
     texts, tokens = entry.gist.terms.text_chars, entry.tokens
     all_chars, longest = max(1, sum(texts)), max(texts, default=0)
     if tokens < LEAST_TOKENS or all_chars <= LEAST_SHOWN_CHARS:
