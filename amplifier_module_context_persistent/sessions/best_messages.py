@@ -1,4 +1,9 @@
-"""The messages that answer a question best, over sessions: read from their logs, with what a page or a screen shows."""
+"""Find the messages of many sessions that answer a question best, and read them from their logs.
+
+Each found message comes with its number, its score and the places of the question's words (marks), for a page or a
+screen. A message is live if nothing, such as a clear or a rewind, has removed it from its session's history. A session
+that began with a copy of another session's history is a fork of that session.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +28,11 @@ from .search_session import FoundLine, matching_lines, searched_text
 from .transcript import LiveMessage, Transcript
 
 _SPARE = 50
-"""So many more are ranked than asked for: some may be hidden by a clear, or not what is asked for."""
+"""The number of messages ranked beyond those asked for: a clear may hide some, or a filter may exclude them."""
 _NARROWED, _MOST_RANKED = 1_000, 4_000
 SNIPPET_LINES = 4
 _REPR_CHARS = 80
-"""Of its line that tells most, a message shows so many characters to a programmer."""
+"""The number of characters of the best line that `repr` of a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +40,13 @@ class BestMessage:
     """A message that answers a question.
 
     Attributes:
-        session: the session it is in.
-        placed: the message, and its number in the session.
-        ranked: its score, and why.
-        text: what is searched of it.
-        marks: the words of the question in the text, in their order.
-        window: the marks (by their numbers) that tell most of the question within a few lines.
-        forks: the other sessions that have the same message, because they began with a copy of its session's history.
+        session: the session that contains the message.
+        placed: the message and its number in the session.
+        ranked: the score of the message and the reasons for it.
+        text: the searched text of the message.
+        marks: the places of the question's words in the text, in order.
+        window: the indexes of the marks that match most of the question within a few lines.
+        forks: other sessions with a copy of the message, because they began with a copy of this session's history.
     """
 
     session: SessionFile
@@ -61,36 +66,42 @@ class BestMessage:
 
     @property
     def number(self) -> int:
-        """Its number in the session's live history, from 1."""
+        """The number of the message in the session's live history, from 1."""
         return self.placed.number
 
     @property
     def id(self) -> str:
-        """Its id; empty if it has none."""
+        """The id of the message; "" if it has none."""
         return given_id(self.placed.message) or ""
 
     @property
     def role(self) -> str:
-        """Who wrote it: a role."""
+        """The role of the message, such as `user` or `assistant`."""
         return str(self.placed.message.get("role"))
 
     @property
     def time(self) -> str:
-        """When it was written, in ISO 8601; empty if it does not say."""
+        """The time when the message was written, in ISO 8601; "" if it is unknown."""
         return timestamp_of(self.placed.message)
 
     @property
     def worth(self) -> Mapping[str, float]:
-        """The question's terms, each with its part of the score."""
+        """The part of the score that each term of the question contributes, by term."""
         return worth_of(self.ranked)
 
     @property
     def score(self) -> float:
-        """The score of its rank."""
+        """The score of the message, rounded to 4 digits; a better answer has a higher score."""
         return round(self.ranked.score, 4)
 
     def lines(self, most: int = SNIPPET_LINES) -> list[FoundLine]:
-        """The lines that tell most, with the places of the question's words; without any, the first line."""
+        """Return the lines that match most of the question, each with the places of the question's words.
+
+        If the text contains none of these words, return its first line that is not blank.
+
+        Args:
+            most: the largest number of lines.
+        """
         spans = [(self.marks[at].start, self.marks[at].end) for at in self.window]
         found = list(matching_lines(self.text, spans))
         if found:
@@ -101,12 +112,13 @@ class BestMessage:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Which messages of the sessions are meant. None, or no tool, means any.
+    """A filter for the messages of sessions. None, or an empty `tools`, accepts any message.
 
     Attributes:
-        role: those of a role.
-        tools: calls and results of these tools.
-        since_s, until_s: those written between these times, in seconds since 1970; one that tells no time is in none.
+        role: accept only messages of this role.
+        tools: accept only calls and results of these tools.
+        since_s, until_s: accept only messages written between these times, in seconds since 1970. A message without a
+            time is not accepted then.
     """
 
     role: str | None = None
@@ -116,11 +128,14 @@ class Narrowing:
 
     @property
     def written(self) -> Written:
-        """The time of the messages, as the ranking takes it."""
+        """The time limits of this filter as a `Written`, which `RankedSearch.ask` takes."""
         return Written(self.since_s, self.until_s)
 
     def takes(self, placed: LiveMessage) -> bool:
-        """Whether a message is meant; what `recall` gave never is."""
+        """Return whether the filter accepts a message.
+
+        Ephemeral messages and results of the `recall` tool are never accepted.
+        """
         if is_ephemeral(placed.message) or (self.role and placed.message.get("role") != self.role):
             return False
         if placed.message.get("role") in ("tool", "function") and RECALL_TOOL in placed.tools:
@@ -141,15 +156,15 @@ class BestMessages:
     """The answer to a question over sessions.
 
     Attributes:
-        messages: the best ones, best first.
-        common: words of the question that counted only beside rarer ones.
+        messages: the best messages, best first.
+        common: frequent words of the question, which counted only in messages with a rarer word.
         periods: the times that the question names.
-        notes: what a person is told of words that no message has.
-        indexed, sessions: how many of how many sessions were asked.
-        share: the share of the sessions' bytes that is indexed.
-        unmatched: words of the question that no message of the sessions has, other than those taken for slips.
-        errors: logs that could not be read, by their paths.
-        advice: why a database keeps no index of its sessions; empty if it does.
+        notes: remarks for the user about words that no message contains.
+        indexed, sessions: the number of completely searched sessions, and the number of all sessions.
+        share: the indexed share of the sessions' bytes, from 0 to 1.
+        unmatched: words of the question that no message contains, without words in which a typing error is assumed.
+        errors: the errors of logs that could not be read, by path.
+        advice: why a database keeps no index of its sessions; "" if it keeps one.
     """
 
     messages: list[BestMessage]
@@ -165,7 +180,7 @@ class BestMessages:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all sessions were asked."""
+        """Whether every session was searched completely or is in `errors`."""
         return self.indexed + len(self.errors) >= self.sessions
 
 
@@ -181,16 +196,17 @@ def best_messages(
     """Find the messages that answer a question best.
 
     Args:
-        search: the sessions.
+        search: the sessions to search.
         text: the question.
-        most: how many messages are found at most.
-        narrowing: which messages are meant.
-        shown: gives the part of a message that is shown, such as a copy without secrets; None if the message is not.
-            A message that has words of the question only in the other part is left out.
-        now: from which `yesterday` is counted; by default this moment, in this machine's time zone.
+        most: the largest number of messages to return.
+        narrowing: a filter for the messages.
+        shown: returns the part of a message to show, such as a copy without secrets, or None to leave the message out.
+            A message is also left out if only the part that is not shown contains words of the question.
+        now: the time from which words like `yesterday` are counted; by default the current time in this machine's
+            time zone.
 
     Raises:
-        RecallError: it is too long, or holds no word.
+        RecallError: the question is too long or contains no word.
     """
     question = read_question(text, now=now or datetime.now(UTC).astimezone())
     is_narrowed = narrowing.role is not None or bool(narrowing.tools)
@@ -201,7 +217,7 @@ def best_messages(
             found = _said_once(transcripts, transcripts.messages(narrowing, shown), most)
         if len(found) == most or len(answer.found) < ranked or ranked >= _MOST_RANKED:
             break
-        ranked *= 4  # so many were copies, hidden, or not meant
+        ranked *= 4  # too many were copies, hidden, or excluded by the filter
     return BestMessages(
         messages=found,
         common=answer.common,
@@ -217,7 +233,10 @@ def best_messages(
 
 
 def _notes(answer: RankedAnswer, found: Sequence[BestMessage]) -> tuple[str, ...]:
-    """The notes of an answer; of a slip with the word as the first message has it, since its term may be a stem."""
+    """Return the notes of an answer.
+
+    A note about a typing error names the corrected word as it is in the best message, because its term may be a stem.
+    """
     slips = {slip.sentence: slip for slip in answer.slips}
     notes = list[str]()
     for note in answer.notes:
@@ -228,7 +247,7 @@ def _notes(answer: RankedAnswer, found: Sequence[BestMessage]) -> tuple[str, ...
 
 
 def _word_in(found: Sequence[BestMessage], term: str) -> str:
-    """The first word of messages that has a term; "" if none has."""
+    """Return the first word in the messages that matches a term; "" if there is none."""
     for one in found:
         for mark in one.marks:
             if term in mark.terms:
@@ -237,7 +256,10 @@ def _word_in(found: Sequence[BestMessage], term: str) -> str:
 
 
 def _said_once(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], most: int) -> list[BestMessage]:
-    """The best messages, each once: forks have copies of them, which score the same and come next."""
+    """Return the best messages, at most `most`, with the copies of a message merged into one.
+
+    Copies of a message in forks have the same score, so they are adjacent in the ranking.
+    """
     groups: dict[str, list[BestMessage]] = {}
     for number, one in enumerate(ranked):
         copy = transcripts.copy_id(one) or f"{number}"
@@ -248,7 +270,7 @@ def _said_once(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], mos
 
 
 class _OpenTranscripts:
-    """The transcripts of an answer's messages, each opened once."""
+    """The open transcripts of the sessions in an answer; each is opened only once."""
 
     def __init__(self, answer: RankedAnswer) -> None:
         self._answer, self._open = answer, ExitStack()
@@ -263,7 +285,10 @@ class _OpenTranscripts:
         self._open.close()
 
     def messages(self, narrowing: Narrowing, shown: Callable[[Message], Message | None]) -> Iterator[BestMessage]:
-        """Read the messages that are live and meant, best first; a log that cannot be read gives none."""
+        """Yield the live messages that the filter accepts, best first.
+
+        The messages of a log that cannot be read are skipped; its error is in `errors`.
+        """
         for one in self._answer.found:
             path = str(one.session.path)
             if path in self.errors:
@@ -283,11 +308,15 @@ class _OpenTranscripts:
                 yield best
 
     def copy_id(self, one: BestMessage) -> str:
-        """The id that a message shares with its copies in other sessions; "" if nothing identifies it."""
+        """Return the id that a message shares with its copies in other sessions; "" if nothing identifies it."""
         return self._copy_ids[str(one.session.path), one.number]
 
     def origin(self, copies: Sequence[BestMessage]) -> BestMessage:
-        """Of a message and its copies the one in the session in which it was said."""
+        """Return the copy of a message that is probably the original; its `forks` are the sessions of the others.
+
+        Args:
+            copies: a message and its copies in other sessions.
+        """
         if len(copies) == 1:
             return copies[0]
         ids = {one.session.id for one in copies}
@@ -303,7 +332,7 @@ class _OpenTranscripts:
 
 
 def _placed(transcript: Transcript, offset: int) -> LiveMessage | None:
-    """The live message whose record begins at an offset of a log; None if there is none."""
+    """Return the live message whose record begins at an offset of the log; None if there is no such message."""
     position = _position(transcript.reader, offset)
     return next(transcript.placed(among=[position])) if position is not None else None
 
@@ -318,7 +347,7 @@ def _position(log: ReadableLog, offset: int) -> int | None:
 
 
 def _looked_up(placed: LiveMessage, message: Message) -> LiveMessage:
-    """The same place with the shown form of its message, complete, so that its log may be closed."""
+    """Return a copy of `placed` with the message to show, with everything read, so that the log can be closed."""
     tools, ending, open_calls = placed.tools, placed.ending, placed.open_calls
     return LiveMessage(placed.number, message, lambda: tools, lambda: ending, lambda: open_calls)
 
@@ -330,5 +359,5 @@ def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> 
 
 
 def _has_words(message: Message, worth: Mapping[str, float]) -> bool:
-    """Whether a message has words of the question."""
+    """Return whether the text of a message contains words of the question."""
     return bool(marks_of(searched_text(message), worth))

@@ -1,8 +1,9 @@
-"""A question to many sessions: their ranked index is brought up to date, then asked.
+"""Search many sessions with a question: bring their ranked index up to date, then ask it.
 
-The catalogues hold segments of the sessions' logs; what they lack is read from the logs, and kept for the next time.
-The answer is the same without a catalogue, or with a damaged one; it only takes longer. Sessions count in the order of
-their logs' paths, so that equal messages are found in the same order everywhere.
+The index of a log consists of segments, each of a number of adjacent messages. A catalogue is the database file beside
+the logs of a project that stores these segments. Missing segments are made from the logs and stored for the next
+search. Without a catalogue, or with a damaged one, the answer is the same but takes longer. Sessions are numbered in
+the order of their projects, ids and paths, so that messages with equal scores are found in the same order everywhere.
 """
 
 from __future__ import annotations
@@ -40,27 +41,27 @@ from .find_session import SessionFile
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-"""Is called with the bytes of logs that are indexed, and all there are."""
+"""A function that is called with the number of bytes indexed so far and the number of bytes to index."""
 
 
 _PAUSES_S = (0.02, 0.05, 0.1)
-"""Between the tries to use a catalogue that another process may be writing."""
+"""The pauses between attempts to use a catalogue that another process may be writing."""
 
 
 @dataclass(slots=True)
 class _Log:
-    """A session's log and its segments: first the catalogue's, then newer ones in memory."""
+    """A session's log and its segments: older ones from the catalogue, then newer ones in memory."""
 
     session: SessionFile
     known: KnownWords | None
     stored: RankedWords | None = None
     on_server: RankedLog | None = None
-    """Its entry in the catalogue's database."""
+    """The log's entry in the index of its database; None for a log in a file."""
     made: list[Segment] = field(default_factory=list)
     end_offset: int = 0
-    """The offset up to which it is indexed, if not all of it is."""
+    """The offset up to which the log is indexed, if `is_partial`."""
     is_partial: bool = False
-    """Whether not all of it is indexed."""
+    """Whether a part of the log is not indexed."""
     error: LogError | None = None
 
     @property
@@ -69,7 +70,7 @@ class _Log:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the stored index covers all of it, so that its file need not be opened."""
+        """Whether the stored index covers the whole log, so that the log need not be opened."""
         if self.on_server is not None:
             return self.on_server.end_offset == self.on_server.size
         return self.known is not None and self.known.covered.is_whole_of(self.path)
@@ -80,9 +81,9 @@ class RankedMessage:
     """A message that was found.
 
     Attributes:
-        session: the session of its log.
-        offset: the offset of its record in the log.
-        ranked: its score, and the reasons.
+        session: the session that contains the message.
+        offset: the offset of the message's record in the log.
+        ranked: the score of the message and the reasons for it.
     """
 
     session: SessionFile
@@ -95,15 +96,15 @@ class RankedAnswer:
     """The messages that answer a question best, best first.
 
     Attributes:
-        found: the messages; some may be hidden by now.
-        common: words of the question that counted only beside rarer ones.
-        indexed, sessions: how many of how many sessions were asked.
-        share: the share of the sessions' bytes that is indexed.
-        unmatched: words of the question that no message has.
-        slips: words that are taken for slips of the finger.
-        errors: logs that could not be read, by their paths.
-        advice: why a database keeps no index of its sessions; empty if it does.
-        notes: what a person is told of words that no message has.
+        found: the messages; some may have been hidden since, for instance by a clear.
+        common: frequent words of the question, which counted only in messages with a rarer word.
+        indexed, sessions: the number of completely searched sessions, and the number of all sessions.
+        share: the indexed share of the sessions' bytes, from 0 to 1.
+        unmatched: words of the question that no message contains.
+        slips: words of the question in which a typing error is assumed.
+        errors: the errors of logs that could not be read, by path.
+        advice: why a database keeps no index of its sessions; "" if it keeps one.
+        notes: remarks for the user about words that no message contains.
     """
 
     found: tuple[RankedMessage, ...]
@@ -119,14 +120,14 @@ class RankedAnswer:
 
 
 class RankedSearch:
-    """Questions to some sessions, of one project or of several.
+    """A search with questions in some sessions, of one project or of several.
 
     Args:
         sessions: the sessions.
-        progress: is told how far the index is while it is filled.
-        may_go_on: whether to index on; else the answer comes from what is indexed.
-        fills: what earlier questions of this process indexed and could not write, by the logs' paths; it is added to.
-        failed: the errors of logs that it could not read when it last tried, by their paths; it is kept up to date.
+        progress: called while the index is filled.
+        may_go_on: returns whether to continue indexing. If it returns False, the answer uses the existing index.
+        fills: the index parts of earlier questions of this process, by log path. The search adds to it.
+        failed: the errors of logs that could not be read at the last attempt, by path. The search updates it.
     """
 
     def __init__(
@@ -147,11 +148,11 @@ class RankedSearch:
         """Find the messages that answer a question best.
 
         Args:
-            question: what is asked.
-            most: how many messages are given at most.
-            written: when they were written.
+            question: the question.
+            most: the largest number of messages to return.
+            written: the time in which the messages were written.
         """
-        for pause_s in _PAUSES_S:  # a damaged catalogue is removed, and made anew; another process may be writing
+        for pause_s in _PAUSES_S:  # a damaged catalogue is removed and rebuilt; another process may be writing
             logs = self._logs()
             self._fill(logs)
             try:
@@ -167,7 +168,7 @@ class RankedSearch:
         self._fill(self._logs())
 
     def _logs(self) -> list[_Log]:
-        """The sessions' logs, with what their catalogues know of them."""
+        """Return the sessions' logs, each with its entry in the catalogue or in the database."""
         known: dict[Path, dict[str, KnownWords]] = {}
         for path in {catalogue_of(one.path) for one in self._sessions if isinstance(one.path, Path)}:
             known[path] = _known_in(path)
@@ -188,7 +189,7 @@ class RankedSearch:
                     stale.append(log)
             elif log.known is not None:
                 log.stored = log.known.words
-        stale.sort(key=lambda log: -log.session.modified_s)  # an answer in a hurry comes from the newest ones
+        stale.sort(key=lambda log: -log.session.modified_s)  # if there is no time for all, index the newest ones
         total = sum(_size_of(log.path) for log in stale)
         done = 0
         for log in stale:
@@ -211,7 +212,7 @@ class RankedSearch:
             self._progress(total, total)
 
     def _take_from_memory(self, log: _Log) -> bool:
-        """Take what this process indexed of a log before; returns whether that is all of it."""
+        """Use the index parts that this process made of a log before; return whether they cover the whole log."""
         fill = (self._fills or {}).get(log.path)
         if fill is None or fill.begun_with != log.known or not fill.is_of(log.path):
             return False
@@ -241,7 +242,7 @@ class RankedSearch:
 
 
 def _share_of(logs: Iterable[_Log]) -> float:
-    """The share of the bytes of logs that is indexed."""
+    """Return the indexed share of the bytes of logs, from 0 to 1."""
     lacking_bytes = all_bytes = 0
     for log in logs:
         size = _size_of(log.path)
@@ -251,7 +252,10 @@ def _share_of(logs: Iterable[_Log]) -> float:
 
 
 def error_of_session(error: Exception) -> LogError:
-    """An error that one session raised, so that it can be named beside the answers of the others."""
+    """Return an error of one session as a `LogError`, so that it can be reported beside the results of other sessions.
+
+    An error of another type is wrapped in a `LogUnreadableError`.
+    """
     if isinstance(error, LogError):
         return error
     logger.debug("a session cannot be searched", exc_info=error)
@@ -261,10 +265,10 @@ def error_of_session(error: Exception) -> LogError:
 
 
 def _known_in(path: Path) -> dict[str, KnownWords]:
-    """The ranked words of a catalogue; nothing if it is not there or cannot be used.
+    """Return the ranked words of a catalogue by log; empty if the catalogue does not exist or cannot be used.
 
-    A process that fills it holds its lock for a moment, again and again. Without another try, an answer that may not
-    take long would come from none of its sessions.
+    A process that fills the catalogue locks it for short moments. So a locked catalogue is tried again a few times:
+    else an answer with little time would use none of its sessions.
     """
     for pause_s in (*_PAUSES_S, None):
         try:
@@ -285,7 +289,7 @@ def _fill_one(
     tell: Callable[[int], None],
     may_go_on: Callable[[], bool],
 ) -> None:
-    """Bring the index of a log up to date, as far as it may go on.
+    """Bring the index of a log up to date; stop early if `may_go_on` returns False.
 
     Raises:
         LogError: the log cannot be read.
@@ -317,7 +321,9 @@ def _fill_one(
 def _fill_on_server(
     log: _Log, reader: ReadableLog, kept: RankedLog, *, tell: Callable[[int], None], may_go_on: Callable[[], bool]
 ) -> None:
-    """Bring what a database has of a log up to date, as far as it may go on; what it does not keep is in memory.
+    """Bring the index of a log in a database up to date; stop early if `may_go_on` returns False.
+
+    If the database refuses messages, their index is kept in memory.
 
     Raises:
         LogError: the log cannot be read.
@@ -339,7 +345,7 @@ def _fill_on_server(
 
 
 def _begun(log: _Log, reader: LogReader, fills: dict[str, RankedFill] | None, *, in_memory: bool) -> RankedFill:
-    """The fill of a log's file: what this process has of it already, or what its catalogue has."""
+    """Return a fill that continues what this process indexed of the log's file, or what the catalogue has of it."""
     kept = (fills or {}).get(log.path)
     if kept is not None and kept.begun_with == log.known and kept.still_holds(reader):
         return kept
@@ -350,7 +356,7 @@ def _begun(log: _Log, reader: LogReader, fills: dict[str, RankedFill] | None, *,
 
 
 def _all_of(reader: ReadableLog) -> Iterator[Batch]:
-    """Read the messages of a log that has no file."""
+    """Return an iterator over all messages of a log without a file, in batches."""
     return (_batch_of(reader, ordinals) for ordinals in batches(reader, 0))
 
 
@@ -371,13 +377,13 @@ class _ManyLogs:
 
     Args:
         logs: the logs.
-        open_ones: gets the transactions that read catalogues.
+        open_ones: receives the transactions that read the catalogues, so that the caller can close them.
     """
 
     def __init__(self, logs: Sequence[_Log], open_ones: ExitStack) -> None:
         self._logs = logs
         self._first = list[int]()
-        """The number of each log's first segment."""
+        """For each log, the number of its first segment."""
         self.places = list[int]()
         self.counts = list[int]()
         self._made: list[tuple[int, Segment]] = []
@@ -415,14 +421,19 @@ class _ManyLogs:
         return place
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
-        """The number of messages with each term."""
+        """Return the number of messages with each term."""
         counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
         for server in self._on_servers:
             counts = [count + more for count, more in zip(counts, server.frequencies(keys), strict=True)]
         return counts
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
-        """The postings of a term in all segments, or in some, each with the number of its segment."""
+        """Return the postings of a term (the messages that contain it), each with the number of its segment.
+
+        Args:
+            key: the term's key.
+            among: the numbers of the segments to look in; None for all.
+        """
         found = self._local(key)
         if among is not None:
             found = [one for one in found if one[0] in among]
@@ -432,7 +443,7 @@ class _ManyLogs:
         return found
 
     def _local(self, key: int) -> list[tuple[int, Postings]]:
-        """The postings of a term in catalogues and in memory."""
+        """Return the postings of a term in catalogues and in memory, but not in databases."""
         if key not in self._postings:
             self._postings[key] = sorted(self._read(key), key=itemgetter(0))
         return self._postings[key]
@@ -445,11 +456,11 @@ class _ManyLogs:
                 yield number, found
 
     def seconds(self, segment: int, number: int) -> int:
-        """When a message that was found was written; 0 if that is not known."""
+        """Return when a found message was written, in seconds since 1970; 0 if this is unknown."""
         return self._place(segment, number)[1]
 
     def _place(self, segment: int, number: int) -> tuple[int, int]:
-        """The offset of a message that was found, and when it was written."""
+        """Return the offset of a found message, and when it was written (in seconds since 1970, or 0)."""
         for server in self._on_servers:
             if segment in server:
                 return server.place(segment, number)
@@ -467,6 +478,6 @@ class _ManyLogs:
         return self._columns[segment]
 
     def message(self, ranked: Ranked) -> RankedMessage:
-        """The message that was ranked."""
+        """Return the session and the offset of a ranked message."""
         log = self._logs[bisect_right(self._first, ranked.segment) - 1]
         return RankedMessage(log.session, self._place(ranked.segment, ranked.number)[0], ranked)
