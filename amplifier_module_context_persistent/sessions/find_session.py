@@ -1,16 +1,19 @@
-"""Finding sessions by name, in the directories of the host's command line, or in a database.
+"""Find sessions by name, in the directories of the hosts or in a database.
 
 A name is one of these, tried in this order:
 - the path of a log or of a session's directory, or a whole location in a database;
 - a session's id;
-- the beginning of exactly one id; its sub-sessions and branches do not count;
+- the beginning of exactly one id, not counting the sub-sessions and branches of that session;
 - a short form of a sub-agent's id (`is_short_id_of`);
-- the name that a person or a host gave a session, in any case;
+- the name that a user or a host gave to a session, ignoring case;
 - the beginning of exactly one such name;
-- words in exactly one such name.
+- a part of exactly one such name.
 
-With `storage` (a location without a log's name) ids are looked up in that database, and the whole name of a log is
-accepted too. This project's sessions are tried first, then the sessions of all projects.
+With `storage` (a database location without a log's name) ids are looked up in that database, and the whole name of a
+log (`PROJECT/ID`) is accepted too. The sessions of the current project are tried first, then those of all projects.
+
+A host is a program that runs sessions, such as Amplifier's command line. A project is the host's name for a working
+directory. A sub-agent is an agent that a session starts; it has a session of its own.
 """
 
 from __future__ import annotations
@@ -34,22 +37,26 @@ from .session_name import key_of, metadata_files, name_of, names_of
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
-_HEAD_BYTES = 1 << 16  # so much of a first line is looked at
+_HEAD_BYTES = 1 << 16  # of the beginning of a file are looked at
 _MOST_NAMED = 5  # candidates for an ambiguous name
 _NAME_CHARS = 40  # of a candidate's name are shown
 _NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list DIRECTORY` shows the logs in one"
 
 
 class SessionNameError(ContextPersistentError, ValueError):
-    """No session, or more than one, has the name."""
+    """Raised if no session, or more than one, has a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A session's log: its path, the session's id, the host's name of its project, when it was written last.
+    """A session's log.
 
-    Of a log that lies elsewhere, the id is the name of its directory or its file, and the project is empty. In a
-    database the path is the log's location.
+    Attributes:
+        path: the path of the log's file, or the log's location in a database.
+        id: the id of the session. For a log outside the hosts' directories, it is the name of the log's directory or
+            file.
+        project: the host's name of the session's project; "" for a log outside the hosts' directories.
+        modified_s: when the log was last written, in seconds since 1970.
     """
 
     path: Path | str
@@ -64,12 +71,12 @@ _HOSTS = (
     ("workspaces:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "state/workspaces"),
     ("unified:", "AMPLIFIER_WEB_HOME", ".amplifier-unified", "projects"),
 )
-"""Hosts besides Amplifier's command line. Each has a prefix for its projects' names here, an environment variable for
-its directory, a default for that below the home, and the place of its projects in that directory."""
+"""The hosts besides Amplifier's command line. For each: a prefix for the names of its projects in this package, the
+environment variable with its directory, the default directory below the home, and the subdirectory of its projects."""
 
 
 def projects_dirs() -> dict[Path, str]:
-    """The directories of the hosts' projects, and the prefix of the projects' names; Amplifier's command line first."""
+    """Return the prefix for project names by the directory of each host's projects; Amplifier's command line first."""
     found = {Path.home() / ".amplifier" / "projects": ""}
     for prefix, variable, usual, place in _HOSTS:
         root = os.environ.get(variable)
@@ -83,12 +90,13 @@ def projects_dirs() -> dict[Path, str]:
 def session_files(
     project: str | None = None, *, storage: str | None = None, since_s: float | None = None
 ) -> list[SessionFile]:
-    """The sessions of one project, or of all, the one that was written last first.
+    """Return the sessions of one project or of all projects, the last written first.
 
     Args:
-        project: the project; None for all.
-        storage: a database to look in.
-        since_s: of a database, leave out the sessions that were last written to before this time.
+        project: the name of the project; None for all projects.
+        storage: a database to use instead of the hosts' directories.
+        since_s: leave out sessions of a database that were last written before this time, in seconds since 1970.
+            Files are not filtered.
 
     Raises:
         LogUnreadableError: the database of `storage` cannot be asked.
@@ -103,13 +111,13 @@ def session_files(
 
 
 def sessions_below(root: Path) -> list[SessionFile]:
-    """The sessions of all projects in a directory of the host's kind, the one that was written last first."""
+    """Return the sessions of all projects in a directory with the layout of a host, the last written first."""
     paths = root.glob(f"*/sessions/*/{LOG_NAME}")
     return _newest_first((path, path.parent.name, path.parents[2].name) for path in paths)
 
 
 def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[SessionFile]:
-    """The sessions of all projects that have this id.
+    """Return the sessions with this id, in all projects.
 
     Raises:
         LogUnreadableError: the database of `storage` cannot be asked.
@@ -122,10 +130,11 @@ def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[Sessi
 
 
 def project_sessions(working_dir: str | Path = ".", *, storage: str | None = None) -> list[SessionFile]:
-    """The sessions of the project of a directory, the last written one first.
+    """Return the sessions of a directory's project, the last written first.
 
-    These are the sessions that began there, and the sessions of other checkouts of the same repository, or of this
-    checkout before it was moved: their headers name the same remote.
+    Sessions of other directories are included if the headers of their logs name the same git remote: they belong to
+    another checkout of the same repository, or to this checkout before it was moved. In a database only the sessions of
+    the directory itself are found.
 
     Raises:
         LogUnreadableError: the database of `storage` cannot be asked.
@@ -143,16 +152,16 @@ def _age(session: SessionFile) -> tuple[float, str]:
 
 
 def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[SessionFile]:
-    """The sessions of one project in a database, or of all, whose id or whose whole name begins so."""
+    """Return the sessions in a database whose id, or whole name, has this beginning; `project` None searches all."""
     from ..log.postgres.names import stored_logs_of_id  # its driver is an extra
 
     return [stored_session(storage, *found) for found in stored_logs_of_id(storage, beginning, project)]
 
 
 def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
-    """For logs in databases: the sessions whose ids begin with the id of one of these logs' sessions.
+    """Return the sessions in databases whose ids begin with the id of one of these logs' sessions.
 
-    Files among the logs are left out.
+    This includes the sessions of the logs themselves. Paths of files are ignored.
 
     Raises:
         LogUnreadableError: a database cannot be asked.
@@ -168,7 +177,7 @@ def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def _stored_with_names(storage: str, project: str | None) -> list[SessionFile]:
-    """The sessions of one project in a database, or of all, that may have a name."""
+    """Return the sessions in a database that may have a name, of one project or of all projects."""
     from ..log.postgres.names import stored_logs_with_names  # its driver is an extra
 
     hosted = [f"{path.parents[2].name}/{path.parent.name}" for path in metadata_files(project)]
@@ -179,13 +188,19 @@ def _stored_with_names(storage: str, project: str | None) -> list[SessionFile]:
 
 
 def stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
-    """The session of a log in a database, by the log's name."""
+    """Return the session of a log in a database.
+
+    Args:
+        storage: the location of the database, without a log's name.
+        name: the log's name, `PROJECT/ID`.
+        changed_s: when the log was last written, in seconds since 1970.
+    """
     project, _, session_id = name.rpartition("/")
     return SessionFile(location_of(storage, name), session_id, project, changed_s)
 
 
 def stored_session_pages(storage: str, project: str | None) -> Iterator[list[SessionFile]]:
-    """The sessions of one project in a database, or of all, a page at a time, the latest written first.
+    """Yield pages of the sessions in a database, of one project or of all projects, the last written first.
 
     Raises:
         LogUnreadableError: the database cannot be asked.
@@ -197,13 +212,14 @@ def stored_session_pages(storage: str, project: str | None) -> Iterator[list[Ses
 
 
 def files_in(directory: str | Path) -> list[SessionFile]:
-    """The logs in a directory that `storage_path` or `transcript_path` names, the one that was written last first.
+    """Return the logs in a directory that is used as `storage_path` or `transcript_path`, the last written first.
 
-    Those are logs of its own name and of its subdirectories, and other files `*.jsonl` that begin as a log does or with
-    a plain message. What cannot be read is among them: whoever lists a directory is to know of it.
+    These are the log files with the usual name in the directory and in its subdirectories, and other `*.jsonl` files
+    that begin with a log's header or with a plain message. Files that cannot be read are included, so that the caller
+    can report them.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the directory cannot be read.
     """
     root, found = Path(directory), []
     for path in sorted(root.iterdir()):
@@ -217,13 +233,14 @@ def files_in(directory: str | Path) -> list[SessionFile]:
 
 
 _PLACES_OF_PROJECTS = ("", "projects/", ".amplifier/projects/")
-"""The places of projects in a directory of a kit, of Amplifier, and in a person's home."""
+"""The subdirectories with projects in a directory of a kit, in Amplifier's directory, and in a user's home."""
 
 
 def sessions_in(directory: str | Path) -> list[SessionFile]:
-    """The logs in a directory (`files_in`), and the logs of its projects: `sessions/ID` and `PROJECT/sessions/ID`.
+    """Return the logs in a directory (`files_in`) and in the projects below it, the last written first.
 
-    The id of a project's session is its path below the directory. The directory may be a home, too.
+    Projects are found as `sessions/ID` and `PROJECT/sessions/ID`, also if the directory is a user's home. The id of a
+    project's session is its path below the directory.
 
     Raises:
         OSError: the directory cannot be read.
@@ -242,15 +259,15 @@ def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
         try:
             modified_s = path.lstat().st_mtime
         except FileNotFoundError:
-            continue  # it has gone meanwhile
+            continue  # it was removed meanwhile
         except OSError:
-            modified_s = path.parent.lstat().st_mtime  # its directory may not be looked into
+            modified_s = path.parent.lstat().st_mtime  # its directory may not be searched
         sessions.append(SessionFile(path, session_id, project, modified_s))
     return sorted(sessions, key=_age)
 
 
 def _may_exist(path: Path) -> bool:
-    """Whether something has this name, or its directory may not be looked into."""
+    """Return whether a file has this name, or whether its directory may not be searched."""
     try:
         path.lstat()
     except OSError as error:
@@ -259,9 +276,9 @@ def _may_exist(path: Path) -> bool:
 
 
 def _begins_as_session(path: Path) -> bool:
-    """Whether a file may be a log: it begins with a log's header or a message, or it cannot be read.
+    """Return whether a file may be a log: it begins with a log's header or with a message, or it cannot be read.
 
-    Not: lines of JSON of another program, an empty file, a directory, or a device.
+    The result is False for JSON lines of another program, an empty file, a directory and a device.
     """
     try:
         if not path.is_file():  # a FIFO would be waited for
@@ -286,10 +303,10 @@ def _is_json(line: bytes) -> bool:
 
 
 def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:
-    """Find the log that a name means: its path, or its location in a database.
+    """Return the path of the log that a name refers to, or its location in a database.
 
     Raises:
-        SessionNameError: nothing or more than one session has that name.
+        SessionNameError: no session, or more than one, has this name.
         LogUnreadableError: the database cannot be asked.
     """
     location = stored_name(name)
@@ -327,10 +344,10 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
 
 
 def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
-    """Find the session that a name means among some: by its path, its id, or its name, as `find_session` does.
+    """Return the one of these sessions that has this path, id or name, with the rules of `find_session`.
 
     Raises:
-        SessionNameError: none of them has that name, or several have.
+        SessionNameError: none of the sessions, or more than one, has this name.
     """
     places = {name, str(Path(name).resolve()), str(Path(name).resolve() / LOG_NAME)} if name else set[str]()
     found = next((one for one in sessions if str(one.path) in places), None)
@@ -343,7 +360,7 @@ def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
 
 
 def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Scopes, Scopes]:
-    """The sessions in which a name is looked for, the nearest first: as an id, and as a name that was given."""
+    """Return where to look for a name, the current project first: for the name as an id, and as a given name."""
     project = project_slug(working_dir)
     if storage is None:
         scopes = (
@@ -352,21 +369,21 @@ def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Sc
             partial(session_files, storage=None),
         )
         return scopes, scopes
-    begins = name.partition("_")[0] or name  # a short form begins so, too
+    begins = name.partition("_")[0] or name  # a short form of an id has this beginning too
     of_id = [partial(_stored_of_id, storage, begins, one) for one in (project, None)]
     of_name = [partial(_stored_with_names, storage, one) for one in (project, None)]
     return of_id, of_name
 
 
 Scopes = Sequence[Callable[[], list[SessionFile]]]
-"""The places that are searched for sessions, in order."""
+"""Functions that return the sessions to search; they are called in order until a session is found."""
 
 
 def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
-    """Find the session whose id, or the beginning of whose id, this is.
+    """Return the session with this id, beginning of an id, or short form of an id; None if there is none.
 
     Raises:
-        SessionNameError: it is the beginning of several.
+        SessionNameError: more than one session matches.
     """
     for look in scopes:
         sessions = look()
@@ -383,25 +400,28 @@ def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
 
 
 def is_short_id_of(session_id: str, name: str) -> bool:
-    """Whether a name is a short form of a sub-agent's id: the beginnings of its parts before and after the first `_`.
+    """Return whether a name is a short form of a sub-agent's id.
 
-    The part before it is the id of the session that started it, with an id of the call; the other one is its own.
+    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
+    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
     """
     (head, sign, tail), (own_head, _, own_tail) = name.partition("_"), session_id.partition("_")
     return bool(sign and head and tail) and own_head.startswith(head) and own_tail.startswith(tail)
 
 
 def _what_to_give(found: Sequence[SessionFile]) -> str:
-    """Say how one of several sessions can be named."""
+    """Return the advice how to name exactly one of several sessions."""
     ids = {session.id for session in found}
     return "give more of it" if len(ids) == len(found) else "name one by its path"
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
-    """Find the session with this name, given by a person or a host; else the only one whose name begins so, or has it.
+    """Return the session with this name from a user or a host; None if there is none.
+
+    If no name is equal, a name that begins with the text is taken, else a name that contains it.
 
     Raises:
-        SessionNameError: several have it, or begin so, or have it in their names.
+        SessionNameError: more than one session matches.
     """
     if not (wanted := key_of(name)):
         return None
@@ -422,22 +442,32 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
 
 
 def root_of(session_id: str, roots: Container[str]) -> str | None:
-    """The parent session of a sub-agent's session, by their ids; None if it has no parent.
+    """Return the id of a sub-agent's parent session; None if the session has no parent among `roots`.
 
-    The id of a sub-agent's session consists of its parent's id, `-` or `_`, and a text with a `_`: the host takes every
-    id with a `_` for a sub-session. A fork or a branch is a session of its own, even if its id has this form.
+    The id of a sub-agent's session consists of its parent's id, `-` or `_`, and a text. There is a `_` in the text or
+    before it, because the host takes every id with a `_` for a sub-session. A fork or a branch is a session of its own,
+    even if its id has this form; only its log says so.
+
+    Args:
+        session_id: the id of the session.
+        roots: the ids of possible parents.
     """
     return next((root for root in possible_roots(session_id) if root in roots), None)
 
 
 def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
-    """A session and its sub-agents' sessions, from the sessions of its project."""
+    """Return a session and its sub-agents' sessions.
+
+    Args:
+        session: the session.
+        others: the sessions among which sub-agents are looked for.
+    """
     below = [one for one in others if one.project == session.project and one.id != session.id]
     return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]
 
 
 def possible_roots(session_id: str) -> Iterator[str]:
-    """The possible ids of a session's parent, judging by its own id; the shortest first."""
+    """Return an iterator over the possible ids of a session's parent, derived from its own id; shortest first."""
     return (session_id[:at] for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
 
 
@@ -446,12 +476,19 @@ def _there(storage: str | None) -> str:
 
 
 def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
-    """Whether sessions are one and its sub-sessions and branches, whose ids begin with its own."""
+    """Return whether all other sessions are sub-sessions or branches of the first: their ids begin with its id."""
     return all(other is first or other.id.startswith((f"{first.id}_", f"{first.id}-")) for other in others)
 
 
 def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
-    """The ids of some sessions; with `named`, each with its name. An id that two have is told by their paths."""
+    """Return the ids of sessions as a list for an error message, of a few sessions at most.
+
+    If two sessions have the same id, their paths are listed instead.
+
+    Args:
+        sessions: the sessions.
+        named: whether to add the name of each session.
+    """
     found = list(sessions)
     times = Counter(session.id for session in found)
     shown = [session.id if times[session.id] == 1 else str(session.path) for session in found]
@@ -461,6 +498,6 @@ def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
 
 
 def _shown_name(session: SessionFile) -> str:
-    """A session's name as an error may show it."""
+    """Return a session's name for an error message: printable and shortened."""
     name = "".join(character if character.isprintable() else "?" for character in name_of(session.path).name)
     return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"

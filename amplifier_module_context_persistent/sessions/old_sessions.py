@@ -1,7 +1,7 @@
-"""The sessions of a database that may be deleted as old: neither they nor their sub-agents' sessions are in use.
+"""Find sessions of a database that are old enough to be deleted, because neither they nor their sub-agents are in use.
 
-What `list` keeps of a session says whether it is in use, so that only the others have to be opened. Whoever deletes one
-looks at its log again.
+The entry that `list` stores for a session (its list entry) contains the time of the last message. So only sessions
+whose list entry shows no recent message have to be opened. A caller checks a session's log again before it deletes it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ _ASKED = 10_000
 
 
 def sessions_without_news(storage: str, since_s: float, project: str | None = None) -> list[SessionFile] | None:
-    """The sessions that may have no message since a time, nor have their sub-agents', in groups.
+    """Return the sessions that probably have no message since a time, and whose sub-agents' sessions have none either.
 
-    None if the server does not say what `list` keeps of them.
+    A session and its sub-agents' sessions are adjacent in the result. It is None if the server does not provide list
+    entries.
 
     Args:
-        storage: a location without a log's name.
+        storage: the location of the database, without a log's name.
         since_s: the time, in seconds since 1970.
-        project: only sessions of this project.
+        project: return only sessions of this project; None for all projects.
 
     Raises:
         LogUnreadableError: the database cannot be asked.
@@ -44,7 +45,7 @@ def sessions_without_news(storage: str, since_s: float, project: str | None = No
 
 
 def groups_of(sessions: Iterable[SessionFile]) -> list[list[SessionFile]]:
-    """Sessions, each together with its sub-agents' sessions by their ids."""
+    """Group sessions: return one list for each session that has no parent, followed by its sub-agents' sessions."""
     groups: dict[tuple[str, str], list[SessionFile]] = {}
     roots: dict[str, set[str]] = {}
     for one in sorted(sessions, key=lambda session: (session.project, len(session.id), session.id)):
@@ -57,7 +58,7 @@ def groups_of(sessions: Iterable[SessionFile]) -> list[list[SessionFile]]:
 
 
 def _existing_roots(storage: str, sessions: Iterable[SessionFile]) -> set[str]:
-    """The names of the logs that are there of sessions whose sub-agents' some sessions may be."""
+    """Return the names of the existing logs that, by their ids, may be the parents of these sessions."""
     asked = list({f"{one.project}/{root}" for one in sessions for root in possible_roots(one.id)})
     found: set[str] = set()
     for start in range(0, len(asked), _ASKED):
@@ -66,7 +67,10 @@ def _existing_roots(storage: str, sessions: Iterable[SessionFile]) -> set[str]:
 
 
 def _in_use_by_list_entry(sessions: list[SessionFile], since_s: float) -> set[str]:
-    """The names of the logs of sessions of which a list entry tells a message since a time, to the second."""
+    """Return the names of the logs of those sessions whose list entry shows a message since a time.
+
+    The server compares only days, this function compares seconds.
+    """
     glances, found = Glances(), set[str]()
     glances.expect(str(one.path) for one in sessions)
     for one in sessions:

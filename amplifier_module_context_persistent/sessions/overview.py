@@ -1,7 +1,8 @@
-"""The overview of a session for `list`: its size, its state and its first words. Reads only.
+"""Make the overview of a session for `list`: its size, its state and its first line. Logs are only read.
 
-If the catalogue knows the log in its current state, nothing is read. Else the log is scanned once, and a few messages
-are read; only the index is held in memory.
+A catalogue is a database file beside the logs of a project. It keeps glances: the facts that `list` shows of a log. If
+the catalogue has the glance of a log in its current state, the log is not read. Else the log is scanned once, and a few
+messages are read; only the index is held in memory.
 """
 
 from __future__ import annotations
@@ -31,23 +32,26 @@ if TYPE_CHECKING:
 
 _REPR_CHARS = 80
 ESTIMATE = "estimate"
-"""The counter by which lists count."""
+"""The name of the token counter that `list` uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview(Glance):
-    """A session at a glance; `error` says why its log cannot be read, and then all counts are 0."""
+    """The facts that `list` shows of a session.
+
+    If the log cannot be read, `error` contains the reason, and all counts are 0.
+    """
 
     session: SessionFile
     is_open: bool | None = None
     """Whether a process holds the log open for writing; None if the system does not tell."""
     tokenizer: str = ""
-    """The counter of `tokens`."""
+    """The name of the counter that counted `tokens`."""
     error: str = ""
     archived: bool = False
     """Whether the log is compressed (`archive`)."""
     named: SessionName = field(default_factory=SessionName)
-    """Its name and its tags."""
+    """The session's name, description and tags."""
 
     def __repr__(self) -> str:
         return (
@@ -58,33 +62,36 @@ class Overview(Glance):
 
     @property
     def has_time(self) -> bool:
-        """Whether it is known when it was on: messages that were imported without times do not say it."""
+        """Whether the time of the session is known; False if its last message has no time, as in some imports."""
         return not self.messages or instant_of(self.last_message) is not None
 
     @property
     def date(self) -> str:
-        """The day and the minute of its last message, in this machine's time zone; `unknown` if no message says."""
+        """The date and time of the last message, in this machine's time zone; `unknown` if it has no time.
+
+        For a session without messages it is the time of the log file.
+        """
         return datetime.fromtimestamp(self.last_s).strftime("%Y-%m-%d %H:%M") if self.has_time else "unknown"
 
     @property
     def last_s(self) -> float:
-        """When its last message was written, in seconds since 1970; if no message says, when the file was."""
+        """When the last message was written, in seconds since 1970; if unknown, when the log was last written."""
         instant = instant_of(self.last_message)
         return instant.timestamp() if instant is not None else self.session.modified_s
 
     @property
     def known_s(self) -> float:
-        """The same for what is sorted by it: 0 if it is not known when it was on, so that it comes last."""
+        """The value of `last_s` for sorting; 0 if `has_time` is False, so that such sessions are the oldest."""
         return self.last_s if self.has_time else 0.0
 
     @property
     def duration_s(self) -> float | None:
-        """From the first message to the last; None if one of them has no time."""
+        """The seconds from the first message to the last; None if one of them has no time."""
         return seconds_between(instant_of(self.first_message), instant_of(self.last_message))
 
     @property
     def state(self) -> str:
-        """`open`, `interrupted`, `archived` or `sound`; `damaged` beside the first or alone; or `unreadable`."""
+        """One of `open`, `interrupted`, `archived`, `sound`, `damaged`, `open, damaged` and `unreadable`."""
         if self.error:
             return "unreadable"
         if self.damage:
@@ -96,7 +103,7 @@ class Overview(Glance):
         return "archived" if self.archived else "sound"
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the overview as plain JSON types."""
         return {
             "session": self.session.id,
             "name": self.named.name,
@@ -128,11 +135,11 @@ class Overview(Glance):
 _MAY_HOLD_SECRET = re.compile(
     r"(?i)pass|pwd|secret|token|key|cred|auth|bearer|\bpin\b|cookie|://\S*@|(?=\S*\d)[\w+/=.-]{16}"
 )
-"""What a line with a secret has. The rules for secrets take long to load, and most lines need none."""
+"""A quick test: a line without a match contains no secret. The rules for secrets are slow to load."""
 
 
 def without_secrets(line: str) -> str:
-    """A line as exports show it: what looks like a secret is replaced."""
+    """Return a line with everything that looks like a secret replaced, as exports do."""
     if not _MAY_HOLD_SECRET.search(line):
         return line
     from ..messages.secrets.redact import redact_text
@@ -148,14 +155,14 @@ def look_at(
     files: FileSystem | None = None,
     counter: TokenCounter | None = None,
 ) -> Overview:
-    """Make a session's overview; if its catalogue knows everything, nothing else is read.
+    """Make the overview of a session. If its catalogue has all facts, the log is not read.
 
     Args:
         session: the session.
-        held: the result of `held_logs`; None to check only the marks of open logs.
-        glances: the overviews that catalogues keep; new ones are added. By default nothing is kept.
+        held: the result of `held_logs`; None to check only the marks beside log files.
+        glances: the glances that catalogues keep; new glances are added. By default none are used or kept.
         files: the system calls, which report the progress of reading.
-        counter: counts tokens; by default the estimate. Figures of other counters are not kept.
+        counter: the token counter; by default the estimate. Glances with another counter are not kept.
     """
     try:
         glance, tokenizer = None, counter.name if counter is not None else ESTIMATE
@@ -177,7 +184,10 @@ def look_at(
 
 
 def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, counter: TokenCounter | None) -> Glance:
-    """Read a log for what is said of it; these imports are half of a list's, and most lists read none."""
+    """Read the glance of a log from the log itself.
+
+    The imports are local: they are half of all imports of `list`, and most calls of it read no log.
+    """
     from ..catalogue.take_glance import take_glance
     from .transcript import Transcript
 
@@ -188,11 +198,11 @@ def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, c
 
 
 def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str] | None = None) -> list[Overview]:
-    """Make the overviews of sessions in the given order, and store new ones in the catalogues.
+    """Make the overviews of sessions, in the given order, and store new glances in the catalogues.
 
     Args:
-        sessions: which ones.
-        held: as `look_at` takes it.
+        sessions: the sessions.
+        held: the result of `held_logs`, or None, as for `look_at`.
     """
     glances = Glances()
     glances.expect(session.path for session in sessions if isinstance(session.path, str))
@@ -206,16 +216,16 @@ def _is_archived(path: Path | str, glances: Glances | None) -> bool:
 
 
 def _is_open(path: Path | str, held: Collection[Identity | str] | None) -> bool | None:
-    """Whether a session has a log open; None if nobody knows."""
+    """Return whether a process has a log open for writing; None if this is unknown."""
     if isinstance(path, str):
         return path in held if held is not None and split_location(path)[0] in held else None
     return is_open(path, held or frozenset())
 
 
 def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
-    """The logs that are open: files by their identities, logs in databases by their locations.
+    """Return the logs that are open for writing: files by identity, logs in databases by location.
 
-    The set also contains the location of each database that could say which of its logs are open.
+    The set also contains the location of each database that reported which of its logs are open.
     """
     files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
     held: set[Identity | str] = {*(files or ())}

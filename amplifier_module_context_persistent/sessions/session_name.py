@@ -1,8 +1,8 @@
-"""The name of a session: a person's, in its log; or a host's, in `metadata.json` beside the log. Reads only.
+"""Read the name of a session, given by a user in its log, or by a host in `metadata.json` beside the log.
 
-`rename` and `tag` write a record into the log, which wins over the host's file. The host's file is written by its
-command line's `/rename`, by foundation's `SessionMetadataStore.set_name` and by the hook that names sessions. The file
-is not trusted: if it is damaged, not an object, a link or a FIFO, the session has no name from it.
+`rename` and `tag` write a record into the log, which has priority over the host's file. The host's file is written by
+`/rename` of its command line, by foundation's `SessionMetadataStore.set_name` and by the hook that names sessions. The
+file is not trusted: if it is damaged, a link, a FIFO, or contains no JSON object, it gives the session no name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 METADATA_NAME = "metadata.json"
 MOST_CHARS = 200
-"""The longest name that hosts take."""
+"""The maximum length of a name that hosts accept."""
 _MOST_BYTES = 1 << 20
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session's name and description, empty if nobody gave one; and a person's tags."""
+    """A session's name and description, "" if nobody gave them, and the tags from the user."""
 
     name: str = ""
     description: str = ""
@@ -44,23 +44,23 @@ class SessionName:
 
     @property
     def key(self) -> str:
-        """The name in the form for comparison: case folded, characters composed."""
+        """The name in a form for comparison: case folded and in Unicode's composed form (NFC)."""
         return key_of(self.name)
 
 
 def key_of(name: str) -> str:
-    """A name, or the beginning of one, in the form for comparison."""
+    """Return a name, or a part of a name, in the form for comparison."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold()).strip()
 
 
 class SessionNames:
-    """Tells what sessions are called.
+    """The names of sessions.
 
-    The logs of most sessions are not read for it: their catalogue, or their database, keeps what they say. What is read
-    is kept for the next time by `keep`.
+    Most logs need not be read, because their catalogue or their database keeps the name. `keep` stores what was read
+    from the other logs.
 
     Args:
-        glances: keeps what is read, together with what others read; by default nobody else does.
+        glances: the kept glances of logs, if the caller shares them; by default new ones.
     """
 
     def __init__(self, glances: Glances | None = None) -> None:
@@ -68,14 +68,15 @@ class SessionNames:
         self._known: dict[str, SessionName] = {}
 
     def expect(self, logs: Iterable[str | Path]) -> None:
-        """Say which logs are asked for next, in their order: in a database, many are one question."""
+        """Announce which logs `of` will be called for, in order, so that a database is asked for many logs at once."""
         self._glances.expect(log for log in logs if isinstance(log, str) and stored_name(log) is not None)
 
     def of(self, log: str | Path) -> SessionName:
-        """The name of a log's session; empty if the log cannot be read.
+        """Return the name of a log's session; if the log cannot be read, only the host's file gives a name.
 
         Args:
-            log: the log's file; or its location in a database, whose session has its host's files on this machine.
+            log: the log's file, or its location in a database. For a database, the host's file is looked for on this
+                machine.
         """
         location = os.fspath(log)
         if location not in self._known:
@@ -83,7 +84,7 @@ class SessionNames:
         return self._known[location]
 
     def keep(self) -> None:
-        """Keep what was read for the next time."""
+        """Store what was read from logs, for the next time."""
         self._glances.keep()
 
     def _glance(self, location: str) -> Glance:
@@ -100,12 +101,12 @@ class SessionNames:
 
 
 def name_of(log: str | Path) -> SessionName:
-    """The name of one log's session; for many, use `SessionNames`."""
+    """Return the name of one log's session; for many logs, use `SessionNames`."""
     return SessionNames().of(log)
 
 
 def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
-    """The names of these logs' sessions, in order."""
+    """Return the names of these logs' sessions, in order."""
     asked, names = list(logs), SessionNames()
     names.expect(asked)
     found = [names.of(log) for log in asked]
@@ -114,17 +115,19 @@ def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
 
 
 def named_by(log: str | Path, seen: Glance) -> SessionName:
-    """The name of a session, from its log and from its host's file.
+    """Return the name of a session, from the glance of its log and from its host's file.
 
     Args:
         log: the log's file, or its location in a database.
-        seen: the log at a glance.
+        seen: the glance of the log.
     """
     return _named(log, seen.label, tuple(seen.tags.split()))
 
 
 def named_in(log: str | Path, records: SessionRecords) -> SessionName:
-    """The name of an open log's session, from its records; the log is not opened again.
+    """Return the name of an open log's session, from the log's records and from the host's file.
+
+    The log is not opened again.
 
     Args:
         log: the log's file, or its location in a database.
@@ -140,7 +143,7 @@ def _named(log: str | Path, label: str, tags: tuple[str, ...]) -> SessionName:
 
 
 def metadata_path(log: str | Path) -> Path | None:
-    """Find the host's `metadata.json` of a session; None if the log's place says nothing of a host's directory."""
+    """Return the path of the host's `metadata.json` of a session; None if the log is not in a host's directory."""
     stored = stored_name(os.fspath(log))
     if stored is None:
         return Path(log).with_name(METADATA_NAME) if Path(log).name == LOG_NAME else None
@@ -151,7 +154,7 @@ def metadata_path(log: str | Path) -> Path | None:
 
 
 def metadata_files(project: str | None = None) -> list[Path]:
-    """The host's `metadata.json` files of one project on this machine, or of all."""
+    """Return the paths of the host's `metadata.json` files on this machine, of one project or of all projects."""
     below = f"{glob.escape(project) if project is not None else '*'}/sessions/*/{METADATA_NAME}"
     return list(_projects().glob(below))
 
@@ -161,7 +164,7 @@ def _projects() -> Path:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a `metadata.json`; empty if it is no regular file, too large, damaged, or holds no object."""
+    """Read a `metadata.json`; return {} if it is not a regular file, too large, damaged, or not a JSON object."""
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError:
@@ -177,7 +180,10 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def _content(descriptor: int) -> bytes:
-    """Read a regular file, at most one byte more than it may have; of anything else nothing."""
+    """Read a regular file, at most `_MOST_BYTES` and one byte, which shows that it is too large.
+
+    Return b"" for anything else than a regular file.
+    """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return b""
     content = bytearray()
