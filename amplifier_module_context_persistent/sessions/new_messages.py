@@ -1,6 +1,6 @@
-"""New messages of a growing session, and changes of its history, since the last call. Reads only.
+"""Read the new messages of a growing session, and the changes of its history, since the last call.
 
-- No message is returned twice, also after a purge, a rewind, a reset, or another file in the log's place.
+- No message is returned twice, even if the log was purged, rewound, reset, or replaced by another file.
 - A message that was removed from the history before the call, for instance by a rewind, is not returned.
 """
 
@@ -27,28 +27,30 @@ _BY_REASON: dict[str, ChangeKind] = {"clear": "cleared", "rewind": "rewound", "r
 class SessionChange:
     """A change of a session's history.
 
-    Its `kind`: `cleared`, `rewound`, `repaired` (a host mended an interrupted turn) and `replaced` change which
-    messages are live; `purged` also erased messages or texts. After these a screen reads the history anew. `compacted`
-    changes no message: from here on, requests show less of the history.
+    A `kind` of `cleared`, `rewound`, `repaired` (a host repaired an interrupted turn) or `replaced` means that other
+    messages are live now; `purged` means that messages or texts were also erased. After these changes, a screen has to
+    read the history again. `compacted` changes no message: later requests contain less of the history.
     """
 
     kind: ChangeKind
     live_messages: int
     """The number of live messages after the change."""
     time: str = ""
-    """When it happened, in ISO 8601; empty if the log does not say."""
+    """The time of the change, in ISO 8601; "" if it is unknown."""
     tokens_before: int = 0
-    """Of a compaction: what views came to before it."""
+    """For a compaction: the tokens of a view before it."""
     tokens_after: int = 0
-    """The size of views after a compaction."""
+    """For a compaction: the tokens of a view after it."""
 
 
 class SessionFollower:
-    """Knows how much of a growing session was given already. Its calls block, and must not overlap.
+    """A reader of a growing session that remembers which messages it has returned.
+
+    Its methods block, and must not run at the same time.
 
     Args:
-        transcript: the session; whoever opened it closes it.
-        after: as `follow_session` has it.
+        transcript: the open session. The caller closes it.
+        after: the id of a message; messages after it are new. "" for the whole history; None for later messages only.
 
     Raises:
         ValueError: the log has no message with the id `after`.
@@ -56,18 +58,18 @@ class SessionFollower:
 
     def __init__(self, transcript: Transcript, after: str | None = None) -> None:
         self._transcript = transcript
-        self._log = cast("StoredLog", transcript.reader)  # as every log that is stored is
+        self._log = cast("StoredLog", transcript.reader)  # all stored logs are of this type
         self._index: Index = self._log.index
         self._generation = self._index.generation
         self._purges = self._index.control_counts["purge"]
         self._seen = 0
-        """Message records that were given, or will never be."""
+        """The number of message records that were returned or are to be skipped."""
         self._offset = self._log.scanner.offset
-        """The offset up to which control records were read."""
+        """The offset in the log up to which control records were read."""
         self._begun: dict[str, int] = {}
-        """The offsets of resets that have begun, by their ids."""
+        """The offsets of resets that have begun but not ended, by id."""
         self._is_late = False
-        """Whether the next look tells of changes that the index holds already."""
+        """Whether the next `look` also returns changes that are already part of the index."""
         if after is None:
             self._seen = _seen_in(self._index)
         elif after:
@@ -75,7 +77,7 @@ class SessionFollower:
 
     @property
     def place(self) -> str:
-        """The log's file, or its location in a database without a password."""
+        """The path of the log's file, or its location in a database without the password."""
         return self._transcript.path
 
     def _begin_after(self, message_id: str) -> None:
@@ -104,7 +106,10 @@ class SessionFollower:
         return self._merged(positions, changes)
 
     def _last(self, index: Index) -> Iterator[tuple[int, int]]:
-        """The live messages that may be new, by position: after a reset they may be anywhere, else they are last."""
+        """Return the position and the ordinal of each live message that may be new.
+
+        After a reset, new messages may be anywhere, so all live messages are returned; else only the last ones.
+        """
         live, start = index.live, 0
         if index.generation == self._generation:
             start = len(live)
@@ -113,7 +118,10 @@ class SessionFollower:
         return enumerate(live[start:], start)
 
     def _look_anew(self, index: Index) -> Iterator[LiveMessage | SessionChange]:
-        """Look at a log that was rewritten: the hashes of ids tell which messages were given."""
+        """Return the new messages of a log that was rewritten, and the change itself.
+
+        Messages that were returned before are recognised by the hashes of their ids.
+        """
         given = set(self._index.columns.id_hashes[: self._seen])
         positions = [at for at, ordinal in enumerate(index.live) if index.columns.id_hashes[ordinal] not in given]
         is_purge = index.control_counts["purge"] > self._purges
@@ -128,7 +136,7 @@ class SessionFollower:
         self._seen = max(self._seen, _seen_in(index))
 
     def _new_changes(self, index: Index) -> list[tuple[int, SessionChange]]:
-        """The changes in new control records, each with its offset; a reset has the offset of its beginning."""
+        """Return the changes in new control records, each with its offset; for a reset, the offset of its beginning."""
         is_changed, live = index.generation != self._generation, len(index.live)
         found: list[tuple[int, SessionChange]] = []
         for line in self._log.whole_lines(self._offset):
@@ -149,13 +157,13 @@ class SessionFollower:
                 found.append((line.offset, SessionChange("compacted", live, time, *tokens)))
         self._offset, self._is_late = self._log.scanner.offset, False
         if is_changed and all(change.kind == "compacted" for _, change in found):
-            found.append((0, SessionChange("replaced", live)))  # as damage that is found later changes what is live
+            found.append((0, SessionChange("replaced", live)))  # damage that is found later changes the live history
         return sorted(found, key=lambda one: one[0])
 
     def _merged(
         self, positions: list[int], changes: list[tuple[int, SessionChange]]
     ) -> Iterator[LiveMessage | SessionChange]:
-        """Give messages and changes in the order of the log."""
+        """Yield messages and changes in the order of the log."""
         offsets, live = self._index.columns.offsets, self._index.live
         places = [offsets[live[position]] for position in positions]
         for place, message in zip(places, self._transcript.placed(among=positions), strict=True):
@@ -167,7 +175,7 @@ class SessionFollower:
 
 
 def _seen_in(index: Index) -> int:
-    """The number of message records up to the last that has been live; an unfinished reset's messages do not count."""
+    """Return the number of message records up to the last live one, so without those of an unfinished reset."""
     return max(index.live, default=-1) + 1
 
 

@@ -1,11 +1,15 @@
-"""Rebuilding views from a log alone, by their receipts, and proving that they are the same that models got.
+"""Rebuild the views of a session from its log alone, and prove that they are equal to the views that models got.
 
-A view is made by the same code as in its session, from the history of that time. A reset may come between a view and
-its receipt. So if the history at the receipt's place does not give the view, the histories that earlier resets replaced
-are tried, the newest first: the hash tells which one is right.
+A view is the list of messages that a model gets in a request. A receipt is the record of a view: its parameters and its
+hash. A plan is the record of a compaction: it says which messages views keep. A reset is a record that replaces the
+live history, as a clear or a rewind does.
 
-Between two plans a view begins with the view before it. So a `Rebuilder` makes the next view with the same window, from
-the appended messages. The view is accepted only if the hash proves it, else it is made anew.
+A view is rebuilt by the code that made it, from the history of that time. A reset may be recorded between a view and
+its receipt. So if the history at the receipt does not result in the view, the histories that earlier resets replaced
+are tried, the newest first. The hash shows which history is the right one.
+
+Between two plans, each view begins with the previous view. So a `Rebuilder` extends its window by the appended messages
+to make the next view. If the hash does not prove this view, the view is made again from the beginning.
 """
 
 from __future__ import annotations
@@ -37,14 +41,17 @@ from ..window.window import Window
 
 @dataclass(frozen=True, slots=True)
 class PlacedReceipt:
-    """A receipt in its place: the live history then is `live` up to the receipt's last message."""
+    """A receipt and its place in the log.
+
+    The live history at that time was `live` up to the last message of the receipt.
+    """
 
     receipt: Receipt
     live: array[int]
     records: int
-    """Message records before it."""
+    """The number of message records before the receipt."""
     resets: int
-    """Resets before it."""
+    """The number of resets before the receipt."""
 
 
 _LEVEL = 1
@@ -52,45 +59,48 @@ _LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class PackedRecord:
-    """The JSON of a record, compressed."""
+    """A record, kept as compressed JSON."""
 
     packed: bytes
     upto: str = ""
-    """Of a plan, the id of the last message that it was made for."""
+    """For a plan: the id of the last message of the history that the plan was made for; else ""."""
 
     @classmethod
     def of(cls, record: Message) -> Self:
-        """Pack a record that was read."""
+        """Compress a record."""
         return cls(zlib.compress(encode_object(record) + b"}", _LEVEL), name_of(record.get("upto")))
 
     def record(self) -> Message:
-        """Parse it afresh."""
+        """Decompress and parse the record."""
         return decode(zlib.decompress(self.packed))
 
 
 @dataclass(slots=True)
 class ReceiptLog:
-    """The receipts of a log in order, and what they name."""
+    """The receipts of a log in order, and the records that they refer to."""
 
     requests: list[PlacedReceipt] = field(default_factory=list)
     plans: dict[str, PackedRecord] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
     replaced: list[array[int]] = field(default_factory=list)
-    """The live histories that resets put an end to."""
+    """The live histories that resets replaced, in order."""
     made_for: list[tuple[PackedRecord, array[int]]] = field(default_factory=list)
-    """The session's plans in order, each with the history that it was made for (which may have grown since)."""
+    """The session's plans in order, each with the live history that it was made for (which may have grown since)."""
     index: Index = field(default_factory=Index)
     malformed: int = 0
-    """Receipts that cannot be read."""
+    """The number of receipts that cannot be parsed."""
     sent: dict[str, PackedRecord] = field(default_factory=dict)
-    """The request that the host finally sent, by the id of the receipt."""
+    """The records of the requests that the host finally sent, by the id of the receipt."""
     added: dict[str, PackedRecord] = field(default_factory=dict)
-    """Messages that hosts added to requests, by their hashes."""
+    """The messages that hosts added to requests, by hash."""
     usage: dict[str, Message] = field(default_factory=dict)
-    """The request's tokens as the provider counted them, by the id of the receipt."""
+    """The usage records with the provider's token counts, by the id of the receipt."""
 
     def sent_for(self, receipt: Receipt) -> Message | None:
-        """The request that the host sent for a view, with its additions; None if it did not tell."""
+        """Return the record of the request that the host sent for a view, with the messages that the host added.
+
+        Return None if the host did not report the request.
+        """
         packed = self.sent.get(receipt.id)
         if packed is None:
             return None
@@ -104,7 +114,10 @@ class ReceiptLog:
         return {**addition, "message": known.record()} if known is not None and "message" not in addition else addition
 
     def tokens_beyond(self, receipt: Receipt) -> int | None:
-        """About how many tokens more than its view a request had, by what the provider counted; None if unknown."""
+        """Estimate how many tokens a request contained in addition to its view, from the provider's token count.
+
+        Return None if the provider reported no usable count.
+        """
         usage = self.usage.get(receipt.id)
         if usage is None:
             return None
@@ -114,12 +127,12 @@ class ReceiptLog:
         return max(0, actual - round(receipt.tokens * ratio))
 
     def plan(self, plan_id: str) -> Message | None:
-        """The record of a plan; None if the log has none with that id."""
+        """Return the record of a plan; None if the log has no plan with this id."""
         packed = self.plans.get(plan_id)
         return packed.record() if packed is not None else None
 
     def lacks(self, noted: PlacedReceipt) -> list[str]:
-        """Why a view cannot be shown in full; an empty list if it can."""
+        """Return the reasons why a view cannot be rebuilt in full; an empty list if it can."""
         receipt, reasons = noted.receipt, []
         if receipt.extras:
             reasons.append(f"{receipt.extras:,} of its messages stood in no log")
@@ -134,9 +147,12 @@ class ReceiptLog:
 class RebuiltView:
     """A rebuilt view.
 
-    `messages` is None if no view could be made. The view is proved if its hash is the receipt's. Else `reasons` say
-    what is missing; without reasons, nothing is missing and the view is another one all the same. `damaged` names the
-    messages of the view whose lines fail their checksums.
+    Attributes:
+        messages: the messages of the view; None if no view could be made.
+        reasons: what is missing in the log. If this is empty and the view is not proved, the log lacks nothing, but the
+            rebuilt view differs from the original view.
+        damaged: the ids of messages in the view whose lines do not match their checksums.
+        proved: whether the view has the hash of its receipt.
     """
 
     messages: list[Message] | None
@@ -146,7 +162,7 @@ class RebuiltView:
 
 
 def read_receipts(reader: ReadableLog) -> ReceiptLog:
-    """Read all receipts of a log that was opened, in one pass."""
+    """Read all receipts of an open log, in one pass."""
     book, scanner = ReceiptLog(), Scanner()
     index = book.index = scanner.index
     for line in reader.records():
@@ -165,7 +181,7 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
         if kind == "plan":
             book.made_for.append((packed, book.index.live))
     elif kind == "system" and isinstance(text := record.get("text"), str):
-        book.heads[text_hash(text)] = text  # under the hash that it has, not the one that it claims
+        book.heads[text_hash(text)] = text  # by its computed hash, not by the hash in the record
     elif kind == "sent":
         book.sent[name_of(record.get("view"))] = PackedRecord.of(record)
         listed = record.get("added")
@@ -186,21 +202,21 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
 
 
 def config_of(receipt: Receipt) -> Config:
-    """The options by which a view was rendered.
+    """Return the options with which a view was rendered.
 
     Raises:
-        ConfigError: one has a value that it cannot have.
+        ConfigError: an option has an invalid value.
     """
     return Config.load({key: receipt.render.get(key, usual) for key, usual in RENDERING.items()})
 
 
 def _window_of(config: Config, receipt: Receipt) -> Window:
-    """A window that makes views as the receipt's was made."""
+    """Return a window that makes views in the way in which the receipt's view was made."""
     return Window(config, _CharacterCounter(), Extras(), str, store=False, for_reader=bool(receipt.bound))
 
 
 def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
-    """A requested rebuild, at any cost."""
+    """Return a view request with the parameters of a receipt and without a token limit."""
     text = book.heads.get(receipt.head)
     return ViewRequest(
         budget_tokens=sys.maxsize,
@@ -212,35 +228,44 @@ def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
 
 
 _PAST_COLUMNS = ("offsets", "lengths", "roles", "flags", "id_hashes", "answered_by")
-"""The columns of an index at an earlier time."""
+"""The columns of an index that are cut to get the index at an earlier time."""
 
 
 def _index_of(index: Index, records: int) -> Index:
-    """The index at the time when the log held this many messages."""
+    """Return the index at the time when the log contained this number of message records."""
     columns = {name: getattr(index.columns, name)[:records] for name in _PAST_COLUMNS}
     return Index(MessageColumns(**columns), models=index.models, headers=index.headers)
 
 
 def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
-    """The index with a live history up to one message, under a plan; None if it lacks the message or the plan."""
+    """Return an index with a live history that ends with a given message, under a plan.
+
+    Return None if the live history lacks the message or a message of the plan, or if the plan is not valid.
+
+    Args:
+        known: the index without the live history.
+        live: the ordinals of the live history.
+        upto: the id of the last message; "" for an empty history.
+        record: the record of the plan; None for no plan.
+    """
     index = replace(known.under_plan(record), live=live)
     try:
         positions = live_positions(live, [index.find_all([upto])[upto]]) if upto else [-1]
         index.live = live[: positions[0] + 1]
         if record is not None:
-            Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]  # what is no object raises as well
+            Plan.from_record(record, kept_ordinals(index, record)[0])  # type: ignore[arg-type]  # a value that is not an object raises too
     except (KeyError, ValueError, OverflowError):
         return None
     return index
 
 
 class _CharacterCounter:
-    """Counts characters; a rebuilt view is never refused for its size."""
+    """A token counter that counts characters. It is enough here: the size of a rebuilt view is not limited."""
 
     name = "estimate"
 
     def count_text(self, text: str) -> int:
-        """Its characters."""
+        """Return the number of characters of a text."""
         return len(text)
 
 
@@ -253,37 +278,37 @@ def _damaged(view: Sequence[Message], index: Index) -> list[str]:
 
 
 class PastLog:
-    """A log at an earlier time: the reader's bytes under the index of that time. It accepts no appends."""
+    """A log at an earlier time: the bytes of a reader with the index of that time. It accepts no appends."""
 
     def __init__(self, reader: ReadableLog, index: Index) -> None:
         self._reader, self.index = reader, index
 
     @property
     def waits_for_storage(self) -> bool:
-        """It takes nothing."""
+        """Always False, because nothing is written."""
         return False
 
     def follow(self) -> None:
         """Do nothing: the past does not change."""
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Refuse."""
+        """Raise `NotImplementedError`: a past log accepts no records."""
         raise NotImplementedError("the past takes no records")
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh."""
+        """Return an iterator over parsed message records."""
         return self._reader.read(ordinals)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Read records' lines."""
+        """Return an iterator over the lines of message records, each with its ordinal."""
         return self._reader.lines(ordinals)
 
     def records(self) -> Iterator[bytes]:
-        """Refuse."""
+        """Raise `NotImplementedError`: a past log is read by its index."""
         raise NotImplementedError("the past is read by its index")
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Give what the log holds now."""
+        """Return an iterator over the current bytes of the log."""
         return self._reader.stored_bytes()
 
     def describe(self) -> LogDescription:
@@ -295,22 +320,22 @@ class PastLog:
 
 
 class Rebuilder:
-    """Makes the views of a session again, best in the order of its requests.
+    """Rebuilds the views of a session. It is fastest in the order of the requests.
 
     Args:
         reader: the log.
-        book: its receipts.
+        book: the receipts of the log.
     """
 
     def __init__(self, reader: ReadableLog, book: ReceiptLog) -> None:
         self._reader, self._book = reader, book
         self._key: object = None
-        """The history, the plan and the options by which the view before was made, if that was proved."""
+        """The history, the plan and the options of the previous view if it was proved; else None."""
         self._window: Window | None = None
         self._index = Index()
 
     def view(self, noted: PlacedReceipt) -> RebuiltView:
-        """Make the view of a request again and compare it with its receipt.
+        """Rebuild the view of a request and compare it with its receipt.
 
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
@@ -353,7 +378,7 @@ class Rebuilder:
         return RebuiltView(None, [*reasons, f"the log lacks the message {receipt.upto}, or one that its plan keeps"])
 
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
-        """Make a view with the window at hand."""
+        """Rebuild a view with the current window and index."""
         assert self._window is not None  # noqa: S101 - it was made with the index
         receipt, index, request = noted.receipt, self._index, request_of(self._book, noted.receipt)
         built = self._window.build(PastLog(self._reader, index), request)
@@ -364,7 +389,7 @@ class Rebuilder:
         return RebuiltView(view, reasons, damaged, proved=proved)
 
     def _reach(self, noted: PlacedReceipt) -> bool:
-        """Extend the index at hand to the state that it had at a request; False if it is not an earlier state."""
+        """Extend the current index to its state at a request; return False if it is not an earlier state of it."""
         index, upto = self._index, noted.receipt.upto
         if len(index) > noted.records:
             return False
