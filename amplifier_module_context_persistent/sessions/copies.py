@@ -1,7 +1,7 @@
-"""History that several sessions hold counts once, in the session in which it was done.
+"""Count history that several sessions contain only once, in the session in which it was made.
 
-A fork begins with a copy of its origin's history, agents copy it into the session of a resume, and an export may be
-imported again.
+Three things make copies of history: a fork begins with the history of another session (its origin), agents copy the
+history into a new session when they resume one, and an export may be imported again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ _MOST_HEADER_BYTES = 1 << 20
 
 
 def count_once(connection: sqlite3.Connection) -> None:
-    """Note which turns and calls are copies (`copies_of`), and that copied requests cost nothing."""
+    """Find the copied turns, calls and requests in the figures of sessions, so that they are not counted twice.
+
+    The copied turns and calls are listed in new tables (`copies_of`). The tokens of copied requests are set to NULL, so
+    that these requests cost nothing.
+    """
     _note_created(connection)
     for table, when in (("turns", TIMES["turns"]), ("calls", TIMES["calls"])):
         connection.execute(f"CREATE TABLE {copies_of(table)} (place INTEGER PRIMARY KEY)")
@@ -33,12 +37,12 @@ def count_once(connection: sqlite3.Connection) -> None:
 
 
 def copies_of(table: str) -> str:
-    """The table of the rows that are copies."""
+    """Return the name of the table that lists the copied rows of a table."""
     return f"copied_{table}"
 
 
 def _note_created(connection: sqlite3.Connection) -> None:
-    """Note when files that share turns or answers with another log were made, as their headers say."""
+    """Store the creation times of log files that share turns or answers with another log, from the files' headers."""
     connection.execute("CREATE TABLE made (session INTEGER PRIMARY KEY, created TEXT NOT NULL)")
     shared = " UNION ".join(
         f"SELECT session, path FROM {table} JOIN logs USING (session) WHERE {column} IN"
@@ -51,7 +55,7 @@ def _note_created(connection: sqlite3.Connection) -> None:
 
 
 def _created(path: str) -> str:
-    """The time in a log's header; "" if it cannot be read."""
+    """Return the creation time in a log's header; "" if there is none or the header cannot be read."""
     try:
         created = orjson.loads(first_line(path, _MOST_HEADER_BYTES)).get("created")
     except (OSError, ValueError, AttributeError):
@@ -69,8 +73,10 @@ _COPIES = """SELECT place FROM (
     ) USING (session)
     WHERE {1} != '' AND {3}
 ) WHERE number > 1"""
-"""The rows of a table that are copies, by the column that copies share and the one with their time.
+"""SQL for the copied rows of a table: all but the most likely original of each set of equal rows.
 
-Nothing says for sure which session is the origin. A copy is in a sub-agent's session, in a fork, is younger, or its
-session went on for longer, was made later (an export that was imported again), or has more messages.
+The placeholders are the table, the column with the value that copies share, the expression for the row's time, and a
+further condition. Nothing says for sure which session is the origin, so a row is taken for a copy by these criteria, in
+this order: its session is a sub-agent's, or a fork; it is younger; its session went on for longer, was made later (an
+export that was imported again), or has more messages.
 """

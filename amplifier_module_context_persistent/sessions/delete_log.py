@@ -1,9 +1,9 @@
-"""Deleting a whole log, and what this package put beside it.
+"""Delete a whole log, and the files that this package put beside it.
 
 Rules:
-- Only the log that was looked at is deleted: one that got a record since is not.
-- It goes under its lock, after everything that was made from it. So a crash leaves a whole log, and the deletion can be
-  asked for again.
+- A log is deleted only if it is unchanged since the caller looked at it. If a record was added, it stays.
+- The log is deleted last, after all files that were made from it, while its lock is held. So a crash leaves a whole
+  log, and the deletion can be repeated.
 """
 
 from __future__ import annotations
@@ -28,14 +28,19 @@ _CHANGED = "the log was written to, purged or replaced since it was looked at; n
 
 
 def unfinished_purges(path: str) -> list[str]:
-    """The files beside a log that purges of this user left, or are writing."""
+    """Return the paths of files beside a log that purges left behind or are still writing.
+
+    A purge removes texts from a log: it writes a new file, which then replaces the log.
+    """
     directory, name = os.path.split(path)
     pattern = re.compile(re.escape(name + PURGING_SUFFIX) + r"(-[0-9a-f]{8})?")
     return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
 
 
 def files_of(path: str) -> list[str]:
-    """The log's file and what this package put beside it; the log comes last. Of a log in a database its location.
+    """Return the paths of a log's file and of the files that this package put beside it; the log is last.
+
+    For a log in a database, return its location only.
 
     Raises:
         OSError: the directory cannot be read.
@@ -55,23 +60,23 @@ def delete_log(
     files: FileSystem | None = None,
     lock_timeout_s: float = 10.0,
 ) -> list[str]:
-    """Delete a log that was looked at; the files that are gone.
+    """Delete a log and return the paths of the deleted files, or its location if it was in a database.
 
     Args:
         path: the log's file, or its location in a database.
-        size_bytes: the log's size, torn tail included, when it was looked at.
-        begin: called once nothing speaks against the deletion, before anything goes.
-        others: files that go before the log; those that are gone already count for nothing.
+        size_bytes: the size of the log when the caller looked at it, with its torn tail.
+        begin: called after all checks, before the log and the other files are deleted.
+        others: further files to delete before a log in a file. Files that do not exist are skipped.
         files: the system calls, for tests to replace.
         lock_timeout_s: how long to wait for another process that holds the lock.
 
     Raises:
-        Exception: what `begin` raises; nothing was deleted.
-        DeleteError: the log is not what was looked at, or the system refuses; nothing was deleted.
-        NotALogError: the file is none.
-        LogUnreadableError: there is no log, or it cannot be read.
+        Exception: `begin` raised it; nothing was deleted.
+        DeleteError: the log has changed, or the system refused the deletion; nothing was deleted.
+        NotALogError: the file is not a log.
+        LogUnreadableError: the log does not exist or cannot be read.
         LockTimeoutError: another process holds the lock.
-        LogFailedError: the system refused; what is left can be deleted again.
+        LogFailedError: the system refused to delete some of the files; the deletion can be repeated.
     """
     if stored_name(path) is not None:
         from ..log.postgres.names import delete_stored_log  # its driver is an extra

@@ -1,4 +1,7 @@
-"""A log line by line: every record with its bytes and its value, the bytes that are none, and what ever was live."""
+"""Read a log line by line: each record with its bytes and its value, and also the bytes that belong to no record.
+
+A message is live if no later record, such as a reset, has removed it from the session's history.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ if TYPE_CHECKING:
     from ..log.postgres.reader import PostgresReader  # its driver is an extra
 
 StoredLog: TypeAlias = "LogReader | PostgresReader"
-"""A log that was scanned, wherever it is kept."""
+"""A log that was scanned, in a file or in a database."""
 
 
 def follow_log(reader: ReadableLog) -> None:
-    """Read a log that has to be there.
+    """Read a log up to its end, and check that it exists and is a log.
 
     Raises:
-        NotALogError: no line of it is a record.
-        LogUnreadableError: there is none, or it cannot be read.
+        NotALogError: no line of the log is a record.
+        LogUnreadableError: the log does not exist or cannot be read.
     """
     reader.follow()
     if not reader.describe().exists:
@@ -35,7 +38,7 @@ def follow_log(reader: ReadableLog) -> None:
 
 
 def was_live(reader: StoredLog) -> bytearray:
-    """For each message of a log whether it ever was live."""
+    """Return a byte for each message of a log, in order: 1 if the message was live at any time, else 0."""
     found = bytearray(len(reader.index))
     if not any(kind_of(name).frames for name in reader.index.control_counts):  # then nothing was ever hidden
         for ordinal in reader.index.live:
@@ -58,11 +61,18 @@ def was_live(reader: StoredLog) -> bytearray:
 _PADDING = b"\0\r\t "
 
 Piece = tuple[int, bytes, Message | None]
-"""The offset of the first byte, the bytes without LF, and the value; None for what is no record."""
+"""The offset of the first byte, the bytes without LF, and the parsed record; None if the bytes are not a record."""
 
 
 def pieces_of(offset: int, line: bytes) -> Iterator[Piece]:
-    """The pieces of a line (without LF) that begins at an offset; padding between records is left out."""
+    """Yield the pieces of a line: its records, and the bytes between them that are not records.
+
+    Padding between records is left out.
+
+    Args:
+        offset: the offset of the line in the log.
+        line: the line, without LF.
+    """
     try:
         value = decode(line)
     except ValueError:
@@ -79,13 +89,13 @@ def pieces_of(offset: int, line: bytes) -> Iterator[Piece]:
 
 
 def control_body(line: bytes, value: Message) -> bytes:
-    """The stored body of a control record; a record without a checksum is encoded anew."""
+    """Return the stored body of a control record without its checksum; encode a record that has no checksum again."""
     return line[:-CRC_TAIL_BYTES] if has_crc(line) else encode_object({"_record": value["_record"], **value})
 
 
 def strings_of(value: Any) -> Iterator[str]:
-    """Every string in a value, keys included."""
-    left = [value]  # not by recursion: other programs' files may nest as deep as they like
+    """Yield every string in a value, including the keys of objects."""
+    left = [value]  # not by recursion: files of other programs may be nested to any depth
     while left:
         item = left.pop()
         if isinstance(item, str):

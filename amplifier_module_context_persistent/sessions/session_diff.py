@@ -1,4 +1,4 @@
-"""The difference of two sessions with a common beginning, such as a fork and its origin: what each did since."""
+"""Compare two sessions with a common beginning, such as a fork and its origin: find what each did after it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """A session's part after the messages that both have.
+    """The part of a session after the messages that it shares with the other session.
 
     Attributes:
         messages: the number of messages in this part.
-        turns: the numbers of its turns; the first one may have begun before.
-        first_lines: the first line that the person wrote in each turn.
-        calls: the number of calls of tools.
-        files: for each path the actions: read, changed, created, deleted.
-        cost: the cost of its requests in US dollars, without models that have no price; None if none has one.
-        is_estimated: whether an output was counted here, because nobody reported it.
+        turns: the numbers of the turns in this part; the first turn may have begun before it.
+        first_lines: the first line of the user's message in each turn.
+        calls: the number of tool calls.
+        files: the actions on each file, by path: read, changed, created, deleted.
+        cost: the cost of the turns in US dollars, without models that have no known price; None if no cost is known.
+        is_estimated: whether `cost` is an estimate, because the output tokens of a request were not reported.
     """
 
     messages: int
@@ -42,7 +42,7 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class SessionDiff:
-    """The beginning that two sessions share, in messages and in turns, and what each of them did after it."""
+    """The length of the beginning that two sessions share, in messages and in turns, and the rest of each session."""
 
     common_messages: int
     common_turns: int
@@ -50,12 +50,12 @@ class SessionDiff:
     other: Since
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the difference as plain JSON types."""
         return asdict(self)
 
 
 def diff_of(one: Transcript, other: Transcript, counter: TokenCounter, prices: PriceList) -> SessionDiff:
-    """Compare two sessions.
+    """Compare two sessions and return their difference.
 
     Raises:
         LogUnreadableError: a log's bytes changed while they were read.
