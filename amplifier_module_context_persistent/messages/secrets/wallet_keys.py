@@ -18,7 +18,7 @@ from .searched_text import SearchedText
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGITS = {letter: number for number, letter in enumerate(_BASE58)}
 _RUN = re.compile(
-    rf"(?<![A-Za-z0-9])(?:(?=[^a-z]{{0,50}}[a-z])[{_BASE58}]{{51,58}}|[{_BASE58}]{{98}}|[{_BASE58}]{{107,112}}|S[A-D][A-Z2-7]{{54}})(?![A-Za-z0-9])"
+    rf"(?<![A-Za-z0-9])(?:(?=[1-9A-Z]{{0,50}}[a-z])[{_BASE58}]{{51,58}}|[{_BASE58}]{{98}}|[{_BASE58}]{{107,112}}|S[A-D][A-Z2-7]{{54}})(?![A-Za-z0-9])"
 )
 _CHECKSUM_BYTES = 4
 _KEY_BYTES = 32
