@@ -262,3 +262,16 @@ def test_a_file_can_be_named_beside_a_database(command: tuple[str, ...], storage
     done = run(name, "./transcript.jsonl", *options, "--storage", storage, code=None)
     assert done.exit_code in (0, 1), done.output
     assert "Error" not in done.output
+
+
+@proof
+def test_filters_that_leave_sessions_out_hold_in_a_database(storage: str) -> None:
+    """Tags and excepted sessions are asked for although such a list could be read page by page."""
+    for number in range(3):
+        with closing(PostgresLog(f"{storage}#-p/s{number}")) as log:
+            append(log, number)
+    run("tag", "s1", "kept", "--storage", storage)
+    assert sorted(listed(storage, "--tag", "kept")) == ["s1"]
+    assert sorted(listed(storage, "--untagged")) == sorted(listed(storage, "--not-tag", "kept")) == ["s0", "s2"]
+    assert sorted(listed(storage, "--except", "s0")) == sorted(listed(storage, "--except", "s0", "--since", "1y"))
+    assert sorted(listed(storage, "--except", "s0")) == ["s1", "s2"]
