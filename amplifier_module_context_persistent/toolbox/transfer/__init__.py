@@ -1,14 +1,14 @@
-"""Sessions on their way: import, export, fork, rewind, copy, sync, backup, sealing, names, deletion.
+"""Move and copy sessions: import, export, fork, rewind, copy, sync, backup, sealing, names, deletion.
 
 Rules of this package:
 - A source is never changed. A second import of a session appends to its log. An existing log is replaced only by a sync
   that erases, and by `--keep both` (`take_over`), after a question.
-- If something cannot be copied, its line is named; nothing is dropped in silence.
+- If something cannot be copied, the report names its line; nothing is dropped in silence.
 - Formats of other agents have one file each, in `importers` and `exporters`.
 
 Where things are done:
 - an import: `import_session` and `import_directory`, `drafts` of the sessions, then `write_import`, which also finds
-  what an earlier import made and adds only what is new; a log of ours: `import_log`;
+  what an earlier import made and adds only what is new; a log of this package: `import_log`;
 - erased content stays erased: `erasures`, `import_erasures`, `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup`, `restore`; a sealed file: `sealing`, `seal_log`;

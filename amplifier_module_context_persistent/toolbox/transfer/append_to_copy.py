@@ -1,10 +1,10 @@
-"""Bringing a copy of a log up to the log: what is new is appended, record by record, with the bytes that it has there.
+"""Append a log's new records to a copy of the log, with the same bytes.
 
 Rules:
-- Each record has to continue the copy's chain of checksums, which is looked at under the copy's lock. The first record
-  that does not ends it.
-- A kill leaves a copy that ends earlier, and the next run goes on from there.
-- A session that is open is not written to, and no session opens it meanwhile (`open_mark.keep_closed`).
+- Each new record must continue the copy's chain of checksums; this is checked while the copy is locked. The first
+  record that does not continue it ends the append.
+- If the command is killed, the copy ends earlier, and the next run continues from there.
+- A copy that a session has open is not changed, and no session can open it during the append (`open_mark.keep_closed`).
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ MEANWHILE = "it was written to meanwhile; sync again"
 
 
 class SyncError(ContextPersistentError, ValueError):
-    """A session cannot be brought in step now; nothing of it is lost on either side."""
+    """The two copies of a session cannot be synchronized now; both are unharmed."""
 
 
 def append_to_copy(source: str, target: str) -> int:
-    """Append to a copy what a log has beyond it; how many bytes.
+    """Append the records that a log has beyond its copy to the copy, and return the number of appended bytes.
 
     Args:
         source: the log, which may be open; only whole records are read.
-        target: the copy that is the beginning of it.
+        target: the copy, which has the first records of the log.
 
     Raises:
-        SyncError: a session has the copy open, or it is no beginning any more; or a record of the log is damaged.
-        LogError: one of them cannot be read or written.
+        SyncError: a session has the copy open, the copy is not the beginning of the log any more, or a record of the
+            log is damaged.
+        LogError: the log cannot be read, or the copy cannot be written.
     """
     with kept_closed(target), closing(open_reader(source)) as reader, closing(open_log(target)) as log:
         reader.follow()
@@ -53,10 +54,10 @@ def append_to_copy(source: str, target: str) -> int:
 
 @contextmanager
 def kept_closed(log: str) -> Iterator[None]:
-    """Keep sessions from opening a log while a block lasts; one in a database is not kept.
+    """Prevent sessions from opening a log during a `with` block. A log in a database is not protected.
 
     Raises:
-        SyncError: a session has it open.
+        SyncError: a session has the log open.
     """
     with ExitStack() as stack:
         if stored_name(log) is None:
@@ -67,12 +68,16 @@ def kept_closed(log: str) -> Iterator[None]:
 
 
 def whole_lines(reader: ReadableLog) -> Iterator[bytes]:
-    """The lines of a log's records without LF; no torn tail is among them."""
+    """Yield the line of each record of a log, without the LF. A torn tail is left out."""
     return (line.removesuffix(b"\n") for line in reader.records())
 
 
 def _beyond(reader: ReadableLog, log: ReadableLog) -> Iterator[bytes]:
-    """The lines that a log has beyond its copy.
+    """Return an iterator over the lines that a log has beyond its copy.
+
+    Args:
+        reader: the log.
+        log: the copy.
 
     Raises:
         SyncError: the copy is not the beginning of the log.
@@ -92,10 +97,10 @@ def _beyond(reader: ReadableLog, log: ReadableLog) -> Iterator[bytes]:
 
 
 def _append(log: Log, lines: Iterator[bytes]) -> int:
-    """Append lines that continue a log's chain of checksums; how many bytes.
+    """Append lines that continue a log's chain of checksums, and return the number of appended bytes.
 
     Raises:
-        SyncError: one does not, or somebody else wrote to the log.
+        SyncError: a line does not continue the chain, or another process wrote to the log.
         LogError: the log cannot be written.
     """
     before, appended = _seed_of(log), 0
@@ -116,7 +121,9 @@ def _append(log: Log, lines: Iterator[bytes]) -> int:
 
 
 def _append_batch(log: Log, batch: Sequence[tuple[bytes, int]]) -> None:
-    """Append records, each with the checksum of the one before it; no frame gets around several.
+    """Append records, each paired with the checksum of the record before it.
+
+    Each is a record of its own, without a frame.
 
     Raises:
         SyncError: somebody else wrote to the log.
@@ -128,7 +135,10 @@ def _append_batch(log: Log, batch: Sequence[tuple[bytes, int]]) -> None:
 
 
 def _prepared(log: Log, batch: Sequence[tuple[bytes, int]], at: int) -> Prepare:
-    """Makes the function that appends one record of a batch, if the log ends with an earlier record of the batch."""
+    """Return the function that prepares one record of a batch.
+
+    The function raises SyncError unless the log ends right before the batch, or with an earlier record of the batch.
+    """
     body = batch[at][0]
 
     def prepare(_: Index) -> list[bytes]:
@@ -140,5 +150,5 @@ def _prepared(log: Log, batch: Sequence[tuple[bytes, int]], at: int) -> Prepare:
 
 
 def _seed_of(log: Log) -> int:
-    """The checksum that the next record of a log continues."""
+    """Return the checksum that the next record of a log must continue."""
     return cast("StoredLog", log).scanner.seed  # every stored log is scanned

@@ -20,10 +20,10 @@ def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
 
     Args:
         path: the log's file, or its location in a database.
-        files: the system calls for reading, to be told how far it is.
+        files: the system calls that read the log, to report progress.
 
     Raises:
-        ArchiveError: this log cannot be archived now; says why.
+        ArchiveError: this log cannot be archived now; the message says why.
         LogError: the log cannot be read, or its lock cannot be had.
         OSError: the archive cannot be written. In each case the log is unchanged.
     """
@@ -31,12 +31,12 @@ def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
         return archive_log(path, watched=files, snapshots=CatalogueSnapshots())
     from ...log.postgres.archive import archive_stored_log  # its driver is an extra
 
-    look_at_all([SessionFile(path, "", "", 0.0)])  # what a list shows of it is kept: no list has to unpack its lines
+    look_at_all([SessionFile(path, "", "", 0.0)])  # saves its list entry, so that no list has to unpack the log
     return archive_stored_log(path, on_read=files.note_read if files is not None else lambda _: None)
 
 
 def bring_back_session(path: str) -> Archived:
-    """Bring the log of a session back, byte for byte; errors as of `archive_session`."""
+    """Restore the archived log of a session, byte for byte. Raises the same errors as `archive_session`."""
     if stored_name(path) is None:
         return bring_back(path, snapshots=CatalogueSnapshots())
     from ...log.postgres.archive import bring_back_stored_log  # its driver is an extra
@@ -45,7 +45,7 @@ def bring_back_session(path: str) -> Archived:
 
 
 def estimate_session(path: str) -> ArchiveEstimate:
-    """Estimate the size of a log when archived, from a sample of it.
+    """Estimate how large a log would be when archived, from a sample of the log.
 
     Raises:
         ArchiveError: the database cannot hold archived logs.
@@ -72,7 +72,7 @@ def archive_like(source: str, target: str) -> None:
 
 
 def is_archived_session(path: str) -> bool:
-    """Whether all of a log is archived; False for one in a database that cannot be asked."""
+    """Return whether a log is archived as a whole; False if its database cannot be reached."""
     if stored_name(path) is None:
         return is_archived(path)
     from ...log.postgres.names import archived_among  # its driver is an extra

@@ -1,12 +1,12 @@
-"""A backup of a home's sessions: a directory with a copy of each log, which only ever gets longer.
+"""A backup of a home's sessions: a directory with a copy of each log. A copy is only appended to.
 
 Rules:
-- Nothing is written to the home, and nothing that the backup holds is lost. A copy that the log does not go on from any
-  more is set aside under another name before the log is copied anew.
-- A copy that was set aside since its log was purged, and a session that was deleted in the home, still hold what was
-  erased. They are told each time, and go if a person asks for it (`erase_held`).
+- The home is not changed, and nothing in the backup is lost. If a copy is not the beginning of its log any more, it is
+  renamed ("set aside") before the log is copied again.
+- Two things in a backup can still hold erased content: copies that were set aside because of a purge, and sessions that
+  were deleted in the home. Each run reports them, and `erase_held` deletes them if a person asks for it.
 - The backup notes what was erased in the home: the lines of the home's file of erasures are copied to the backup's own.
-- A kill leaves copies that are whole, or end earlier; the next run goes on from there.
+- If a backup is killed, each copy is whole or ends earlier; the next run continues from there.
 """
 
 from __future__ import annotations
@@ -39,30 +39,30 @@ from .sync_sessions import pairs_of
 from .sync_sides import Side
 
 BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
-"""The suffix of a copy that was set aside, because the log was purged or is another one."""
+"""The suffixes of a copy that was set aside: because the log was purged, or because another log replaced it."""
 
 
 class BackupError(ContextPersistentError, ValueError):
-    """The directory is not a backup, and cannot become one; nothing was done."""
+    """The directory is not a backup and cannot become one; nothing was changed."""
 
 
 class Done(Enum):
-    """The action of a backup on a session."""
+    """The action of a backup for one session."""
 
     SAME = "same"
     NEW = "new"
     MORE = "more"
     ANEW = "anew"
-    """The copy is set aside, and the log copied anew."""
+    """The copy is set aside, and the log is copied again."""
     ERASED = "erased"
-    """It was erased, and is not restored."""
+    """The session was erased, and is not restored."""
     LEFT = "left"
-    """The session's copy is not changed; `why` says why."""
+    """The session's copy is not changed; `BackupStep.why` gives the reason."""
 
 
 @dataclass(slots=True)
 class BackupStep:
-    """The planned or completed action on one session."""
+    """The planned or completed action for one session."""
 
     session_id: str
     what: Done
@@ -70,11 +70,11 @@ class BackupStep:
     target: str = ""
     new_bytes: int = 0
     aside: str = ""
-    """The name that the copy gets, if it is set aside."""
+    """The new path of the copy if it is set aside; else empty."""
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the step in plain JSON types."""
         told: dict[str, Any] = {"session": self.session_id, "what": self.what.value, "bytes": self.new_bytes}
         more = {"from": self.source, "to": self.target, "aside": self.aside, "why": self.why}
         return told | {key: value for key, value in more.items() if value}
@@ -85,24 +85,24 @@ class HeldErased:
     """Content in a backup that was erased in the home."""
 
     asides: list[Path] = field(default_factory=list)
-    """Copies from before a purge."""
+    """Copies that were made before a purge of their log."""
     sessions: list[ErasingStep] = field(default_factory=list)
-    """Sessions that the home no longer has, and from which something was erased."""
+    """Sessions that the home no longer has and that hold erased content, with the planned erasure."""
 
     def __len__(self) -> int:
         return len(self.asides) + len(self.sessions)
 
 
 def open_backup(place: str, *, create: bool) -> Side:
-    """The directory of a backup.
+    """Open the directory of a backup.
 
     Args:
-        place: what a person names.
-        create: whether an empty directory becomes one.
+        place: the directory's path, as a person gave it.
+        create: accept an empty directory as a new backup.
 
     Raises:
         BackupError: there is no such directory, or it is no backup.
-        ConfigError: it is the URL of something else.
+        ConfigError: the place is a URL.
     """
     if stored_name(place) is not None:
         raise BackupError("a backup is a directory; `context-persistent sync` copies to a database")
@@ -124,7 +124,7 @@ class Backup:
     """A backup of a home.
 
     Args:
-        home: the home's side.
+        home: the home that is backed up.
         there: the backup (`open_backup`).
         now: gives ISO 8601 timestamps.
     """
@@ -134,7 +134,7 @@ class Backup:
     now: Callable[[], str]
 
     def plan(self) -> list[BackupStep]:
-        """See what is to be done with each session of the home; writes nothing."""
+        """Return the planned action for each session of the home. Writes nothing."""
         pairs = pairs_of(self.home.sessions(), self.there.sessions())
         return [self._plan(pair.here, pair.there) for pair in pairs if pair.here is not None]
 
@@ -151,7 +151,7 @@ class Backup:
         return step
 
     def carry_out(self, step: BackupStep) -> None:
-        """Do what was planned with a session; a step that fails becomes one that is left, and says why."""
+        """Carry out a planned step. If it fails, its action becomes `Done.LEFT` and its `why` the reason."""
         try:
             if step.what is Done.MORE:
                 with host_files_made(step.target, step.source, named_only=True, now=self.now):
@@ -170,10 +170,10 @@ class Backup:
             step.what, step.why = Done.LEFT, reason_of(error)
 
     def note_erasures(self) -> None:
-        """Make the directory a backup, and note in it what was erased in the home since.
+        """Make the directory a backup if it is none, and copy new erasures and liftings from the home's list to it.
 
         Raises:
-            OSError: it cannot be written, or the home's file cannot be read.
+            OSError: the backup's list cannot be written, or the home's list cannot be read.
         """
         note = self.there.erasures
         assert isinstance(note, Path)  # noqa: S101 - a backup is a directory
@@ -185,7 +185,7 @@ class Backup:
         lift_in((one for salt, one in noted.items() if salt in lifted), note)
 
     def held_erased(self) -> HeldErased:
-        """Find erased content of the home in the backup, in its current state.
+        """Return the content in the backup that was erased in the home.
 
         Raises:
             OSError: the home's file of erasures cannot be read.
@@ -200,7 +200,7 @@ class Backup:
 
 
 def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None:
-    """Remove from a backup what it holds of what was erased in the home; a step that fails says why.
+    """Remove content from a backup that was erased in the home. A step that fails gets its `why`.
 
     Raises:
         OSError: a copy that was set aside cannot be removed.
@@ -214,7 +214,7 @@ def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None
 
 
 def _compare(step: BackupStep) -> None:
-    """See what is to be done with a session that the backup has."""
+    """Fill in the planned action for a session of which the backup has a copy."""
     found = compare_logs(step.source, step.target)
     match found.relation:
         case Relation.SAME:
@@ -229,10 +229,12 @@ def _compare(step: BackupStep) -> None:
 
 
 def _aside(log: str, copy: str) -> str:
-    """The name under which a copy is set aside: it says whether the log was purged since, and the copy's last checksum.
+    """Return the path for a copy that is set aside.
+
+    Its suffix says whether the log was purged since the copy was made, and gives the copy's last checksum.
 
     Raises:
-        LogUnreadableError: one of them cannot be read.
+        LogUnreadableError: the log or the copy cannot be read.
     """
     with closing(open_reader(log)) as reader, closing(open_reader(copy)) as other:
         reader.follow()
@@ -243,7 +245,7 @@ def _aside(log: str, copy: str) -> str:
 
 
 def _size_of(log: str) -> int:
-    """The bytes of a log's whole records.
+    """Return the size of a log in bytes, without a torn tail.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -255,6 +257,6 @@ def _size_of(log: str) -> int:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, on one line."""
+    """Return the reason of a failure, as text on one line."""
     said = error.strerror if isinstance(error, OSError) else None
     return " ".join(str(said or error).split())

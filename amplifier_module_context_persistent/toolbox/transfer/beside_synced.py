@@ -1,7 +1,9 @@
-"""The host's files beside a log that a sync changes, and what was left there: they are brought in step with the log.
+"""Update the host's files beside a log that a sync changes, so that they match the log.
 
-What is begun is noted beside the log first (`toolbox/maintenance/written_files.py`). So a sync that finds the note
-finishes what a killed one left.
+"In step" means here that the host's files (`transcript.jsonl`, `metadata.json`) tell the same as the log.
+
+Before a sync changes anything, it writes a note beside the log (`toolbox/maintenance/written_files.py`). So if it is
+killed, the next sync finds the note and finishes the work.
 """
 
 from __future__ import annotations
@@ -25,12 +27,14 @@ from .host_files import (
 
 
 def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str]) -> AbstractContextManager[None]:
-    """Bring the host's files beside a copy in step, after a block has changed the copy; errors as of what it gives.
+    """Return a context manager that updates the host's files beside a copy after its block has changed the copy.
+
+    It raises the errors of `host_files_made` or `files_in_step`.
 
     Args:
         log: the copy.
-        origin: the log that it is brought up to.
-        is_home: whether a host lists the sessions there.
+        origin: the log that the copy was made from.
+        is_home: whether the copy is in a directory whose sessions a host lists.
         now: gives ISO 8601 timestamps.
     """
     if not is_home or is_unfinished(log):
@@ -40,11 +44,11 @@ def beside_copy(log: str, origin: str, *, is_home: bool, now: Callable[[], str])
 
 @contextmanager
 def files_in_step(log: str, *, now: Callable[[], str]) -> Iterator[None]:
-    """Bring the host's files that we wrote beside a log in step after a block has changed the log.
+    """Update the files that we wrote for the host beside a log, after a `with` block has changed the log.
 
     Raises:
-        SyncError: a session has opened the log meanwhile, so they are the host's now.
-        OSError: one of them cannot be written or removed; the next sync finishes it.
+        SyncError: a session has opened the log in the meantime, so the files are the host's now.
+        OSError: a file cannot be written or removed; the next sync finishes the update.
     """
     if not is_hosts_log(log):
         yield
@@ -57,7 +61,7 @@ def files_in_step(log: str, *, now: Callable[[], str]) -> Iterator[None]:
         yield
     except LogFailedError:
         raise
-    except BaseException:  # the log is what it was, or is longer
+    except BaseException:  # the log is unchanged or longer
         if not before:
             finish(log)
         raise
@@ -65,12 +69,12 @@ def files_in_step(log: str, *, now: Callable[[], str]) -> Iterator[None]:
 
 
 def is_interrupted(log: str) -> bool:
-    """Whether a sync was interrupted before the files beside a log were in step with it."""
+    """Return whether a sync was interrupted before the files beside a log were updated."""
     return is_hosts_log(log) and WrittenFiles.beside(log).begun == SYNCING
 
 
 def finish(log: str) -> None:
-    """Bring the files beside a log in step, and note that; errors as `files_in_step`."""
+    """Update the files beside a log, and remove the note about it. Raises the same errors as `files_in_step`."""
     clear_up(log)
     if own_transcript(log) is not None and (because := update_host_files(log, time=None)[1]):
         raise SyncError(because)
@@ -81,11 +85,11 @@ def finish(log: str) -> None:
 def host_files_made(log: str, origin: str, *, named_only: bool, now: Callable[[], str]) -> Iterator[None]:
     """Write the host's files beside a copy again, after the `with` block has appended to the copy.
 
-    This is for a copy that no host uses, because its session may have got a name meanwhile; and for a copy of which a
-    killed sync wrote only the log.
+    This is for a copy that no host uses, because its session may have been named in the meantime; and for a copy of
+    which a killed sync wrote only the log.
 
     Raises:
-        OSError: a file cannot be written; a second call finishes it.
+        OSError: a file cannot be written; a second call finishes the work.
     """
     if not is_hosts_log(log):
         yield

@@ -1,10 +1,13 @@
-"""Compacting a session from outside: what a plan would take out now, making it, and going back to the plan before.
+"""Compact a session from outside: preview a plan, make it, or go back to the previous plan.
 
-A plan is appended to the log as a session's own: sessions that have the log open follow it with their next request, and
-history does not change. It is made as after the session's last request: for its model and budget, with its system text.
-Of a session without requests, such as an imported one, the budget has to be given.
+A plan says which messages the views of a session leave out or shorten; a view is the list of messages that one request
+to the model contains.
 
-A turn is hidden from views, or shown again, in the same way.
+A plan from here is appended to the log like a session's own plan: sessions that have the log open follow it from their
+next request on, and the history does not change. The plan is made for the model, the budget and the system text of the
+session's last request. For a session without requests, such as an imported one, the budget must be given.
+
+Turns are hidden from views, or shown again, in the same way.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from .copy_log import append_all
 from .history_at import following_plan
 
 _WITHOUT_PROVIDER = ("truncate", "sliding_window", "importance")
-"""The strategies that ask nobody for a summary."""
+"""The strategies that need no provider, because they write no summary."""
 
 
 class CompactError(ContextPersistentError, ValueError):
@@ -55,30 +58,30 @@ class Change:
     """The change of one message in the view."""
 
     number: int
-    """Its position in the live history, from 1."""
+    """The position of the message in the live history, from 1."""
     message_id: str
     role: str
     what: str
-    """`left out`, `shortened`, `without reasoning`, `marked` (by a line at its end), or `back`."""
+    """`left out`, `shortened`, `without reasoning`, `marked` (a line was added at its end), or `back`."""
     tokens: int
-    """The tokens that it takes less in the view; negative if the message is back."""
+    """The number of tokens that the view saves on this message; negative if the message is back."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
-    """A plan and its changes; `plan` is empty if none was made, because it would free too little."""
+    """The result of a compaction. `plan` is its id, or empty if no plan was made because it would free too little."""
 
     path: str
     plan: str
     budget_tokens: int
     target_tokens: int
     tokens_before: int
-    """Of the view, system text and tools included."""
+    """The tokens of the view before, including system text and tools."""
     tokens_after: int
     changes: Sequence[Change]
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
         return asdict(self)
 
 
@@ -92,13 +95,13 @@ def compact_session(
     lock_timeout_s: float = 10.0,
     new_id: Callable[[], str] = clock.new_id,
 ) -> CompactResult:
-    """Compact a session's view down to its target, or go back to the plan before.
+    """Compact a session's view down to its target, or go back to the previous plan.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
         counter: counts tokens.
         budget_tokens: the budget of the view; by default the last request's.
-        undo: go back to the plan before the current one, or to the whole history if the current plan is the first.
+        undo: go back to the previous plan, or to the whole history if the current plan is the first.
         dry_run: only report the changes.
         lock_timeout_s: the longest wait for another process that holds the log's lock.
         new_id: gives unique ids.
@@ -130,7 +133,7 @@ def compact_session(
 
 
 class _PlannedView(NamedTuple):
-    """A plan to append, and the view under it."""
+    """A plan that will be appended, and the view that results from it."""
 
     plan_id: str
     record: bytes
@@ -141,10 +144,10 @@ class _PlannedView(NamedTuple):
 def _plan_of_undo(
     transcript: Transcript, session: _Session, counter: TokenCounter, new_id: Callable[[], str]
 ) -> _PlannedView:
-    """The plan before the current one.
+    """Return the plan before the current one.
 
     Raises:
-        CompactError: there is none, or its view does not fit.
+        CompactError: there is no such plan, or its view does not fit.
     """
     earlier = _plan_before(transcript, new_id)
     log = PastLog(transcript.reader, transcript.reader.index.under_plan(earlier))
@@ -154,7 +157,7 @@ def _plan_of_undo(
 
 
 def _new_plan(log: PastLog, session: _Session, window: Window, tokens_before: int) -> _PlannedView | None:
-    """A new plan for the view of a window; None if it neither frees enough nor hides other turns.
+    """Make a new plan, or return None if it would neither free enough tokens nor change which turns are hidden.
 
     Raises:
         FloorError: the view cannot be made to fit.
@@ -172,14 +175,14 @@ def _new_plan(log: PastLog, session: _Session, window: Window, tokens_before: in
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The settings of a session's last request, or of a next one."""
+    """The settings for a new plan: those of the session's last request, or defaults for a session without requests."""
 
     config: Config
     request: ViewRequest
 
     @property
     def whole_request(self) -> ViewRequest:
-        """The request with a budget that every view fits, so that no plan is made."""
+        """The request with an unlimited budget, so that no plan is made for it."""
         return replace(self.request, budget_tokens=sys.maxsize)
 
     @classmethod
@@ -199,14 +202,17 @@ class _Session:
         asked = request_of(transcript.book, receipt)
         head = sum(count_message(message, counter) for message in asked.head)
         view = sum(count_message(message, counter) for message in transcript.view(-1).messages or ())
-        tools = receipt.tokens - view  # and whatever else was counted that is in no message
+        tools = receipt.tokens - view  # includes anything else that was counted and is in no message
         room = Room(fixed_tokens=head + min(max(0, tools), budget // 2))
         request = replace(asked, budget_tokens=budget, reader=replace(asked.reader, rules=RULES), room=room)
         return cls(Config.load(options), request)
 
     @classmethod
     def _without_receipts(cls, transcript: Transcript, budget_tokens: int | None) -> _Session:
-        """A request of nobody that is known, as of an imported session: what only its maker takes may go."""
+        """Return settings for a session without receipts, such as an imported one.
+
+        The provider and the model are unknown.
+        """
         if budget_tokens is None:
             raise CompactError("no view was requested, or `receipts` is off: say for which budget (`--budget`)")
         late_system = late_system_of("auto", transcript.reader.index.headers, is_new=False)
@@ -214,14 +220,14 @@ class _Session:
         return cls(config, ViewRequest(budget_tokens))
 
     def is_worth_it(self, fewer_tokens: int) -> bool:
-        """Whether a plan that frees this many tokens is worth making."""
+        """Return whether a plan that frees this many tokens is worth making."""
         return reaches_min_gain(self.config, tokens=fewer_tokens, messages=0, budget_tokens=self.request.budget_tokens)
 
     def check_fits(self, tokens: int, messages: int) -> None:
         """Refuse a view that the next request would compact again.
 
         Raises:
-            CompactError: it would.
+            CompactError: the next request would compact the view.
         """
         budget = self.request.budget_tokens
         if needs_plan(self.config, tokens=tokens, messages=messages, budget_tokens=budget):
@@ -235,17 +241,19 @@ class _Session:
     def report(
         self, path: str, plan: str, tokens_before: int, tokens_after: int, changes: Sequence[Change]
     ) -> CompactResult:
-        """The changes that were made, or would be."""
+        """Return the report about changes, made or only planned."""
         budget = self.request.budget_tokens
         target = int(self.config.target_usage * budget)
         return CompactResult(path, plan, budget, target, tokens_before, tokens_after, changes)
 
 
 def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
-    """The record of the plan before the current one. Before the first plan, that is a plan that keeps everything.
+    """Return the record of the plan before the current one.
+
+    Before the first plan, this is a new plan that keeps everything.
 
     Raises:
-        CompactError: there is no current plan, or it keeps everything.
+        CompactError: there is no current plan, or it keeps everything already.
     """
     index = transcript.reader.index
     if index.session.plan is None or not (index.session.plan.get("dropped") or index.session.plan.get("cuts")):
@@ -265,7 +273,7 @@ def _plan_id(index: Index) -> str:
 
 
 def _changes(transcript: Transcript, before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
-    """The changes of the stored messages in a view, in order."""
+    """Return the changes of stored messages between two views, in the order of the history."""
     old, new = ({i.entry.ordinal: i for i in items if i.entry and i.entry.ordinal >= 0} for items in (before, after))
     less = {at: _tokens(old.get(at)) - _tokens(new.get(at)) for at in old | new}
     changed = sorted(at for at, tokens in less.items() if tokens or (at in old) != (at in new))
@@ -312,23 +320,23 @@ def hide_turn(
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
 ) -> bool:
-    """Keep a turn out of views from the session's next plan on, or show it again from then on.
+    """Hide a turn from the session's views, or show it again. Takes effect with the session's next plan.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
         turn: the turn's number, from 1, or the id of one of its messages.
-        hidden: whether it is hidden.
-        reason: why; the log keeps it.
+        hidden: True to hide the turn, False to show it again.
+        reason: the reason, which is kept in the log.
         lock_timeout_s: how long to wait for another process that holds the log's lock.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
 
     Returns:
-        Whether that was new.
+        Whether the turn's state changed.
 
     Raises:
         PinError: there is no such turn, or it is the one in progress.
-        LogError: the log is not there, cannot be read, or took nothing.
+        LogError: the log is missing, cannot be read, or refused the append.
     """
     log, record_id, time = open_log(str(path), lock_timeout_s=lock_timeout_s), new_id(), now()
     appended: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Comparing two copies of one log: whether one continues the other, or where they differ.
+"""Compare two copies of one log: find out whether one continues the other, or where they differ.
 
 A record's checksum covers all records before it. So one log is the beginning of another if both begin with the same
 header and have the same bytes at the end of the shorter one: nothing in between needs to be read. Rules:
@@ -6,7 +6,7 @@ header and have the same bytes at the end of the shorter one: nothing in between
   same record.
 - Two imports of one source are not copies: their headers differ. One of them contains the other if the other has no
   additional message, and no session continued it.
-- A torn tail is ignored: nobody was told that it was stored.
+- A torn tail is ignored: no writer was told that it was stored.
 - A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
   continues a copy if the copy has no additional message, and no additional record that matters to the session.
 """
@@ -35,7 +35,7 @@ _END_BYTES = 64
 _SAYS_SOMETHING = frozenset({"reset_begin", "reset_commit", "label", "hide", "pin"})
 """Kinds of control records by which a person or a host changes what a session is."""
 _OF_A_SESSION = _SAYS_SOMETHING | {"view", "plan", "side_plan"}
-"""Kinds that an import does not write."""
+"""Kinds of control records that an import does not write."""
 
 
 class Relation(Enum):
@@ -46,16 +46,16 @@ class Relation(Enum):
     """The first has records beyond the second."""
     SHORTER = "shorter"
     PURGED = "purged"
-    """The first was purged, and nothing of the second is missing in it but what the purge took."""
+    """The first was purged, and lacks nothing of the second except what the purge removed."""
     PURGED_OTHER = "purged_other"
-    """The second one was purged so."""
+    """The same the other way round: the second was purged."""
     IMPORTED = "imported"
-    """Both were imported from one source, and the first has all that the second has."""
+    """Both were imported from one source, and the first has all messages of the second."""
     IMPORTED_OTHER = "imported_other"
-    """The second one has all that the first has."""
+    """Both were imported from one source, and the second has all messages of the first."""
     PARTED = "parted"
     OTHER = "other"
-    """They are no copies of one log."""
+    """They are not copies of one log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ class Parting:
 
     line: int
     turn: int
-    """The turn that it belongs to, from 1, counted by messages of the role user; 0 before the first."""
+    """The turn of that record, from 1, counted by messages of the role user; 0 before the first such message."""
     time: str
-    """When the last message that both have was written; empty if it does not say."""
+    """The timestamp of the last message that is in both copies; empty if it has none."""
     is_one_purged: bool
-    """Whether one of the copies was purged more often than the other one."""
+    """Whether one copy was purged more often than the other."""
 
     def __str__(self) -> str:
-        """Say it to a person."""
+        """Return the difference as a phrase for a person."""
         when = f", after {self.time}" if self.time else ""
         return f"they part at record {self.line:,} (turn {self.turn:,}{when})"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The relation of one log to another, and the number of bytes that the other lacks."""
+    """The relation of one log to another, and the number of bytes by which the longer one is longer."""
 
     relation: Relation
     new_bytes: int = 0
@@ -90,10 +90,10 @@ def compare_logs(first: str, second: str) -> Comparison:
 
     Args:
         first: a log's file, or its location in a database.
-        second: the other one.
+        second: the other log.
 
     Raises:
-        LogUnreadableError: one of them cannot be read.
+        LogUnreadableError: a log cannot be read.
     """
     if (found := _by_ends(first, second)) is not None:
         return found
@@ -104,13 +104,16 @@ def compare_logs(first: str, second: str) -> Comparison:
 
 
 def log_id_of(reader: ReadableLog) -> str:
-    """The id in a log's first header; empty if it has none."""
+    """Return the id in a log's first header, or "" if the log has no header or no id."""
     header = reader.index.headers[0] if reader.index.headers else {}
     return str(header.get("log_id") or "")
 
 
 def _by_ends(first: str, second: str) -> Comparison | None:
-    """Compare two files by their first bytes and those at the end of the shorter one; None if these do not tell."""
+    """Compare two files by their first bytes and by the bytes where the shorter file ends.
+
+    Returns None if these bytes do not decide it.
+    """
     if stored_name(first) is not None or stored_name(second) is not None:
         return None
     one, two = FileHandle(first), FileHandle(second)
@@ -132,7 +135,7 @@ def _by_ends(first: str, second: str) -> Comparison | None:
 
 
 def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
-    """Compare two logs that were read, record by record."""
+    """Compare two open logs record by record; both were read already."""
     if log_id_of(one) != log_id_of(two):
         return Comparison(_of_imports(one, two))
     common, new_bytes, message = 0, 0, -1
@@ -152,7 +155,7 @@ def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
 
 
 def _of_imports(one: ReadableLog, two: ReadableLog) -> Relation:
-    """Say which of two imports of one source has all that the other one has; if both have, the earlier one."""
+    """Return which of two imports of one source has all messages of the other; if both do, the earlier import wins."""
     first, second = _first_header(one), _first_header(two)
     key = _import_key(first)
     if key is None or key != _import_key(second):
@@ -166,24 +169,24 @@ def _of_imports(one: ReadableLog, two: ReadableLog) -> Relation:
 
 
 def _first_header(log: ReadableLog) -> Mapping[str, Any]:
-    """The first header of a log; empty if it has none."""
+    """Return the first header of a log, or an empty mapping if it has none."""
     return log.index.headers[0] if log.index.headers else {}
 
 
 def _import_key(header: Mapping[str, Any]) -> Any:
-    """The key of the source that a log was imported from; None if it was not imported."""
+    """Return the key of the source that a log was imported from, or None if it was not imported."""
     source = header.get("source")
     return source.get("key") if isinstance(source, dict) else None
 
 
 def _is_import_of(log: ReadableLog, other: ReadableLog) -> bool:
-    """Whether another log has all that an import holds, with which no session went on."""
+    """Return whether a log is an import that no session continued, and the other log has all its messages."""
     index = log.index
     return not index.damage and index.control_counts.keys().isdisjoint(_OF_A_SESSION) and _agree(other, log)
 
 
 def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Comparison:
-    """Find where two copies of a log begin to differ; or, if a purge made the difference, which copy was purged."""
+    """Return where two copies of a log begin to differ or, if a purge made the difference, which copy was purged."""
     purges = one.index.control_counts["purge"], two.index.control_counts["purge"]
     if any(purges):
         if purges[0] and _covers(one, two, is_purged_too=bool(purges[1])) and _is_first(one, two, purges):
@@ -197,23 +200,28 @@ def _parted(one: ReadableLog, two: ReadableLog, common: int, message: int) -> Co
 
 
 def _is_first(one: ReadableLog, two: ReadableLog, purges: tuple[int, int]) -> bool:
-    """Whether the first log stays: of two purged logs with the same messages, the one purged earlier does."""
+    """Return whether the first log is kept.
+
+    Of two purged logs with the same messages, the one purged earlier is kept.
+    """
     if not purges[1] or len(one.index) != len(two.index) or not _covers(two, one, is_purged_too=True):
         return True
     return _last_purge(one) <= _last_purge(two)
 
 
 def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> bool:
-    """Whether a purged log goes on from another one: nothing that came after the purge's beginning is missing in it.
+    """Return whether a purged log has everything of another copy except what the purge removed.
 
-    Both begin with what was there before the purge. So if the other one's last message is in the purged log, the other
-    one has nothing that the purge did not see, and lacks no more messages than the purge took. If the purge took that
-    message, the answer is no: a sync purges the other one first (`sync_erasures`).
+    Both logs begin with the same records from before the purge. So if the last message of the other copy is in the
+    purged log, the other copy has no message that came after the purge began. Then the purged log may lack only as many
+    messages as its purges removed. If a purge removed that last message, the answer is False: a sync purges the other
+    copy first (`sync_erasures`).
 
     Args:
         purged: the purged log.
-        other: a copy of it from before, or one that was purged by itself.
-        is_purged_too: the other one was: then the messages that both have must be the same.
+        other: a copy from before the purge, or a copy that was purged separately.
+        is_purged_too: whether the other copy was purged. Then each of its messages must be in the purged log,
+            unchanged.
     """
     if other.index.damage:
         return False
@@ -230,7 +238,7 @@ def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> 
 
 
 def _agree(one: ReadableLog, two: ReadableLog) -> bool:
-    """Whether the first log has all messages of the second, with the same bytes."""
+    """Return whether the first log has all messages of the second, with the same bytes."""
     places = {hashed: ordinal for ordinal, hashed in enumerate(one.index.columns.id_hashes)}
     try:
         wanted = [places[hashed] for hashed in two.index.columns.id_hashes]
@@ -241,7 +249,7 @@ def _agree(one: ReadableLog, two: ReadableLog) -> bool:
 
 
 def _telling(reader: ReadableLog, *, after: int) -> Iterator[bytes]:
-    """The control records after this many messages that matter to the session."""
+    """Yield the control records after the first `after` messages by which a person or a host changed the session."""
     seen = 0
     for line in whole_lines(reader):
         found = control_of(line) if line.startswith(CONTROL_HEAD) else None
@@ -256,6 +264,6 @@ def _last_purge(reader: ReadableLog) -> str:
 
 
 def _purges(reader: ReadableLog) -> Iterator[Message]:
-    """The records of a log's purges."""
+    """Yield the records of a log's purges."""
     found = (control_of(line) for line in whole_lines(reader) if line.startswith(CONTROL_HEAD + b':"purge"'))
     return (record for kind, record in filter(None, found) if kind == "purge")

@@ -1,15 +1,16 @@
-"""Copying a log: messages into a new log, as an import and a fork do; or all of it, byte for byte.
+"""Copy a log: its messages into a new log, as an import and a fork do; or the whole log, byte for byte.
 
 Commands that add records to a log use `append_all`.
 
-A message keeps its content, its timestamp and its id, given or derived. It gets a new id only if an earlier message has
-the same one. Nothing else is added: a message without a timestamp stays without. Messages that cannot be copied are
-reported with the reason.
+A copied message keeps its content, its timestamp and its id, given or derived. It gets a new id only if an earlier
+message has the same id. Nothing else is added: a message without a timestamp gets none. Messages that cannot be copied
+are reported with the reason.
 
 `copy_log` copies everything: control records, hidden messages, damaged lines, a last line without LF. The only
-exception is an append of several messages that a crash interrupted: nobody was told that they were stored, and a
+exception is an append of several messages that a crash interrupted: no writer was told that they were stored, and a
 database would show some of them. So the copy has the same views and receipts, and a session can continue there. The
-copy is read back before it gets its name, and appears whole or not at all. The original is only read.
+copy is written under a temporary name, read back and then renamed, so it appears whole or not at all. The original is
+only read.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class CopiedMessage:
     renamed_from: str | None = None
     """The id in the source, if an earlier message has the same id."""
     named: bool = True
-    """Whether it had an id in the source; else its id is derived from its bytes and its offset."""
+    """Whether the message had an id in the source; if not, its id is derived from its bytes and its offset."""
 
 
 def carry(
@@ -77,14 +78,14 @@ def carry(
     refused: dict[int, str],
     why_not: Callable[[Message], str] = lambda _: "",
 ) -> Iterator[CopiedMessage]:
-    """Encode messages of a log for another one, in the order asked for.
+    """Encode messages of a log for another log, in the order of `ordinals`.
 
     Args:
         reader: the log.
-        ordinals: which messages.
-        rename: gives a new id for an id that an earlier message has.
-        refused: gets the ordinals of messages that cannot be copied, with the reason.
-        why_not: says why a message is not to be copied; empty if it is.
+        ordinals: the ordinals of the messages.
+        rename: returns a new id for an id that an earlier message has.
+        refused: filled with the ordinals of messages that cannot be copied, and the reason.
+        why_not: returns why a message must not be copied, or "" if it may.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -116,9 +117,9 @@ class MessageCopier:
     """Encodes messages for another log, one after the other.
 
     Args:
-        rename: gives a new id for an id that an earlier message has.
-        refused: gets the ordinals of messages that cannot be copied, with the reason.
-        why_not: says why a message is not to be copied; empty if it is.
+        rename: returns a new id for an id that an earlier message has.
+        refused: filled with the ordinals of messages that cannot be copied, and the reason.
+        why_not: returns why a message must not be copied, or "" if it may.
     """
 
     def __init__(
@@ -129,11 +130,11 @@ class MessageCopier:
         """Hashes of the ids of earlier messages."""
 
     def copied(self, ordinal: int, message: Message, given: str, line: bytes, hashed: int) -> CopiedMessage | None:
-        """Encode a message; None, and noted as refused, if it cannot be copied.
+        """Encode a message. If it cannot be copied, add it to the refused messages and return None.
 
         Args:
-            ordinal: its number in its log.
-            message: the message, as it was parsed from the line.
+            ordinal: the number of the message in its log.
+            message: the message, as parsed from the line.
             given: its id.
             line: its line.
             hashed: the hash of its id.
@@ -161,14 +162,14 @@ def check_size(body: bytes) -> None:
     """Check that the body of a record is not too long to be read back.
 
     Raises:
-        RecordError: it is.
+        RecordError: the body is too long.
     """
     if len(body) > MOST_BODY_BYTES:
         raise RecordError(f"it has {len(body):,} bytes; at most {MOST_BODY_BYTES:,} are stored")
 
 
 def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[LostLine]:
-    """The messages that cannot be copied, with their lines and offsets; `refused` is what `carry` filled."""
+    """Return the messages that cannot be copied, with line and offset; `refused` was filled by `carry`."""
     reasons = {reader.index.columns.offsets[ordinal]: reason for ordinal, reason in refused.items()}
     lines, offset, left = dict[int, int](), 0, len(reasons)
     for number, line in enumerate(reader.records() if reasons else (), start=1):
@@ -181,12 +182,12 @@ def refused_messages(reader: ReadableLog, refused: Mapping[int, str]) -> list[Lo
 
 
 def unread_lines(reader: ReadableLog) -> list[LostLine]:
-    """The lines of a file that hold bytes which are no record."""
+    """Return the lines of a log that contain bytes which are not a record."""
     return [LostLine(bad.line, bad.offset, bad.detail) for bad in reader.index.damage if bad.kind in _LOST]
 
 
 def torn_tail(reader: LogReader) -> list[LostLine]:
-    """The torn tail of a file, from an interrupted write."""
+    """Return the torn tail of a file, left by an interrupted write, as a list of one or no item."""
     if (torn := reader.torn) is None:
         return []
     line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
@@ -197,12 +198,12 @@ Prepare = Callable[[Index], list[bytes]]
 
 
 def append_all(log: Log, prepare: Prepare, bodies: Iterable[bytes] = ()) -> None:
-    """Append what `prepare` gives under the lock, then the bodies, a few MB at a time; the log is closed.
+    """Append the records that `prepare` returns under the lock, then the bodies, about 4 MB at a time. Closes the log.
 
-    Each body is a record of its own, without a frame around several: a copy has the bytes of its original.
+    Each body becomes a record of its own, without a frame around several: so a copy has the same bytes as its original.
 
     Raises:
-        LogError: the log took not all of them.
+        LogError: the log refused some of the records; earlier ones are appended.
     """
     with closing(log):
         _append(log, [prepare])
@@ -228,7 +229,7 @@ def _each(bodies: Iterable[bytes]) -> list[Prepare]:
 
 
 def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
-    """Write a new log, chained from its first record on; it appears whole or not at all.
+    """Write a new log with a chain of checksums. It appears whole or not at all.
 
     Args:
         path: the new log's file, or its location in a database.
@@ -247,18 +248,18 @@ def write_new_log(path: str, bodies: Iterable[bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LogCopy:
-    """The result of a copy, and its place."""
+    """The result of a copy."""
 
     source: str
     path: str
-    """The copy: a file's path, or a location without its password."""
+    """The copy's place: a file's path, or a location in a database without its password."""
     size_bytes: int
     messages: int
     sha256: str
-    """Of the log's bytes, the same of both."""
+    """The SHA-256 of the copied bytes, in hexadecimal."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
         return {
             "source": self.source,
             "path": self.path,
@@ -269,18 +270,18 @@ class LogCopy:
 
 
 def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSystem | None = None) -> LogCopy:
-    """Copy a log; what the original gets meanwhile may be missing.
+    """Copy a log. Records that are appended to the original during the copy may be missing.
 
     Args:
         source: a log's file, or its location in a database.
-        target: the copy's file or location; `copy_target` completes one.
-        dry_run: only read the original, and see that the copy's name is free.
-        files: the system calls that read a file, to watch them.
+        target: the copy's file or location; see `copy_target`.
+        dry_run: only read the original, and check that the copy's name is free.
+        files: the system calls that read the original, to report progress.
 
     Raises:
-        LogUnreadableError: the original cannot be read, or is no log.
-        FileExistsError: something has the copy's name already.
-        OSError: the copy cannot be written, or is not the same; nothing is left of it.
+        LogUnreadableError: the original cannot be read, or is not a log.
+        FileExistsError: the copy's name is taken.
+        OSError: the copy cannot be written, or differs from the original when read back; nothing is left of it.
     """
     reader = open_reader(source, files=files, trusting=False)
     try:
@@ -309,7 +310,7 @@ def copy_log(source: str, target: str, *, dry_run: bool = False, files: FileSyst
 
 
 def complete_lines(reader: ReadableLog, end: int) -> Iterator[bytes]:
-    """The bytes of a log, without an append of several messages that a crash interrupted at its `end`."""
+    """Yield the lines of a log, up to an append of several messages that a crash interrupted at the offset `end`."""
     size = 0
     for line in reader.stored_bytes():
         if size == end and line.startswith(BUNDLE_HEAD):
@@ -319,11 +320,11 @@ def complete_lines(reader: ReadableLog, end: int) -> Iterator[bytes]:
 
 
 def _check_can_get(target: str) -> None:
-    """Make sure that a log can get this name.
+    """Check that a new log can be made with this name.
 
     Raises:
-        OSError: something has it, or its directory cannot be written.
-        LogUnreadableError: the database cannot be asked.
+        OSError: the name is taken, or the directory is not writable.
+        LogUnreadableError: the database cannot be reached.
     """
     check_is_free(target)
     if stored_name(target) is not None:
@@ -338,14 +339,14 @@ def _check_can_get(target: str) -> None:
 
 
 def copy_target(source: str, target: str) -> str:
-    """Complete the place of a copy: in a directory or a database without a log's name it is named as its session.
+    """Return the full path or location of a copy. If `target` has no log's name, the copy is named after its session.
 
     Args:
         source: the original's file or location.
         target: a file, a directory, or a location with or without a log's name.
 
     Raises:
-        ValueError: nothing tells how the session is called, or the directory is not there.
+        ValueError: the session's id cannot be found, or the directory is missing.
     """
     name = stored_name(target)
     if name is not None:
@@ -359,7 +360,13 @@ def copy_target(source: str, target: str) -> str:
 
 
 def _name_of(source: str) -> str:
-    """The name that a copy gets in a database: the log's own if it is in one, else `PROJECT/ID` from its path."""
+    """Return the name of a log's copy in a database.
+
+    This is the log's own name if the log is in a database, else `PROJECT/ID` from its path.
+
+    Raises:
+        ValueError: the path does not contain the session's id.
+    """
     if (name := stored_name(source)) is not None:
         return name
     session_id, path = session_id_of(source), Path(source).absolute()

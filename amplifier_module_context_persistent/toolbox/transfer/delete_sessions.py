@@ -1,11 +1,12 @@
-"""Deleting sessions: what belongs to one, what stays, and which are older than a time.
+"""Delete sessions, each together with the files that belong to it.
 
-A session is its log, what this package put beside it, and its sub-agents' sessions. A fork or a branch is a session of
-its own. The host's files beside a log are the host's: they are named, and stay unless a person asks for them to go. A
-`transcript.jsonl` and a `metadata.json` that a fork or an import wrote go, as long as the host has not changed them.
-So do the copies that a rewind kept.
+A session consists of its log, the files that this package wrote beside the log, and its sub-agents' sessions. A fork or
+a branch is a session of its own. The host's files beside a log belong to the host: they are reported, and deleted only
+if a person asks for it. A `transcript.jsonl` and a `metadata.json` that a fork or an import wrote are deleted, unless
+the host has changed them. The copies that a rewind kept are deleted too.
 
-The log goes last. So after a kill the session is still found, and a second deletion finishes the first.
+The log is deleted last. So if the deletion is killed, the session is still found, and a second deletion finishes the
+first.
 """
 
 from __future__ import annotations
@@ -42,26 +43,27 @@ class Deletion:
 
     seen: Overview
     files: list[str] = field(default_factory=list)
-    """The files of a deletion: the log, its own files, and the host's files that we wrote."""
+    """The paths that are deleted: the log, its own files, and the files that we wrote for the host."""
     host_files: list[str] = field(default_factory=list)
-    """The host's files beside the log."""
+    """The paths of the host's files beside the log."""
     parent: str = ""
-    """The session whose sub-agent it is."""
+    """The id of the parent session if this is a sub-agent's session; else empty."""
     refused: str = ""
-    """Why it must not be deleted; empty if it may."""
+    """The reason why the session must not be deleted; empty if it may be."""
     finishes: bool = False
-    """Whether an earlier deletion of it was interrupted."""
+    """Whether an earlier deletion of the session was interrupted."""
     shared: list[str] = field(default_factory=list)
-    """The checkpoints with all messages that several hosts share; they stay."""
+    """The paths of checkpoints that several hosts share and that hold all messages; they are not deleted."""
     linked: list[str] = field(default_factory=list)
-    """The files with other names (hard links), under which their content stays."""
+    """The paths of files that have other names too (hard links): their content stays on the disk."""
     doubtful: list[str] = field(default_factory=list)
     """Partly written files beside the log that may be another program's; they are named and not deleted."""
     not_noted: str = ""
-    """Why the deletion could not be noted, so that an import may bring the session back; empty if it was."""
+    """The reason why the deletion could not be noted, so that an import may bring the session back; empty if it was
+    noted."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the deletion in plain JSON types."""
         return {
             "session": self.seen.session.id,
             "path": str(self.seen.session.path),
@@ -82,7 +84,7 @@ class Deletion:
 
 
 def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
-    """Give each session together with the sub-agents' sessions that belong to it; the session itself comes first."""
+    """Yield each session together with the sessions of its sub-agents; the session itself is the first item."""
     groups: dict[tuple[str, str], list[Overview]] = {}
     roots: dict[str, set[str]] = {}
     for one in sorted(sessions, key=lambda seen: (seen.session.project, len(seen.session.id), seen.session.id)):
@@ -98,7 +100,7 @@ def with_sub_agents(sessions: Sequence[Overview]) -> Iterator[list[Overview]]:
 
 
 def is_fork(seen: Overview) -> bool:
-    """Whether a session's log began with another one's history; what cannot be read is none."""
+    """Return whether a session's log began as a fork of another log; False if the log cannot be read."""
     try:
         with Transcript(seen.session.path) as transcript:
             return "forked_from" in transcript.header
@@ -107,7 +109,7 @@ def is_fork(seen: Overview) -> bool:
 
 
 def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
-    """See what belongs to a session and its sub-agents, and whether they may be deleted; all of them or none may."""
+    """Plan the deletion of a session and its sub-agents' sessions. If one of them is refused, all are."""
     planned = [Deletion(one, parent=group[0].session.id if number else "") for number, one in enumerate(group)]
     for deletion in planned:
         path = _place_of(deletion)
@@ -127,7 +129,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
 
 
 def _find_files(deletion: Deletion, path: str) -> None:
-    """Find the files that are deleted together with a log, and those that remain, beside it or elsewhere."""
+    """Fill in the files that are deleted together with a log, and the files that remain."""
     deletion.shared = list(map(str, shared_checkpoints(path)))
     if stored_name(path) is not None:
         deletion.files = files_of(path)
@@ -144,7 +146,7 @@ def _find_files(deletion: Deletion, path: str) -> None:
 
 
 def _has_other_names(name: str, going: Sequence[str]) -> bool:
-    """Whether a file has a name (a hard link) besides those that go."""
+    """Return whether a file has another name (a hard link) that is not among the paths to be deleted."""
     status = os.lstat(name)
     if status.st_nlink < 2:
         return False
@@ -154,7 +156,7 @@ def _has_other_names(name: str, going: Sequence[str]) -> bool:
 def delete_session(
     deletion: Deletion, *, host_files: bool = False, begin: Callable[[], None] = lambda: None
 ) -> list[str]:
-    """Delete a session as planned; returns the deleted files.
+    """Delete a session as planned, and return the paths of the deleted files.
 
     Args:
         deletion: the result of `plan_deletion`.
@@ -163,7 +165,8 @@ def delete_session(
 
     Raises:
         Exception: any error of `begin`; nothing was deleted.
-        DeleteError: the session must not be deleted, was written to since, or the system refuses; nothing was deleted.
+        DeleteError: the session must not be deleted, was changed since it was planned, or the system refused; nothing
+            was deleted.
         LogError: the log cannot be deleted; a second deletion removes the rest.
         OSError: the note beside the log cannot be removed.
     """
@@ -198,7 +201,7 @@ def delete_session(
             raise
         note.clear()
     if is_hosts_log(path):
-        with contextlib.suppress(OSError):  # something else is in it
+        with contextlib.suppress(OSError):  # the directory contains something else
             os.rmdir(os.path.dirname(path))
     return gone + _remove_lock(path)
 

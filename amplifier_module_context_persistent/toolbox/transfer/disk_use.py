@@ -1,7 +1,7 @@
-"""The disk use of a session in bytes: its log, by kind of record, and the files beside it.
+"""Count the disk use of a session in bytes: its log, by kind of record, and the files beside the log.
 
-Each byte of a log is counted once. The size of an archived log's file is divided among the kinds. For a session in a
-database, the bytes of its records are counted; the server's compression and pages are not known here.
+Each byte of a log is counted once. For an archived log, the size of the compressed file is divided among the kinds. For
+a session in a database, the bytes of its records are counted, without the server's compression and pages.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from .host_copies import backups, hosts_files
 from .host_files import HOSTS_NAMES
 
 KINDS = ("messages", "results", "images", "receipts", "plans", "cleared", "other")
-"""The kinds of a log's bytes: live messages; live results of tools; images and other media in either; receipts of
-requests; plans; messages that a clear, a reset or a rewind hid; and the rest (headers, resets, damage, a torn tail)."""
+"""The kinds of a log's bytes, in order: live messages; live results of tools; images and other media in messages or
+results; receipts of requests; plans; messages that a clear, a reset or a rewind hid; and the rest (headers, resets,
+damage, a torn tail)."""
 
 _RECEIPTS = frozenset({"view", "sent", "asked", "usage", "system", "learned"})
 _PLANS = frozenset({"plan", "side_plan", "pin", "hide"})
@@ -46,26 +47,26 @@ class DiskUse:
     """The disk use of sessions, or of one session, in bytes."""
 
     kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    """Of the logs, by `KINDS`."""
+    """The bytes of the logs, by kind (`KINDS`)."""
     saved: int = 0
-    """Torn tails that were saved, copies that a rewind kept, and what killed operations left."""
+    """The bytes of saved torn tails, of copies that a rewind kept, and of files that killed operations left."""
     host: int = 0
-    """The host's files in the sessions' directories."""
+    """The bytes of the host's files in the sessions' directories."""
     purge_frees: int = 0
-    """About so much a purge of what was cleared would free (`purge --cleared`)."""
+    """An estimate of the bytes that a purge of cleared messages would free (`purge --cleared`)."""
     archive_frees: int = 0
-    """About so much archiving would free."""
+    """An estimate of the bytes that archiving would free."""
     unpacked: int = 0
-    """The size of the logs as they would be if none were archived."""
+    """The size of the logs in bytes if none were archived."""
 
     @property
     def log_bytes(self) -> int:
-        """The size of the logs."""
+        """The size of the logs in bytes."""
         return sum(self.kinds.values())
 
     @property
     def total(self) -> int:
-        """Everything together."""
+        """The bytes of the logs, the saved files and the host's files together."""
         return self.log_bytes + self.saved + self.host
 
     def add(self, other: DiskUse) -> None:
@@ -79,14 +80,14 @@ class DiskUse:
         self.unpacked += other.unpacked
 
     def scale(self, file_bytes: int) -> None:
-        """Share the size of an archived log's file among the kinds, by their bytes in the log."""
+        """Divide the size of an archived log's file among the kinds, in proportion to their bytes in the log."""
         for kind, size in self.kinds.items():
             self.kinds[kind] = size * file_bytes // max(1, self.unpacked)
         self.purge_frees = self.purge_frees * file_bytes // max(1, self.unpacked)
         self.kinds["other"] += file_bytes - self.log_bytes
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the disk use in plain JSON types."""
         return {
             "bytes": self.total,
             "log_bytes": self.log_bytes,
@@ -100,19 +101,19 @@ class DiskUse:
 
 
 def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUse:
-    """Count what a session takes; reads all of its log.
+    """Count the disk use of a session. Reads the whole log.
 
     Args:
-        session: which one.
-        files: the system calls, to be told how far reading is.
+        session: the session.
+        files: the system calls that read the log, to report progress.
 
     Raises:
         LogError: the log cannot be read.
-        OSError: its directory cannot be read.
+        OSError: the session's directory cannot be read.
     """
     use, path = DiskUse(), str(session.path)
     with Transcript(path, files=files) as transcript:
-        reader = cast("StoredLog", transcript.reader)  # every log that lies somewhere is one
+        reader = cast("StoredLog", transcript.reader)  # every log in a file or a database is one
         _count_lines(use, reader.index, reader.whole_lines())
         use.unpacked = reader.describe().size_bytes
         use.kinds["other"] += use.unpacked - use.log_bytes
@@ -128,18 +129,22 @@ def disk_use(session: SessionFile, *, files: FileSystem | None = None) -> DiskUs
 
 
 def catalogue_bytes(projects: Iterable[str | os.PathLike[str]]) -> int:
-    """The size of projects' catalogues, which can be removed at any time."""
+    """Return the total size of catalogue files in bytes. Catalogues can be removed at any time.
+
+    Args:
+        projects: the paths of the projects' catalogues.
+    """
     return _size_of(os.fspath(path) for path in projects)
 
 
 def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> None:
-    """Count the bytes of each kind of lines, and what a purge of the hidden messages would free."""
+    """Add the bytes of a log's lines to their kinds, and set the bytes that a purge of hidden messages would free."""
     offsets, kinds = index.columns.offsets, use.kinds
     ordinal = 0
-    with_hidden_bytes = 0  # of records that a purge of hidden messages takes along
+    with_hidden_bytes = 0  # of records that a purge of hidden messages removes too
     for line in lines:
         size = len(line.content) + 1
-        while ordinal < len(offsets) and offsets[ordinal] < line.offset:  # of several records in one damaged line
+        while ordinal < len(offsets) and offsets[ordinal] < line.offset:  # a damaged line holds several records
             ordinal += 1
         if ordinal < len(offsets) and offsets[ordinal] == line.offset:
             _count_message(kinds, index, ordinal, line.content)
@@ -161,7 +166,7 @@ def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> N
 
 
 def _count_message(kinds: dict[str, int], index: Index, ordinal: int, content: bytes) -> None:
-    """Count the bytes of a message's line; its images apart."""
+    """Add the bytes of a message's line to its kind, and the bytes of its images to `images`."""
     size = len(content) + 1
     if not index.is_live(ordinal):
         kinds["cleared"] += size
@@ -173,7 +178,7 @@ def _count_message(kinds: dict[str, int], index: Index, ordinal: int, content: b
 
 
 def _control_name(line: bytes) -> str:
-    """The kind of a control record; empty for what is none."""
+    """Return the kind of a control record, or "" if the line is not one."""
     if not line.startswith(CONTROL_HEAD):
         return ""
     start = len(CONTROL_HEAD) + 2
@@ -181,7 +186,7 @@ def _control_name(line: bytes) -> str:
 
 
 def _media_bytes(line: bytes) -> int:
-    """The bytes of the images, documents and recordings in a message's line."""
+    """Return the number of bytes that images, documents and recordings take in a message's line."""
     if len(line) < _LEAST_MEDIUM_BYTES or not any(mark in line for mark in _MEDIA_MARKS):
         return 0
     try:
@@ -192,5 +197,5 @@ def _media_bytes(line: bytes) -> int:
 
 
 def _size_of(paths: Iterable[str]) -> int:
-    """The bytes of files; those that are gone count nothing."""
+    """Return the total size of files in bytes. Missing files count as 0."""
     return sum(Path(path).lstat().st_size for path in paths if os.path.isfile(path))
