@@ -6,7 +6,7 @@ Here the pure half (`view`, `compaction`) meets the durable half (`log`). Rules 
 
 Where things are done:
 - the request and the result: `request`; one pass that answers it: `window`;
-- when a plan is due: `when_to_plan`, `replan_throttle`, `prompt_cache`; it frees enough: `plan_gain`; it is made and
+- when a plan is due: `plan_threshold`, `replan_throttle`, `prompt_cache`; it frees enough: `plan_gain`; it is made and
   applied: `window_plans`;
 - entries that the plan keeps: `kept_entries`; the first ones of a long log without a plan: `cold_start`;
 - the entries in order, for one reader: `view_arranger`; messages are read, counted and kept: `message_source`,

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from ..config import Config
 from ..errors import FloorError
 from .plan_gain import reaches_min_gain
+from .plan_threshold import needs_plan
 from .request import ViewRequest
-from .when_to_plan import needs_plan
 
 
 class ReplanThrottle:

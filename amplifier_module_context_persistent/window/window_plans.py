@@ -31,11 +31,11 @@ from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
 from .plan_gain import frees_enough
 from .plan_state import PlanState, hidden, hidden_quotes, mark, state_without_plan, visible, without_hidden
+from .plan_threshold import for_cold_cache
 from .replan_throttle import ReplanThrottle
 from .request import ViewRequest
 from .summary_request import span_of
 from .view_arranger import ViewArranger
-from .when_to_plan import for_cold_cache
 
 _ATTEMPTS = 4  # plans that may be tried until a view is within the byte limits
 SMALL = 0.5  # a view that uses less than this share of the target's room may get back messages that were left out

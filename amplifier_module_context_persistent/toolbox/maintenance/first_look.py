@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ...log.read_back import NumberedLine
 from ...log.record_kinds import kind_of
 from ...log.scanner import Scanner, whole_lines
-from .purge_kept import Rewrite
+from .purge_rewrite import Rewrite
 
 
 class LookingScanner(Scanner):

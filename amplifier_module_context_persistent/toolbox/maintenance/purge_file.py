@@ -20,8 +20,8 @@ from ...log.index import Index
 from ...log.reader import LogReader
 from ...log.torn_tail import save_torn_tail, saved_tails
 from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
-from .purge_kept import SCANNER
 from .purge_options import Purge
+from .purge_rewrite import SCANNER
 
 """The file that a purge writes is named by the log's name, this, and a number of its own."""
 

@@ -38,8 +38,8 @@ from ...sessions.transcript import header_session_id
 from .first_look import LookingScanner
 from .known_scan import KnownScan
 from .purge_file import PurgeFile, remove_tails
-from .purge_kept import SCANNER, ChainedLines, NoLines, Rewrite, check_written
 from .purge_options import Purge, PurgeCounts
+from .purge_rewrite import SCANNER, ChainedLines, NoLines, Rewrite, check_written
 from .raw_bytes import holds_match
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from ...view.arrangement import Arrangement, arrange
 from ...view.calls_and_results import Group, first_human, last_human, tool_groups
 from ...view.entry import Entry, classify
 from ...view.render import render
-from ...window.when_to_plan import needs_plan
+from ...window.plan_threshold import needs_plan
 from .evidence import TermFinder
 from .stand_in_summary import ExcerptItems, Excerpts, SummaryExchange
 from .temporary_log import TemporaryLog

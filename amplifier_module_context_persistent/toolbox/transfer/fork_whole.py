@@ -27,8 +27,8 @@ from ...log.record_line import (
 )
 from ...sessions.raw_records import StoredLog, follow_log
 from ...sessions.transcript import header_session_id
-from ..maintenance.purge_kept import ChainedLines, Rewrite
 from ..maintenance.purge_options import Purge, PurgeCounts
+from ..maintenance.purge_rewrite import ChainedLines, Rewrite
 from .compare_logs import log_id_of
 from .host_files import is_unfinished, making_session, write_host_files
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ...messages.replace_in_message import Replace, redact_message
-from ..maintenance.redact_log import redact_control
+from ..maintenance.redact_control import redact_control
 from .drafts import SessionDraft
 from .erasure_list import erasures
 from .erasures import MESSAGES, SESSION, TEXT, ErasedError, Erasure, concerning, content_name, names_of_key

@@ -27,7 +27,7 @@ from ....forms.openai_responses import kind_of
 from .account import Account
 from .branches import Branch, branches
 from .codex_files import HistoryBase, RolloutName, history_base, parent_in, rollout_of_thread, sub_rollouts
-from .codex_rollout import CONTEXT, NEAR, AnswerLine, Rollout, held_event, text_in
+from .codex_reading_state import CONTEXT, NEAR, AnswerLine, Rollout, held_event, text_in
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,

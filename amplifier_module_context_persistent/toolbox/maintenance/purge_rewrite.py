@@ -44,7 +44,7 @@ from ...messages.replace_in_message import Replace, holds_in_names, redact_messa
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .purge_options import Purge, PurgeCounts
 from .raw_bytes import redact_bytes
-from .redact_log import redact_control, without_title
+from .redact_control import redact_control, without_title
 
 SCANNER = partial(Scanner, finds_plain_users=False)
 """Makes the scanner of a purge, which asks no message whether it is a plain one of a person."""
