@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.server.lowlevel import Server
 
-from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of
+from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, only_read
 from amplifier_module_context_persistent.paths import project_slug
 from amplifier_module_context_persistent.sessions import ranked_search
 from amplifier_module_context_persistent.tokens.counter import open_counter
@@ -193,23 +191,26 @@ async def test_the_server_writes_nothing(server: Server[Any], monkeypatch: pytes
     assert files() == before
 
 
-async def test_the_index_goes_on_between_questions(server: Server[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_index_goes_on_between_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until all sessions are indexed; a question then opens no log for it."""
     for number in range(6):
         write(log_of(f"large-{number}"), [{"role": "user", "content": f"needle {n} " * 9} for n in range(300)])
     monkeypatch.setattr(answers_module, "ANSWER_S", 0.0)
-    first = await ask(server, "search_sessions", question="needle 299")
+    answers = answers_module.Answers(Scope(Path.cwd()))
+
+    def asked() -> dict[str, Any]:
+        with only_read():
+            return answers.search_sessions({"question": "needle 299"})
+
+    first = asked()
     assert first["indexed_sessions"] < first["sessions"] == 7
     assert "% of their bytes; ask again for the others (`context-persistent search --best`" in first["note"]
-    answer, end = first, time.monotonic() + 30
-    while "note" in answer and time.monotonic() < end:
-        await asyncio.sleep(0.2)
-        before, answer = answer, await ask(server, "search_sessions", question="needle 299")
-        assert answer["indexed_sessions"] >= before["indexed_sessions"]
-    assert answer["indexed_sessions"] == 7
+    answers.ahead.wait(60)
+    answer = asked()
+    assert (answer["indexed_sessions"], "note" in answer) == (7, False)
     assert answer["answers"][0]["number"] == 300
     monkeypatch.setattr(ranked_search, "open_reader", lambda *_, **__: pytest.fail("it opens a log"))
-    assert (await ask(server, "search_sessions", question="needle 299"))["answers"] == answer["answers"]
+    assert asked()["answers"] == answer["answers"]
 
 
 @proof
