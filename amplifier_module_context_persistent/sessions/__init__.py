@@ -1,9 +1,9 @@
-"""A session opened to be read: sessions by name, views made again and proved, statistics, searches.
+"""Read sessions from their logs: find them by name, rebuild their views, make statistics, and search them.
 
-For programs there are `sessions()`, `search()` and `cost()` (`public_functions.py`); docs/recall.md shows them.
+Programs use `sessions()`, `search()`, `cost()` and `files()` (`public_functions.py`); docs/recall.md shows them.
 
 Rules of this package:
-- Nothing here writes to a log, not even to repair its tail; `delete_log` removes a whole one.
+- Nothing in this package writes to a log, not even to repair its tail; `delete_log` deletes a whole log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["cost", "files", "search", "sessions"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a function when it is used: commands and a running session need none of them."""
+    """Import a public function at its first use, because commands and running sessions need none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import public_functions as functions

@@ -1,7 +1,7 @@
-"""Which sessions are meant: the filters of every command and function that looks at sessions, in one place.
+"""Filter sessions: the conditions with which every command and function selects sessions.
 
-All filters hold together. They are about a session as a whole: one with a call of a tool is meant with all that it has.
-What needs no log to be opened is looked at first.
+A session has to fulfil all conditions of a filter. A condition selects whole sessions: for example, a session with a
+call of the given tool is selected with all its messages. Conditions that need no open log are checked first.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _MOST_NEAR = 5
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
-"""Gives the system calls with which logs are read, and shows meanwhile how far that is."""
+"""A function that takes the paths of logs and gives the system calls to read them with, while it shows the progress."""
 Moment = datetime | timedelta | str
-"""A time: a moment, how long ago, or either as a text (`2026-01-31`, `12h`, `3d`, `last week`)."""
+"""A time, a duration before now, or a text with either of them (`2026-01-31`, `12h`, `3d`, `last week`)."""
 
 
 class FilterError(ContextPersistentError, ValueError):
-    """A filter cannot be understood; says which and what is allowed."""
+    """Raised if a filter has an invalid value; the message names the filter and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +50,18 @@ class SessionFilter:
     """The conditions that a session must fulfil, all of them. Case is ignored.
 
     Attributes:
-        places: directories; the sessions in these are meant, instead of those of the hosts (`sessions_in`).
-        project: a project's name or the end of it, a directory, or `.` for this one; None for all projects.
-        since_s, until_s: it has a message between these times, in seconds since 1970.
+        places: directories to look for sessions in, instead of those of the hosts (`sessions_in`).
+        project: the name of a project or the end of the name, a directory, or `.` for this one; None for all projects.
+        since_s, until_s: the session has messages between these times, in seconds since 1970.
         model: a request was answered by a model with this text in its name.
         tools: each of these tools was called.
         name: the session's name contains this text, or its id begins with it.
-        tags: a person gave it each of these tags.
-        without_tags: a person gave it none of these tags.
-        untagged: a person gave it no tag.
-        excepted: sessions, named as elsewhere (`find_session`), that are not meant, nor their sub-agents' sessions.
-        failed: a call failed.
-        most: the largest number of sessions; those with the newest messages stay.
+        tags: the session has each of these tags, which users give to sessions.
+        without_tags: the session has none of these tags.
+        untagged: the session has no tag.
+        excepted: names of sessions (as for `find_session`) that are not selected, nor are their sub-agents' sessions.
+        failed: a call of a tool failed.
+        most: the largest number of sessions; the sessions with the newest messages are selected.
     """
 
     places: tuple[str, ...] = ()
@@ -85,26 +85,26 @@ class SessionFilter:
 
     @property
     def asks_names(self) -> bool:
-        """Whether this filter needs what sessions are called, or their tags."""
+        """Whether this filter needs the names or the tags of sessions."""
         return self.name is not None or bool(self.tags or self.without_tags) or self.untagged
 
     @property
     def asks_times(self) -> bool:
-        """Whether the times of messages have to be known."""
+        """Whether this filter needs the times of messages."""
         return self.since_s is not None or self.until_s is not None or self.most is not None
 
 
 TIMES = "give how long ago, as in 12h, 3d, 2w or 1y, a date, as in 2026-01-31, or words, as in yesterday or last week"
-"""What to say if a text is no time."""
+"""The advice in an error message if a text is not a time."""
 ALL_SESSIONS = SessionFilter()
-"""The filter that means all."""
+"""The filter that selects all sessions."""
 
 
 def moment_s(value: Moment, *, name: str = "time") -> float:
-    """A time in seconds since 1970.
+    """Convert a time to seconds since 1970.
 
     Raises:
-        FilterError: it is none.
+        FilterError: the value is not a time.
     """
     try:
         if isinstance(value, timedelta):
@@ -121,7 +121,10 @@ def moment_s(value: Moment, *, name: str = "time") -> float:
 
 
 def _begin_in_words(text: str) -> float | None:
-    """The beginning of a time in the words that questions read (`yesterday`, `last week`); None if it is none."""
+    """Return when a time in words begins (`yesterday`, `last week`), in seconds since 1970.
+
+    The words are those that questions understand. Return None if the text is not such a time.
+    """
     from ..search.question_languages import languages_of
     from ..search.question_times import periods_of
 
@@ -134,17 +137,17 @@ def _begin_in_words(text: str) -> float | None:
 
 
 def check_range(since_s: float | None, until_s: float | None) -> None:
-    """Refuse a range of times that ends before it begins.
+    """Check that a range of times does not end before it begins.
 
     Raises:
-        FilterError: it does.
+        FilterError: the range ends before it begins.
     """
     if since_s is not None and until_s is not None and since_s > until_s:
         raise FilterError("since is after until, so no message is between them")
 
 
 def no_project(wanted: str, *, storage: str | None = None) -> str:
-    """What to say if no project has a name: with the projects whose names are like it.
+    """Return an error message that no project has this name, with the projects that have similar names.
 
     Raises:
         LogUnreadableError: the database cannot be asked.
@@ -158,7 +161,10 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
 
 
 def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None = None) -> list[SessionFile]:
-    """The sessions in the filter's places, or of its project; without either, of this project, or of all.
+    """Return the sessions in the filter's places or of its project; its other conditions are not checked.
+
+    If the filter has neither places nor a project, return the sessions of the current project, or with `everywhere`
+    those of all projects.
 
     Raises:
         OSError: a place cannot be read.
@@ -170,7 +176,7 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
         return [one for one in inside.values() if project is None or is_of_project(one.project, project)]
     if project is None:
         if everywhere:
-            since_s = wanted.since_s if not wanted.excepted else None  # an excepted one is looked up in all
+            since_s = wanted.since_s if not wanted.excepted else None  # an excepted one may be any session
             return session_files(storage=storage, since_s=since_s) or session_files(storage=storage)
         return project_sessions(storage=storage)
     if is_directory(project):
@@ -179,12 +185,12 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
 
 
 def is_directory(project: str) -> bool:
-    """Whether a filter names a project by its directory."""
+    """Return whether the `project` of a filter is a directory, not a name."""
     return project == "." or os.sep in project or Path(project).is_dir()
 
 
 def is_of_project(project: str, wanted: str) -> bool:
-    """Whether a project is the one that a filter names: by its name, the end of it, or its directory."""
+    """Return whether a filter's `project` matches a project: by its name, the end of its name, or its directory."""
     if is_directory(wanted):
         return project == project_slug(Path(wanted).expanduser())
     named, known = wanted.casefold(), project.casefold()
@@ -199,18 +205,19 @@ def matching(
     without_time: Callable[[int], None] = lambda _: None,
     unknown: Callable[[str, str, Sequence[str]], None] = lambda *_: None,
 ) -> list[SessionFile]:
-    """The sessions that a filter means, in the order given; with `most`, by their newest messages.
+    """Return the sessions that match a filter, in the given order; with `most`, those with the newest messages first.
 
     Args:
-        sessions: of the filter's project (`candidates`).
+        sessions: the sessions in the filter's places or of its project (`candidates`).
         wanted: the filter.
-        watch: shows how far the reading of logs is.
-        without_time: told how many sessions a time left out because their messages have none.
-        unknown: told the kind (`model`, `tool` or `tag`), the value that no session has, and the values that there are.
+        watch: shows the progress of reading logs.
+        without_time: called with the number of sessions that were left out because their messages have no times.
+        unknown: called for a model, tool or tag of the filter that no session has, with its kind (`model`, `tool` or
+            `tag`), its value, and the values that exist.
 
     Raises:
-        CatalogueError: it asks what sessions add up to, and Python has no SQLite.
-        FilterError: an excepted session is not among these.
+        CatalogueError: the filter needs the sessions' totals, and Python has no SQLite.
+        FilterError: no session, or more than one, has the name of an excepted session.
     """
     found = [one for one in _without_excepted(sessions, wanted) if _may_be_of_time(one, wanted)]
     if wanted.asks_names:
@@ -228,10 +235,11 @@ def matching(
 
 
 def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) -> Iterable[SessionFile]:
-    """The sessions without those that a filter excepts.
+    """Return the sessions without those that a filter excepts.
 
     Raises:
-        FilterError: none of these sessions is called so, or several are: whoever erases all but one would erase it.
+        FilterError: no session, or more than one, has the name of an excepted session. This is an error because a
+            command that erases all other sessions would erase that session, too.
     """
     if not wanted.excepted:
         return sessions
@@ -246,7 +254,7 @@ def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) ->
 
 
 def has_tags(named: SessionName, wanted: SessionFilter) -> bool:
-    """Whether a session has all tags that a filter wants, and none that it excludes."""
+    """Return whether a session has all tags that a filter requires, and none that it excludes."""
     tags = {key_of(tag) for tag in named.tags}
     if tags and wanted.untagged:
         return False
@@ -254,15 +262,15 @@ def has_tags(named: SessionName, wanted: SessionFilter) -> bool:
 
 
 def _is_called(session: SessionFile, named: SessionName, wanted: SessionFilter) -> bool:
-    """Whether a session has the name, or the beginning of the id, and the tags that are wanted."""
+    """Return whether a session matches a filter's `name` (by its name or the beginning of its id) and tags."""
     if not has_tags(named, wanted):
         return False
-    own_id = session.id.rpartition("/")[2]  # of a session in a place, the id is a path
+    own_id = session.id.rpartition("/")[2]  # the id of a session in a place is a path
     return wanted.name is None or own_id.startswith(wanted.name) or key_of(wanted.name) in named.key
 
 
 def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
-    """False if the session's file was last written before `since`: then none of its messages is newer."""
+    """Return False if a session's log was last written before `since_s`, so that none of its messages is newer."""
     return wanted.since_s is None or session.modified_s >= wanted.since_s
 
 
@@ -279,7 +287,7 @@ def _of_time(
 
 
 def is_of_time(seen: Overview, wanted: SessionFilter) -> bool:
-    """Whether a session has messages in the time of a filter; of one whose messages have no times nobody knows."""
+    """Return whether a session has messages in the time range of a filter; False if its messages have no times."""
     if wanted.since_s is None and wanted.until_s is None:
         return True
     if not seen.has_time:
@@ -297,7 +305,7 @@ def _with_figures(
     watch: Watch | None,
     unknown: Callable[[str, str, Sequence[str]], None],
 ) -> list[SessionFile]:
-    from ..tokens.on_demand import named_counter  # most filters do not ask
+    from ..tokens.on_demand import named_counter  # most filters do not need it
     from .totals import gathered
 
     with gathered(sessions, named_counter("auto"), watch or (lambda _: nullcontext(FileSystem()))) as found:

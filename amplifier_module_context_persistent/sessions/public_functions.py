@@ -1,4 +1,4 @@
-"""The functions of this room for programs: list sessions, search them, sum up their costs and their files.
+"""The public functions of `sessions` for programs: list sessions, search them, sum up their costs and file uses.
 
 They take the filters of the commands, with the same names and meanings (`filters.py`):
 
@@ -6,11 +6,11 @@ They take the filters of the commands, with the same names and meanings (`filter
 - `project`: a project's name or the end of it, a directory, or `"."` for the working directory's; None means all.
 - `since`, `until`: a `datetime`, a `timedelta` before now, or a text such as `"3d"`, `"2026-01-31"` or `"last week"`.
 - `model`: a part of a model's name. `name`: a part of a session's name, or the beginning of its id.
-- `tag`: a person's tag, or several tags, all of which the session has.
+- `tag`: a tag from a user, or several tags, all of which the session has.
 - `not_tag`: a tag, or several, none of which the session has. `untagged`: it has no tag.
-- `except_`: a session, or several, that are not meant: an id, the beginning of one, a name or a path.
+- `except_`: a session, or several, to leave out: an id, the beginning of an id, a name or a path.
 - `tool`: a tool that was called, or several, all of which were called. `failed`: a call failed.
-- `n`: the largest number of sessions; the newest stay.
+- `n`: the largest number of sessions; those with the newest messages are selected.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .totals import BY, Period, Total, gathered, total_of, totals
 
 
 class Filters(TypedDict, total=False):
-    """The filters, as keywords."""
+    """The filters, as keyword arguments."""
 
     places: str | Sequence[str]
     project: str | None
@@ -67,7 +67,7 @@ class CostReport:
 
     Attributes:
         total: the sum: requests, tokens, US dollars (`total.bill.cost`), calls.
-        parts: the same for each day, project, … as asked, in order.
+        parts: the totals for each day, project, … (as given by `by`), in order.
         unreadable: the errors of logs that cannot be read, by path.
     """
 
@@ -80,11 +80,11 @@ class CostReport:
 
 
 def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[Overview]:
-    """The sessions that the filters mean, those with the newest messages first.
+    """Return the overviews of the sessions that match the filters, those with the newest messages first.
 
     Args:
-        storage: a PostgreSQL database to look in instead of the disk.
-        filters: which ones.
+        storage: a PostgreSQL database to use instead of the disk.
+        filters: the filters.
 
     Raises:
         FilterError: a filter cannot be understood.
@@ -103,19 +103,19 @@ def search(
     storage: str | None = None,
     **filters: Unpack[Filters],
 ) -> BestMessages:
-    """The messages that answer a question best, as `search --best` finds them.
+    """Find the messages that answer a question best, as `search --best` does.
 
     Args:
         question: a question in words, or keywords.
-        most: how many messages are found at most.
+        most: the largest number of messages to return.
         role: only messages of this role.
-        of_tool: only calls and results of this tool, or of one of several.
-        storage: a PostgreSQL database to look in instead of the disk.
-        filters: which sessions are asked; of these, `since` and `until` mean messages.
+        of_tool: only calls and results of this tool, or of one of several tools.
+        storage: a PostgreSQL database to use instead of the disk.
+        filters: the filters for the sessions to search. `since` and `until` also apply to each message.
 
     Raises:
         FilterError: a filter cannot be understood.
-        RecallError: the question is too long, or holds no word.
+        RecallError: the question is too long, or contains no word.
         LogUnreadableError: the database cannot be asked.
     """
     wanted = _filter(filters)
@@ -123,12 +123,12 @@ def search(
     asked = RankedSearch(_chosen(storage, filters))
     try:
         return best_messages(asked, question, most=most, narrowing=narrowing)
-    except RecallError as error:  # it names the argument of `recall`
+    except RecallError as error:  # the message names the argument of `recall`
         raise RecallError(f"question: {str(error).removeprefix('query: ')}") from error
 
 
 def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Filters]) -> CostReport:
-    """The cost of the filtered sessions: total, and by one criterion.
+    """Return the cost of the sessions that match the filters: the total, and the parts by one criterion.
 
     With `since` and `until`, only requests and calls between these times count.
 
@@ -153,10 +153,10 @@ def cost(*, by: str = "model", storage: str | None = None, **filters: Unpack[Fil
 
 
 def files(*, path: str = "", storage: str | None = None, **filters: Unpack[Filters]) -> list[FileUse]:
-    """The uses of files by the filtered sessions, the last touched files first.
+    """Return the uses of files by the sessions that match the filters, the last used files first.
 
     Args:
-        path: only this file: its name, the end of its path, or its path from here.
+        path: only uses of this file: its name, the end of its path, or its path from the working directory.
         storage: a PostgreSQL database to use instead of the disk.
         filters: the filters.
 

@@ -1,6 +1,7 @@
-"""Whose sub-agent a session is, if the session that started it is not among those that are looked at.
+"""Find the parent of a sub-agent's session in its log, for a parent that is not among the given sessions.
 
-Ids tell it of the others (`find_session.root_of`). Without the parent an id does not: other kits' ids have a `_`, too.
+If the parent is among them, the ids are enough (`find_session.root_of`). Without the parent, an id proves nothing,
+because ids of other kits contain a `_`, too.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ _MOST_BYTES = 1 << 16
 
 
 def noted_parent(session_id: str, path: str | Path) -> str | None:
-    """The session that a sub-agent's log names as its parent; None if the log names none, or is a fork.
+    """Return the id of the parent session that a sub-agent's log names; None if it names none, or is a fork.
 
     Args:
-        session_id: the session's id; it begins with the parent's.
-        path: the log's file. Logs in a database are not asked.
+        session_id: the session's id, which begins with the parent's id.
+        path: the path of the log's file. For a log in a database, the result is None.
     """
     if "_" not in session_id:
         return None
