@@ -159,7 +159,7 @@ class BestMessages:
         messages: the best messages, best first.
         common: frequent words of the question, which counted only in messages with a rarer word.
         periods: the times that the question names.
-        notes: remarks for the user about words that no message contains.
+        notes: remarks for the user about the question, such as about words that no message contains.
         indexed, sessions: the number of completely searched sessions, and the number of all sessions.
         share: the indexed share of the sessions' bytes, from 0 to 1.
         unmatched: words of the question that no message contains, without words in which a typing error is assumed.

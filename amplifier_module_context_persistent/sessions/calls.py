@@ -1,6 +1,6 @@
-"""Which call a result answers, how the call ended, and which calls have no result.
+"""Find which tool call a result answers, the outcome of the call, and the calls without a result.
 
-Looked up for one message at a time, in the messages near it: a result mostly follows its call at once.
+This is looked up for one message at a time, in the messages near it, because a result usually follows its call.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _CUT = "..."
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call in its place: the number of the message that makes it, from 1, the tool, and what it is about."""
+    """A tool call: the number of its message in the live history (from 1), the tool's name, and its subject."""
 
     number: int
     name: str
     subject: str
-    """The argument that says most, such as a path or a command; one line."""
+    """The most telling argument of the call, such as a path or a command, as one line."""
     instant: datetime | None
     asks: bool = False
-    """Whether exit code 1 is an answer to it."""
+    """Whether exit code 1 of the call's command is an answer, not a failure."""
     arguments: str = ""
-    """All its arguments, as the message has them: mostly a JSON object."""
+    """All arguments of the call, as in its message: usually a JSON object."""
 
     @property
     def is_shortened(self) -> bool:
@@ -44,7 +44,7 @@ class MadeCall:
         return self.subject.endswith(_CUT)
 
     def plain_arguments(self) -> Any:
-        """The arguments as plain JSON types; a text if they are no JSON."""
+        """Return the arguments as plain JSON types; as a text if they are not JSON."""
         try:
             return parsed(self.arguments)
         except ValueError:
@@ -53,18 +53,18 @@ class MadeCall:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """The outcome of a call, from its result."""
+    """The outcome of a call, according to its result."""
 
     call: MadeCall | None
-    """None if no message near it makes the call."""
+    """The call; None if no message near the result contains it."""
     outcome: str
     """`answered`, `failed` or `rejected`."""
     duration_s: float | None
-    """From the call's message to the result's; None if one of them has no time."""
+    """The seconds from the call's message to the result; None if one of them has no time."""
 
     @property
     def is_error(self) -> bool:
-        """Whether the call did not do what it was asked for."""
+        """Whether the call failed or was rejected."""
         return self.outcome != ANSWERED
 
 
@@ -79,11 +79,11 @@ class CallLookup:
         self._log = log
 
     def ending(self, live: Sequence[int], position: int, message: Message) -> CallOutcome | None:
-        """Say how a call ended whose result a message is; None for a message that is no result.
+        """Return the outcome of the call that a message answers; None if the message is not a result.
 
         Args:
-            live: the live history's ordinals.
-            position: the message's index in it.
+            live: the ordinals of the live history.
+            position: the position of the message in the live history, from 0.
             message: the message.
         """
         call_id = result_id_of(message)
@@ -95,7 +95,10 @@ class CallLookup:
         return CallOutcome(call, outcome, seconds_between(call.instant if call else None, instant_of_message(message)))
 
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
-        """Give the ids of a message's calls that no message near it answers."""
+        """Return the ids of a message's calls that no message near it answers.
+
+        The arguments are those of `ending`.
+        """
         calls = {call.id for call in calls_of(message)}
         roles = self._log.index.columns.roles
         for at in range(position + 1, min(len(live), position + 1 + NEAR)):
@@ -107,7 +110,13 @@ class CallLookup:
 
 
 def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
-    """A call of a message by its id; `number` is the message's, from 1."""
+    """Return a call of a message; None if the message has no call with this id.
+
+    Args:
+        message: the message.
+        number: the number of the message in the live history, from 1.
+        call_id: the id of the call.
+    """
     asks, instant = call_id in asking_calls(message), instant_of_message(message)
     for part in parts_of(message):
         if part.kind == "call" and part.call_id == call_id:
@@ -116,7 +125,7 @@ def _made_call(message: Message, number: int, call_id: str) -> MadeCall | None:
 
 
 def subject_of(arguments: str) -> str:
-    """The argument of a call that says what it is about, on one line; empty if none is a text."""
+    """Return the most telling argument of a call, shortened to one line; "" if no argument is a text."""
     try:
         given = parsed(arguments)
     except ValueError:
@@ -130,5 +139,5 @@ def subject_of(arguments: str) -> str:
 
 
 def instant_of_message(message: Mapping[str, Any]) -> datetime | None:
-    """When a message was written; None if it does not say, or a host's repair wrote it afterwards."""
+    """Return when a message was written; None if it has no time, or if a host added it later as a repair."""
     return None if is_repair(message) else instant_of(timestamp_of(message))

@@ -1,11 +1,11 @@
-"""Which files sessions read, changed, created and deleted, as the calls of their tools say.
+"""Find which files sessions read, changed, created and deleted, from their tool calls.
 
-A tool and its file are recognised by `messages/tool_kinds.py`; a patch says what it does to each file, also one that a
-shell is given (`apply_patch`). Only calls that were answered and did not fail count. What else a shell did to files, by
-redirections and programs, is not known.
+`messages/tool_kinds.py` recognises a tool and its file. A patch names its files and what it does to them, also if a
+shell command contains it (`apply_patch`). Only calls that were answered and did not fail count. Other effects of shell
+commands on files, by redirections and programs, are unknown.
 
-A path in the project's directory is given relative to that. Sub-agents' sessions count with the session that started
-them.
+A path in the project's directory is given relative to this directory. A sub-agent's session is counted with the session
+that started it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FileCall:
     turn: int
     time: str = ""
     copy_id: str = ""
-    """The same in all sessions that have a copy of the call; "" if nothing identifies it."""
+    """An id that is equal in all sessions with a copy of the call; "" if nothing identifies the call."""
 
 
 @dataclass(slots=True)
@@ -60,11 +60,11 @@ class FileUse:
     """The uses of a file by a session and its sub-agents.
 
     Attributes:
-        path: relative to the project's directory, if the file is in it.
-        session: the session; for sub-agents, the session that started them.
-        project: its project.
+        path: the path of the file, relative to the project's directory if the file is in it.
+        session: the id of the session; for sub-agents, of the session that started them.
+        project: the project of the session.
         counts: the number of times that the file was read, changed, created and deleted, by `ACTIONS`.
-        turns: the turns that touched the file, by the id of the session or the sub-agent.
+        turns: the numbers of the turns that used the file, by the id of the session or the sub-agent.
         last_time: the time of the last use, from its message; empty if the message has no time.
     """
 
@@ -80,7 +80,12 @@ class FileUse:
         return f"FileUse(path={self.path!r}, session={self.session!r}, counts={counts}, last_time={self.last_time!r})"
 
     def add(self, by: str, call: FileCall) -> None:
-        """Count a call of a session."""
+        """Count a call.
+
+        Args:
+            by: the id of the session or the sub-agent that made the call.
+            call: the call.
+        """
         self.counts[call.action] += 1
         turns = self.turns.setdefault(by, [])
         if call.turn not in turns[-1:]:
@@ -88,13 +93,13 @@ class FileUse:
         self.last_time = max(self.last_time, call.time)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the uses as plain JSON types."""
         where = {"path": self.path, "session": self.session, "project": self.project}
         return {**where, **self.counts, "turns": self.turns, "last_time": self.last_time}
 
 
 def file_calls(transcript: Transcript) -> Iterator[FileCall]:
-    """The uses of files by the calls of one session, in the order of their results.
+    """Yield the uses of files by the calls of one session, in the order of their results.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -119,14 +124,14 @@ def file_calls(transcript: Transcript) -> Iterator[FileCall]:
 
 
 def _as_told(call: FileCall, result: Message) -> FileCall:
-    """A call that wrote a whole file; its result may say that the file is new."""
+    """Return a call with the action `created` if it wrote a file and its result says that the file is new."""
     if call.action != "changed" or not _CREATED.match(text_of(result)[:80]):
         return call
     return replace(call, action="created")
 
 
 def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """The calls of a message that touch files: their ids, and the paths with what is done to them."""
+    """Yield the calls of a message that use files: each call's id, and its paths with the action on each."""
     given = given_calls(message)
     if not given:
         return
@@ -143,7 +148,10 @@ def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple
 
 
 def _patch_of(arguments: Mapping[str, Any], *, is_command: bool) -> str:
-    """The patch that a call is given; of a shell's command only one that names its files as `apply_patch` does."""
+    """Return the patch in the arguments of a call; "" if there is none.
+
+    In a shell command, only a patch in the format of `apply_patch` is recognised.
+    """
     if is_command:
         command = command_of(arguments)
         return command if "*** Begin Patch" in command else ""
@@ -173,7 +181,7 @@ def _plain(path: str) -> str:
 
 
 def _action(name: str, arguments: Mapping[str, Any]) -> str:
-    """The action of a tool that changes files, by its name or its command."""
+    """Return the action of a tool that changes files, judging by its name and its command."""
     said = f"{name} {arguments.get('command', '')} {arguments.get('operation', '')} {arguments.get('action', '')}"
     if _DELETES.search(said):
         return "deleted"
@@ -181,13 +189,13 @@ def _action(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[FileUse], dict[str, str]]:
-    """The uses of files by sessions, the last touched files first; and the errors of unreadable logs by path.
+    """Return the uses of files by sessions, the last used files first, and the errors of unreadable logs by path.
 
-    A call that several sessions share (a fork begins with a copy of its origin's history) counts in the origin.
+    A fork begins with a copy of its origin's history. A copied call is counted only in the origin.
 
     Args:
         sessions: the sessions; sub-agents' sessions count with the session that started them.
-        path: only this file, by its name, the end of its path, or its path from here.
+        path: only uses of this file: its name, the end of its path, or its path from the working directory.
     """
     roots, unreadable = _roots(sessions), dict[str, str]()
     read = list[_SessionCalls]()
@@ -217,16 +225,19 @@ def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[File
 
 
 class _SessionCalls(NamedTuple):
-    """The wanted calls of one session."""
+    """The calls of one session that are to be counted."""
 
     session: SessionFile
     rank: tuple[bool, bool, int]
-    """Of sessions that share a call, that with the lowest rank is its origin: no sub-agent, no fork, the shortest."""
+    """Of several sessions with a copy of a call, the one with the lowest rank is the origin.
+
+    The rank says whether the session is a sub-agent's, whether it is a fork, and how many messages it has.
+    """
     calls: list[FileCall]
 
 
 def _is_wanted(call: FileCall, wanted: Sequence[str], project: str) -> bool:
-    """Whether a call used a wanted file; all files are wanted if none is named."""
+    """Return whether a call used one of the wanted files. An empty list means all files."""
     if not wanted:
         return True
     name = _from_project(call.path, project)
@@ -234,7 +245,7 @@ def _is_wanted(call: FileCall, wanted: Sequence[str], project: str) -> bool:
 
 
 def _origins(read: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
-    """The session in which each call was made, by the `copy_id` of the call."""
+    """Return the session in which each call was probably made, by the `copy_id` of the call."""
     lowest = dict[str, _SessionCalls]()
     for one in read:
         for call in one.calls:
@@ -244,7 +255,7 @@ def _origins(read: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
 
 
 def _wanted(path: str) -> list[str]:
-    """The names of a file that is asked for: the given one, and its absolute path; none if no file is asked for."""
+    """Return the names to look for: the given path and its absolute path; [] if the path is empty."""
     if not path:
         return []
     names = [_plain(path)]
@@ -254,7 +265,7 @@ def _wanted(path: str) -> list[str]:
 
 
 def _may_name(transcript: Transcript, path: str) -> bool:
-    """Whether an answer has the file's name in it; quicker than to read all that was answered."""
+    """Return whether an answer contains the file's name. This is faster than reading all answers."""
     name = _plain(path).rsplit("/", 1)[-1].encode("utf-8", "surrogatepass")
     if not name.isascii():
         return True
@@ -263,7 +274,7 @@ def _may_name(transcript: Transcript, path: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _from_project(path: str, project: str) -> str:
-    """A path relative to the directory of its project, if it is in it."""
+    """Return a path relative to the project's directory; a path outside it unchanged."""
     if not path.startswith("/"):
         return path
     for parent in PurePosixPath(path).parents:
@@ -278,7 +289,7 @@ def _slug(directory: str) -> str:
 
 
 def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
-    """The id of each sub-agent's parent session, by session; its own id if it is not a sub-agent."""
+    """Return the id of each session's parent, by session; for a session that is not a sub-agent's, its own id."""
     known: dict[str, set[str]] = {}
     roots = {}
     for one in sorted(sessions, key=lambda session: (len(session.id), session.id)):

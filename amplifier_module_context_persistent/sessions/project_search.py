@@ -1,17 +1,21 @@
-"""Searching the sessions of projects with their catalogues: which logs need not be read, and updates of the catalogues.
+"""Search the sessions of projects with their catalogues: skip logs without a match, and update the catalogues.
 
-The catalogue only rules out places. If it does not know a session in its current state, the whole log is searched; and
-every place that it offers is matched against the log's lines. Rules:
+A catalogue is a database file beside the logs of a project. It stores the words of each log in blocks, one block for a
+number of adjacent messages. The catalogue only excludes places: every block with the searched words is matched against
+the lines of the log. If the catalogue does not have a session in its current state, the whole log is searched. Rules:
 
-- A catalogue with altered data rules nothing out for that session, and is made anew after the search.
-- A session is ruled out unread only if its file has the noted stamp, and all of it is covered.
-- If a file grew, its covered part is trusted if the last covered bytes are the same and the whole chain holds: their
-  checksum covers everything before. Damaged logs, and changed logs without a chain, are searched whole.
-- Missing blocks are added after a search, one in each transaction, and only if the log is still the file that was read:
-  so nothing that a purge removed is written back. After one search at most `RUN_BYTES` of a project are added, and that
-  takes no longer than the search, or `FILL_S`. The end of a log that is still written to is added once it fills a
-  block.
-- Projects with less than `LEAST_BYTES` of logs are not added: reading them takes no longer.
+- If data of a session in the catalogue was altered, nothing of that session is excluded, and the catalogue is made anew
+  after the search.
+- A session is excluded without reading its log only if the catalogue covers the whole log, and the file's stamp (its
+  identity, size and time) is the stored one.
+- If a file grew, the covered part is trusted if the last covered bytes are unchanged and the checksums of the log form
+  a valid chain, because each checksum of a chain covers all bytes before it. Damaged logs, and changed logs without a
+  chain, are searched as a whole.
+- Missing blocks are added after a search, one in each transaction, and only if the log is still the file that was read.
+  So nothing that a purge removed is written back. After one search, at most about `RUN_BYTES` of a project are added,
+  in no more time than the search took, or `FILL_S` if the search was shorter. If a log is still being written, its end
+  is added when it fills a block.
+- Projects with less than `LEAST_BYTES` of logs are not added, because reading them is as fast.
 """
 
 from __future__ import annotations
@@ -39,9 +43,9 @@ from .search_session import ESCAPED, searched_text, word_of_matches
 LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25
 FILL_S = 1.0
-"""So many seconds of processor time may always be spent on adding."""
+"""The seconds of processor time that an update may always take, even after a shorter search."""
 SETTLED_S = 600
-"""A log without writes for this time is added to its end."""
+"""The seconds without writes after which a log's last block is added although it is not full."""
 _BATCH = 64
 
 
@@ -49,8 +53,8 @@ class ProjectSearch:
     """A search of the sessions of one project, with its catalogue.
 
     Args:
-        sessions: all its sessions.
-        pattern: what is looked for.
+        sessions: all sessions of the project.
+        pattern: the pattern to search for.
     """
 
     def __init__(self, sessions: Iterable[SessionFile], pattern: Pattern | AllWords) -> None:
@@ -58,7 +62,7 @@ class ProjectSearch:
         self._catalogue = Catalogue(catalogue_of(next(iter(self._paths.values()))))
         self._covered: dict[str, LogCoverage] = {}
         self._found: dict[str, list[tuple[int, int]]] | None = None
-        self._stale: dict[str, int] = {}  # what is to be added, and from which offset on
+        self._stale: dict[str, int] = {}  # the logs to add, each with the offset to begin at
         self._is_damaged = False
         try:
             self._ask(asked_of(pattern))
@@ -67,10 +71,10 @@ class ProjectSearch:
         self._gone = self._covered.keys() - self._paths.keys()
 
     def _ask(self, asked: list[list[str]]) -> None:
-        """Ask the catalogue where messages may match; sessions whose words were altered count as unknown.
+        """Ask the catalogue where messages may match. A session with altered words is treated as unknown.
 
         Raises:
-            CatalogueError: the catalogue cannot be used, or was cut; earlier results are then void.
+            CatalogueError: the catalogue cannot be used, or was truncated; earlier results are then invalid.
         """
         with self._catalogue.reading() as connection:
             self._covered = covered_by_path(connection, WORDS)
@@ -83,7 +87,7 @@ class ProjectSearch:
             del self._covered[name]
 
     def rules_out(self, session: SessionFile) -> bool:
-        """Whether a session's log, in its current state, has no match, so that it need not be opened."""
+        """Return whether a session's log, in its current state, has no match, so that it need not be opened."""
         name = name_of(session.path)
         known = self._covered.get(name)
         if known is None or self._found is None or name in self._found:
@@ -91,9 +95,9 @@ class ProjectSearch:
         return known.is_whole_of(session.path)
 
     def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
-        """The positions of live messages that may match, in a log that was just opened; None means all.
+        """Return the positions of live messages that may match, in a log that was just opened; None if all may match.
 
-        Notes what the catalogue lacks of the session.
+        Also remember what the catalogue lacks of the session, for `update`.
         """
         name = name_of(session.path)
         known = self._covered.get(name)
@@ -123,15 +127,15 @@ class ProjectSearch:
         return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 
     def update(self, until_s: float = inf) -> None:
-        """Add what the search found to be missing; if that cannot be done, the next search reads it again.
+        """Add to the catalogue what it lacked in the search. If this fails, the next search reads these logs again.
 
-        A catalogue in which something was altered is removed before.
+        If data in the catalogue was altered, the whole catalogue is removed first.
 
         Args:
-            until_s: the processor time of this process (`time.process_time`) at which nothing more is begun.
+            until_s: the processor time of this process (`time.process_time`) after which no further block is added.
         """
         if self._is_damaged:
-            with suppress(CatalogueError):  # else somebody uses it: then the next search tries again
+            with suppress(CatalogueError):  # if another process uses it, the next search tries again
                 self._catalogue.remove(wait_s=0)
             self._covered, self._gone, self._stale = {}, set(), dict.fromkeys(self._stale, 0)
         if sum(map(_size_of, self._paths.values())) < LEAST_BYTES:
@@ -149,7 +153,7 @@ class ProjectSearch:
             return
 
     def _add(self, name: str, covered: int, most_bytes: int, until_s: float) -> int:
-        """Add the blocks of a log from an offset on; how many bytes of it were read.
+        """Add the blocks of a log from an offset on, and return the number of bytes that were added.
 
         Raises:
             CatalogueError: the catalogue cannot be written.
@@ -177,7 +181,9 @@ class ProjectSearch:
 
 
 def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Block | None, int]]:
-    """The messages of a log from an offset on, in blocks, each with its end offset.
+    """Yield the messages of a log from an offset on, in blocks, each with its end offset.
+
+    The last block is None if there are no more messages, but the end offset is a later one.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -205,7 +211,7 @@ def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Bl
 
 
 def _encoded_bytes(text: str) -> int:
-    """The length of a text in UTF-8."""
+    """Return the length of a text in UTF-8, in bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -221,7 +227,7 @@ def _size_of(path: str | Path) -> int:
 
 
 def may_match_there(sessions: Sequence[SessionFile], storage: str, pattern: Pattern | AllWords) -> list[SessionFile]:
-    """Of the sessions in a database those that may match, by one question to the server.
+    """Return those sessions of a database that may match, with one query to the server.
 
     Raises:
         LogUnreadableError: the server cannot be asked.
@@ -240,7 +246,7 @@ class SessionsSearch:
 
     Args:
         sessions: all sessions of these projects.
-        pattern: what is looked for.
+        pattern: the pattern to search for.
     """
 
     def __init__(self, sessions: Iterable[SessionFile], pattern: Pattern | AllWords) -> None:
@@ -251,15 +257,18 @@ class SessionsSearch:
         self._projects = {name: ProjectSearch(found, pattern) for name, found in by_project.items()}
 
     def rules_out(self, session: SessionFile) -> bool:
-        """Whether a session need not be opened."""
+        """Return whether a session has no match, so that its log need not be opened."""
         return self._projects[session.project].rules_out(session)
 
     def positions(self, session: SessionFile, reader: LogReader) -> list[int] | None:
-        """The positions of messages that may match; None means all."""
+        """Return the positions of live messages that may match, in a log that was just opened; None for all."""
         return self._projects[session.project].positions(session, reader)
 
     def update(self) -> None:
-        """Fill the catalogues, at most for as long as the search took, or `FILL_S`; the next search continues."""
+        """Update the catalogues, in at most the processor time of the search, or `FILL_S` if that is more.
+
+        The next search continues.
+        """
         now_s = time.process_time()
         until_s = now_s + max(FILL_S, now_s - self._began_s)
         for project in self._projects.values():

@@ -100,11 +100,11 @@ class RankedAnswer:
         common: frequent words of the question, which counted only in messages with a rarer word.
         indexed, sessions: the number of completely searched sessions, and the number of all sessions.
         share: the indexed share of the sessions' bytes, from 0 to 1.
-        unmatched: words of the question that no message contains.
-        slips: words of the question in which a typing error is assumed.
+        unmatched: words of the question that no message contains, without the slips.
+        slips: words of the question in which a typing error is assumed, each with the word searched for instead.
         errors: the errors of logs that could not be read, by path.
         advice: why a database keeps no index of its sessions; "" if it keeps one.
-        notes: remarks for the user about words that no message contains.
+        notes: remarks for the user about the question, such as about words that no message contains.
     """
 
     found: tuple[RankedMessage, ...]
