@@ -79,9 +79,11 @@ def sync(
         erasing = [step for side in (here, there) if new for step in plan_erasing(side, side.sessions(), new)]
         plan = _plan(here, there, force, scope, without={step.session.id for step in erasing})
         erasing += plan.take_erasing()
-    is_none = not (plan.steps or plan.in_step or any(one.new or one.lifted for one in travelling))
-    if is_none and not everywhere:
-        raise UnusableError(_why_none(here, there, wanted))
+    if not (everywhere or plan.steps or plan.in_step or erasing):
+        why = _why_none(here, there, wanted)
+        if not any(one.new or one.lifted for one in travelling):
+            raise UnusableError(why)
+        click.echo(why, err=True)
     if not as_json:
         _show(erasing, plan, there)
     if not dry_run:

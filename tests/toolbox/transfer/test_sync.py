@@ -192,11 +192,17 @@ def test_sessions_that_name_no_remote_are_named_with_their_project(laptop: Home,
     named = f"the project {project} has 2 (--project {project})"
     told = " ".join(desktop.run("sync", stick, code=2).output.split())
     assert f"in {stick} {named}, and its sessions name no git remote" in told
+    laptop.run("delete", "other", "--yes", "--host-files")
+    carry(stick, laptop)
+    told = " ".join(desktop.run("sync", stick, "--dry-run").stderr.split())
+    assert f"in {stick} the project {project} has 1" in told
+    laptop.says("another", "two")
+    carry(stick, laptop)
     desktop.run("sync", stick, "--project", project)
-    assert desktop.sessions() == ["other", "talk"]
+    assert desktop.sessions() == ["another", "talk"]
     for command in (["list"], ["du"], ["archive", "--everything", "--yes"], ["show", "--last"]):
         assert named in " ".join(desktop.run(*command, code=None).output.split())
-    assert "other" in desktop.run("list", "--project", project).output
+    assert "another" in desktop.run("list", "--project", project).output
     config.write_text(remote)
     laptop.says("third", "three")
     carry(stick, laptop)
