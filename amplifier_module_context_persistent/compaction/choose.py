@@ -1,7 +1,8 @@
-"""The choice: of all forms that groups offer the one that costs least, again and again, until a view fits.
+"""The choice: take the cheapest form of all groups, again and again, until the view fits.
 
-The same loop, upwards, fills the room that is left. What follows from a choice are functions over a draft, each of
-which is called after it.
+A group is a message with the results of its calls, and a form is a shorter version of it. `use_room` goes the other
+way: it puts groups back while there is room. The other functions change the draft (the view in the making) after a
+choice, so that a reader can understand what is left.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from .shorter_forms import Forms
 LEAST_MARKERS = (
     300  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; docs/experiments.md has others
 )
-LEAST_USED = 0.85  # of the target; below that a view takes in again what still fits
+LEAST_USED = 0.85  # of the target; a smaller view gets back groups that still fit
 
 
 def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: list[int] | None = None) -> bool:
-    """Take the cheapest forms of a stage until the view fits; whether any was taken.
+    """Take the cheapest form again and again until the view fits, and return whether any form was taken.
 
     Args:
         draft: the view in the making.
         forms: the shorter forms of its groups.
-        loss: the cost of each form, with the stage.
+        loss: the price of each form, and the stage.
         goal_tokens: the largest size of the view.
-        positions: the groups to choose from; by default all.
+        positions: the positions of the groups to choose from; None for all groups that the stage may change.
     """
     if draft.fits(goal_tokens):
         return False
@@ -46,11 +47,11 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             if draft.fits(goal_tokens):
                 return taken
         price, position = heapq.heappop(heap)
-        find = loss.gone if draft.total_tokens <= goal_tokens else loss.best  # a shorter message is one message still
+        find = loss.gone if draft.total_tokens <= goal_tokens else loss.best  # cuts do not help against many messages
         best = find(position) if draft.kept[position] else None
         if best is None:
             continue
-        if best[0] > price:  # it has grown since; another one may lose less now
+        if best[0] > price:  # the price has risen since it was pushed; another group may be cheaper now
             heapq.heappush(heap, (best[0], position))
             continue
         taken = True
@@ -62,16 +63,21 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
 
 
 def _push(heap: list[tuple[float, int]], loss: Loss, positions: Iterable[int]) -> None:
-    """Put groups with the prices that they have now into the heap; higher ones that are in it do no harm."""
+    """Push groups with their current prices into the heap.
+
+    Older entries of a group, with higher prices, may stay in the heap: the price of an entry is computed again when it
+    is popped.
+    """
     for position in positions:
         if loss.draft.kept[position] and (best := loss.best(position)) is not None:
             heapq.heappush(heap, (best[0], position))
 
 
 def use_room(draft: Draft) -> bool:
-    """Take in again what was left out and still fits, the newest first; whether there was room.
+    """Put back the left-out groups that still fit, the newest first, and then show the newest results longer.
 
-    Then the newest results are shown longer, each by its share of what is left.
+    The room that is left is divided among the results. Return whether there was room to use: False if the view is close
+    enough to the target, or if the number of messages is limited.
     """
     target = draft.target_tokens
     if draft.config.max_messages is not None or draft.total_tokens >= LEAST_USED * target:
@@ -100,14 +106,14 @@ def use_room(draft: Draft) -> bool:
     return True
 
 
-# What follows from it: what a reader could not make sense of goes with what was left out.
+# Consequences of a choice: groups that a reader could not understand without the left-out ones are left out too.
 
 
 def merge_gaps(draft: Draft, forms: Forms) -> None:
-    """If the markers of gaps would take too much room, leave out stretches between two gaps.
+    """Leave out groups between two gaps if the markers of all gaps would take too much room.
 
-    The smallest stretches without a person's message go first, then people's messages with their answers, the oldest
-    first.
+    A stretch is all kept groups between two gaps. The smallest stretches without a person's message are left out
+    first, then the stretches with people's messages and their answers, the oldest first.
     """
     stretches = _between_gaps(draft)
     room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
@@ -128,7 +134,7 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
 
 
 def _between_gaps(draft: Draft) -> list[list[int]]:
-    """The stretches of kept groups between two gaps each."""
+    """Return the stretches of kept groups between two gaps, each as a list of positions."""
     found: list[list[int]] = [[]]
     for position, kept in enumerate(draft.kept):
         if draft.gap_before[position] or not kept:
@@ -141,25 +147,28 @@ def _between_gaps(draft: Draft) -> list[list[int]]:
 def leave_nobody_unanswered(draft: Draft) -> None:
     """Drop user messages until no three are adjacent without an answer between them.
 
-    The first person's message stays, so the next ones may have lost their answers.
+    The first of three adjacent messages stays, and so do messages that are adjacent in the history too.
     """
     groups = draft.view.groups
     if draft.request.summary is not None and all(map(draft.kept.__getitem__, draft.view.people)):
-        return  # the summary tells the answers
+        return  # the summary contains the answers
     run = list[int]()
     for position in draft.left():
         if groups[position].head.role == "assistant":
             run = []
         elif groups[position].head.human:
             if run and groups[run[-1]].head.ordinal + 1 == groups[position].head.ordinal:
-                run = []  # nobody spoke between them
+                run = []  # no message was between the two in the history
             run.append(position)
             if len(run) > 2 and run[1] not in draft.fixed:
                 draft.drop(run.pop(1))
 
 
 def close_turn(draft: Draft, forms: Forms) -> None:
-    """Move each gap in the turn in progress to the place after a result, which can have a marker."""
+    """Leave out groups before each gap in the turn in progress until the gap follows a result, which can mark it.
+
+    Groups that a promise holds stay, so a gap may also end up after one of these.
+    """
     turn = draft.view.turn
     if turn is None:
         return

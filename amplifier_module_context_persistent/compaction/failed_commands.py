@@ -1,7 +1,7 @@
-"""Failed commands that a view leaves out, unless they were run with success later.
+"""Failed commands that a view leaves out, unless the same command succeeded later.
 
-A model that does not know them tries them again. The notice has one line for each. A search that found nothing did not
-fail (`messages/outcome.py`).
+A model that does not know of them runs them again. So the notice, the text in which a view says what it leaves out,
+names them. A search that found nothing did not fail (`messages/outcome.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..messages.tool_kinds import RUN, command_of
 from ..view.entry import Entry
 from .draft import Draft
 
-MOST_KNOWN = 40  # that a plan keeps of commands, of files, and of what was done in a gap
+MOST_KNOWN = 40  # most commands that a plan stores, most files of a kind, and most actions in one gap
 MOST_CHARS = 80
 
 _DIRECTORY = re.compile(r"\s*cd\s+\S+\s*(?:&&|;)\s*")
@@ -28,13 +28,18 @@ class _FailedRun(NamedTuple):
     head: Entry
     """The message with the call."""
     number: int
-    """Of the call in that message."""
+    """The index of the call among the calls of that message."""
     last_result: Entry
     """The result of the newest run of the same command."""
 
 
 def failed_commands(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
-    """The failed commands, the newest last; `known` are the commands that earlier plans left out."""
+    """Return the failed commands that the view leaves out, each once, the newest last.
+
+    Args:
+        draft: the view in the making.
+        known: the failed commands that earlier plans left out, which are returned too.
+    """
     fetch = draft.request.fetch
     failed = _failed_runs(draft)
     found = list(known)
@@ -49,13 +54,13 @@ def failed_commands(draft: Draft, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def each_once(found: Sequence[str]) -> list[str]:
-    """Texts in order, each once, at its last place."""
+    """Return the texts in order without duplicates; of equal texts the last one stays."""
     newest_first = dict.fromkeys(reversed(found))
     return list(newest_first)[::-1]
 
 
 def _failed_runs(draft: Draft) -> list[_FailedRun]:
-    """The runs of commands that the view leaves out, that failed, and after which the same command never succeeded."""
+    """Return the failed runs of commands that the view leaves out, unless the same command succeeded later."""
     groups, runs = draft.view.groups, list(draft.view.calls(RUN))
     commands = [groups[run.position].head.calls[run.number].asks for run in runs]
     last_result, last_success = dict[object, Entry](), dict[object, int]()
@@ -72,18 +77,18 @@ def _failed_runs(draft: Draft) -> list[_FailedRun]:
 
 
 def _command_of_call(message: Message, number: int) -> str:
-    """The command of one of a message's calls; empty if it has none."""
+    """Return the command of a message's call with this index, or "" if there is no such call or command."""
     calls = list(given_calls(message).values())
     return command_of(call_arguments_of(calls[number])) if number < len(calls) else ""
 
 
 def _answered(result: Message) -> bool:
-    """Whether exit code 1 only told that nothing was found, or a difference."""
+    """Return whether the exit code 1 of a result only says that nothing was found, or that files differ."""
     return outcome_of(result, asks=True) == ANSWERED
 
 
 def _short(command: str) -> str:
-    """The first line of a command without the directory that it goes to, as much of it as ends with a word."""
+    """Return the first line of a command without a leading `cd`, shortened at a space if it is too long."""
     line = next(line for line in command.split("\n") if line.strip())
     line = _DIRECTORY.sub("", line, count=1).strip() or line.strip()
     if len(line) <= MOST_CHARS:

@@ -1,4 +1,7 @@
-"""The tool groups of a view, and what every plan asks of them. Nothing of it changes while a plan is made."""
+"""The tool groups of a view, and the facts about them that do not change while a plan is made.
+
+A tool group is a message with the results of its calls; a message without calls is a group by itself.
+"""
 
 from __future__ import annotations
 
@@ -16,46 +19,52 @@ from ..view.inserted_messages import stand_in
 
 
 class AnsweredCall(NamedTuple):
-    """A call of a group that has its result."""
+    """A call with its result, and the place of the call."""
 
     position: int
+    """The position of the group."""
     number: int
-    """Of the call in its message."""
+    """The index of the call among the calls of its message."""
     use: ToolUse
     result: Entry
 
 
 class Groups:
-    """Groups in order; each is named by its position.
+    """The groups of a view in order. Each group is named by its position in this order.
 
     Args:
         entries: the messages of the view.
-        count: counts the stand-ins for missing results.
+        count: counts the tokens of a message; used for the messages that stand in for missing results.
     """
 
     def __init__(self, entries: Sequence[Entry], count: Count) -> None:
         self.groups = groups = tool_groups(entries)
         self.members = [group.entries() for group in groups]
-        """The messages of each, head first."""
+        """The messages of each group: the message with the calls (the head), then the results."""
         grouped = {entry.ordinal for members in self.members for entry in members}
         self.beside = [entry for entry in entries if entry.id and entry.ordinal not in grouped]
-        """Messages that no view can show: blank messages, answers of thinking alone, results without calls."""
+        """The messages that no view can show: blank messages, answers of thinking alone, results without calls."""
         self.tokens = [_tokens_of(group, members, count) for group, members in zip(groups, self.members, strict=True)]
-        """The tokens of each whole group, with stand-ins for missing results."""
+        """The tokens of each group if it is shown whole, including stand-ins for missing results."""
         self.people = [position for position, group in enumerate(groups) if group.head.human]
         """The positions of people's messages."""
         self.first_person = self.people[0] if self.people else None
         self.turn = self.people[-1] if self.people else None
-        """The position of the last person's message, with which the turn in progress begins."""
+        """The position of the newest message of a person, which begins the turn in progress; None if there is none."""
         self.said = [position for position, group in enumerate(groups) if group.head.role == "assistant"]
-        """Groups with a message of the model."""
+        """The positions of groups with a message of the model."""
         self.calling = [position for position, group in enumerate(groups) if group.results]
-        """Groups with calls."""
+        """The positions of groups with calls."""
         self.answers = self._find_answers()
-        """The position of a turn's final words (text without calls), by the position of the person's message."""
+        """The position of a turn's final answer (a text without calls), by the position of the person's message."""
 
     def _find_answers(self) -> dict[int, int]:
-        """Find the final words of each turn that has ended."""
+        """Find the final answer of each turn that has ended.
+
+        Returns:
+            The position of the answer, by the position of the person's message that begins the turn. A turn is missing
+            if its last message of the model has calls or no text.
+        """
         found = dict[int, int]()
         if not self.said:
             return found
@@ -69,17 +78,17 @@ class Groups:
         return len(self.groups)
 
     def speaks(self, position: int) -> bool:
-        """Whether the model wrote text in this group; only groups in the log count."""
+        """Return whether the model wrote text in a group; False for a group that is not in the log."""
         head = self.groups[position].head
         return head.role == "assistant" and head.id != "" and any(head.gist.terms.text_chars)
 
     def takes_line(self, position: int) -> bool:
-        """Whether a group ends with a result to which a line can be added."""
+        """Return whether a group ends with a result to whose text a line can be added."""
         members = self.members[position]
         return len(members) > 1 and members[-1].id != "" and members[-1].gist.terms.text_chars != ()
 
     def calls(self, *kinds: str) -> Iterator[AnsweredCall]:
-        """The calls of tools of some kinds that have results."""
+        """Yield the calls of tools of some kinds that have results."""
         for position in self.calling:
             group = self.groups[position]
             for number, (use, result) in enumerate(zip(group.head.gist.uses, group.results, strict=False)):
@@ -88,7 +97,7 @@ class Groups:
 
     @cached_property
     def repeated(self) -> frozenset[int]:
-        """The groups whose calls were made again later, and answered with the same words."""
+        """The positions of groups whose calls were made again later and had the same results."""
         found, later = set[int](), set[tuple[object, ...]]()
         for position in reversed(self.calling):
             head, *results = self.members[position]
@@ -103,7 +112,10 @@ class Groups:
 
     @cached_property
     def newest_of_hooks(self) -> list[int]:
-        """The newest late system message of each hook."""
+        """The position of the newest late system message of each hook.
+
+        A system message is late if it was added after the first message of the conversation.
+        """
         newest = dict[str, int]()
         for position, group in enumerate(self.groups):
             if group.head.origin.hook:
@@ -112,15 +124,16 @@ class Groups:
 
     @cached_property
     def earlier_of_hooks(self) -> list[int]:
-        """The late system messages of hooks before the newest of the same hook."""
+        """The positions of the late system messages of hooks, without the newest message of each hook."""
         of_hooks = [position for position, group in enumerate(self.groups) if group.head.origin.hook]
         return [position for position in of_hooks if position not in self.newest_of_hooks]
 
     def untouchable(self, *, preserve_system: bool) -> set[int]:
-        """System text that stays, pins, protected ends, the last person's message, open calls and the newest group.
+        """Return the positions of the groups that no plan may leave out.
 
-        The newest group is one that a person or the model began: a reminder after it does not take its place. The last
-        message stays as well, whatever it is.
+        These are system text that stays, pins, protected ends, the newest message of a person, calls in the turn in
+        progress that still wait for a result, and the newest group. The newest group is one that a person or the model
+        began: a reminder after it does not replace it. The last group stays too, whatever it is.
         """
         if not self.groups:
             return set()
@@ -131,7 +144,7 @@ class Groups:
 
 
 def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
-    """The groups that nothing ever touches: system text that stays, pins, and the last person's message."""
+    """Return the positions of groups that never change: system text that stays, pins, and a person's newest message."""
     turn = last_human(groups)
     found = set[int]() if turn is None else {turn}
     for position, group in enumerate(groups):
@@ -143,7 +156,7 @@ def stays_anyway(groups: Sequence[Group], *, preserve_system: bool) -> set[int]:
 
 
 def _tokens_of(group: Group, members: Sequence[Entry], count: Count) -> int:
-    """The tokens of a whole group, with stand-ins for missing results."""
+    """Return the tokens of a group if it is shown whole, including stand-ins for missing results."""
     tokens = members[0].tokens if len(members) == 1 else sum([entry.tokens for entry in members])
     if group.unanswered:
         for call, result in zip(group.head.calls, group.results, strict=True):

@@ -1,18 +1,22 @@
-"""Insertions of compaction: the markers of gaps, the notice, and the places of both and of a summary.
+"""The texts that compaction inserts: the markers of gaps, the notice, and the summary; and their places.
+
+A group is a message with the results of its calls. A gap is a place where a view leaves groups out. Its marker is a
+text that says so. The notice is one text that sums up what the whole view leaves out. A cut shortens a message's text,
+and can also put a line after it.
 
 Rules:
-- A gap is a place where a view leaves messages out. It ends before a kept group that is in the log, and never before
-  the system text at the beginning. Messages beside the entries, which no group has, do not count as missing. Messages
-  that no view can show do: an answer of thinking alone, a blank message, a result without a call.
-- A marker is between two groups: the last line of the last result before the gap, else a user message before the next
-  kept group. In the turn in progress a user message would begin a new turn, except right after the person's own. So a
-  gap there that does not follow a result is marked after the results of the next group (`left out before this call`).
-  It has no marker if that group has no results, and words of the model are before the gap.
-- The marker's text is stored in the plan. A gap that a later plan does not change keeps its bytes.
+- A gap ends before a kept group that is in the log, and never before the system text at the beginning. Messages that
+  are not among the plan's entries but are shown anyway do not count as missing. Messages that no view can show do count
+  as missing: an answer of thinking alone, a blank message, a result without a call.
+- A marker is between two groups. It is the last line of the last result before the gap, or else a user message before
+  the next kept group. In the turn in progress a user message would begin a new turn, except right after the person's
+  own message. So a gap there that does not follow a result is marked after the results of the next group
+  (`left out before this call`). The gap has no marker if that group has no results and follows text of the model.
+- The marker's text is stored in the plan. If a later plan does not change a gap, its marker keeps its bytes.
 - The notice is at the last gap, with its marker. It says how much was left out and how to read it, and names the newest
-  failed commands; files are named only if there is room.
-- Markers and notice share `SHARE` of the target with the markers of cuts: first brief markers (the most frequent
-  tools), then the notice, then more tools and changed files.
+  failed commands. It names files only if there is room.
+- Markers and notice share `SHARE` of the target with the markers of cuts. The room is used first for brief markers (the
+  most frequent tools), then for the notice, and then for more tools and changed files in the markers.
 """
 
 from __future__ import annotations
@@ -32,15 +36,15 @@ from .failed_commands import MOST_KNOWN, each_once, failed_commands
 from .quotes import quotes_of, within_room
 from .told_files import files_text
 
-SHARE = 0.08  # of the target, for all that is inserted
-NOTICE_SHARE = 0.02  # of the budget; if even the shortest notice is longer, there is none
-MOST_NAMES = 4  # tools that a marker names, in about 20 tokens; calls of others are counted together
-BRIEF_NAMES = 2  # the same if there is no room for more
-MOST_FILES_OF_A_TOOL = 3  # that a marker names; the notice has more
+SHARE = 0.08  # of the target, for all markers and the notice
+NOTICE_SHARE = 0.02  # of the budget; if even the shortest notice is longer, there is no notice
+MOST_NAMES = 4  # tools that a marker names, in about 20 tokens; calls of other tools are counted together
+BRIEF_NAMES = 2  # tools that a brief marker names
+MOST_FILES_OF_A_TOOL = 3  # files of one tool that a marker names; the notice names more
 
 
 def what_is_gone(draft: Draft, plan: Plan) -> Plan:
-    """The plan with its `left_out` filled in: gaps, files and failed commands that this or earlier plans left out."""
+    """Return the plan with the gaps, files and failed commands that this plan or earlier plans left out."""
     view, previous = draft.view, draft.request.so_far.plan
     uses = list[ToolUse]()
     for group, kept in zip(view.groups, draft.kept, strict=True):
@@ -57,13 +61,14 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
     """Write the markers of gaps, the notice and the summary.
 
     Args:
-        draft: the view.
-        plan: what it leaves out and cuts.
-        older: by the id of a result, the line that says that its file changed since.
-        inserts: whether anything else is put in.
+        draft: the view in the making.
+        plan: the plan with what it leaves out and its cuts.
+        older: the lines to put after results to say that their files have changed, by the result's id.
+        inserts: whether markers, notice and summary are inserted; if not, only the lines of `older` are.
 
     Returns:
-        The plan with the texts; its cuts put `older`, the markers of gaps and at the last one the notice after results.
+        The plan with the texts. Texts that follow a result (the lines of `older`, markers, and the notice with the last
+        marker) are in its cuts (`Cut.then`).
     """
     unmarkable = _unmarkable(draft, plan)
     step = _step_to_tell(draft, plan)
@@ -81,7 +86,7 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
             lines[gap.after].append(gap.text)
     last = next((gap for gap in reversed(gaps) if gap.before not in unmarkable), None)
     if last is not None and last.after and not summary:
-        inserted = Notice("", "")  # it is a line after the last marker
+        inserted = Notice("", "")  # the notice is a line after the last marker, and not a message
         if notice:
             lines[last.after].append(notice)
     else:
@@ -94,7 +99,10 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
 
 
 def _step_to_tell(draft: Draft, plan: Plan) -> int:
-    """The step of a plan; if earlier plans left something out, at least their step and that of leaving out."""
+    """Return the step that the notice names: how far compaction went.
+
+    If earlier plans left out messages, it is at least the step of the previous plan and of the stage `FREE`.
+    """
     if not draft.request.history.left_out:
         return plan.making.step
     return max(plan.making.step, STEPS[Stage.FREE], draft.request.so_far.plan.making.step)
@@ -103,7 +111,10 @@ def _step_to_tell(draft: Draft, plan: Plan) -> int:
 def _write_markers_and_notice(
     draft: Draft, plan: Plan, older: Mapping[str, str], unmarkable: Set[str], *, step: int
 ) -> tuple[tuple[Gap, ...], str]:
-    """Give the gaps of a plan their markers, and write the notice; both share `SHARE` of the target."""
+    """Return the gaps of a plan with their markers, and the notice ("" if there is none).
+
+    Both share `SHARE` of the target with `older` and the markers of cuts.
+    """
     gaps, notice = plan.left_out.gaps or (), ""
     room_tokens = int(SHARE * draft.target_tokens) - sum(map(cost_of, older.values()))
     for cut in plan.cuts.values():
@@ -117,9 +128,9 @@ def _write_markers_and_notice(
 
 
 def _inserted_message(draft: Draft, last: Gap | None, notice: str, summary: str) -> Notice:
-    """The summary and the notice as a message of their own, at the last gap that can be marked.
+    """Return the message with the summary and the notice, to be inserted at the last gap that can be marked (`last`).
 
-    If there is no such gap, the message is where the plan before had it, or else before the turn in progress.
+    If there is no such gap, the message is where the previous plan had it, or else before the turn in progress.
     """
     if last is not None:
         before = last.before
@@ -135,7 +146,7 @@ def _inserted_message(draft: Draft, last: Gap | None, notice: str, summary: str)
 
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
-    """The shortest text of the marker of each gap; empty if nothing can mark it."""
+    """Return the shortest marker text of each gap; "" for a gap that cannot be marked."""
     recall, memory, behind = draft.config.offers_recall, draft.request.so_far.memory, _marked_behind(draft, gaps)
     found = list[str]()
     for gap in gaps:
@@ -147,7 +158,11 @@ def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str
 
 
 def _marked_behind(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
-    """The gaps that are marked after the results of the group behind them, by the id of the message that follows."""
+    """Find the gaps that are marked in the group after the gap, at the end of that group's results.
+
+    Returns:
+        For each such gap, the id of the message after it.
+    """
     turn = draft.view.turn
     in_turn = [] if turn is None else draft.view.members[turn + 1 :]
     last = {members[0].id: members[-1].id for members in in_turn if len(members) > 1}
@@ -155,7 +170,11 @@ def _marked_behind(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
 
 
 def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
-    """The ids of messages after gaps that cannot have a marker, because it would begin a new turn."""
+    """Find the gaps that cannot have a marker, because the marker would begin a new turn.
+
+    Returns:
+        For each such gap, the id of the message after it.
+    """
     groups, turn = draft.view.groups, draft.view.turn
     kept = [] if turn is None else [position for position in draft.left() if position > turn]
     behind_words = {groups[position].head.id for position in kept[1:]}  # the first is right after the person's message
@@ -166,7 +185,7 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
 
 
 def find_gaps(draft: Draft) -> tuple[Gap, ...]:
-    """The gaps of a draft in order, those that are new or have grown without their texts."""
+    """Return the gaps of a draft in order. Unchanged gaps have their marker texts; new and larger gaps have none."""
     groups, index = draft.view.groups, draft.request.history.index_of
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
@@ -188,7 +207,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
 
 
 def _shown_places(draft: Draft) -> list[int]:
-    """The places in the live history of all messages that a view shows, in order."""
+    """Return the positions in the live history of all messages that the view shows, in order."""
     request, members = draft.request, draft.view.members
     dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
     dropped.update([entry.ordinal for entry in draft.view.beside])
@@ -205,18 +224,18 @@ def _gap(
     known: Mapping[str, Gap],
     quotes: Mapping[int, tuple[Quote, ...]],
 ) -> Gap:
-    """The gap between two kept groups; an unchanged gap is reused from the plan before.
+    """Return the gap between two kept groups. An unchanged gap is taken from the previous plan.
 
     Args:
-        draft: the view.
-        last: the position of the group before the gap, -1 if there is none.
+        draft: the view in the making.
+        last: the position of the group before the gap; -1 if there is none.
         position: the position of the next kept group.
         messages: the number of missing messages.
-        known: the gaps of the plan before, by the message after them.
+        known: the gaps of the previous plan, by the id of the message after them.
         quotes: the quotes of groups that this plan leaves out, by position.
     """
     before, after = draft.view.groups[position].head.id, _marked_result(draft, last, position)
-    if last + 1 == position:  # nothing new is left out here: most gaps of a plan are such
+    if last + 1 == position:  # this plan leaves out nothing new here, as at most gaps
         part = known.get(before)
         if part is not None and part.messages == messages and part.after == after:
             return part
@@ -232,7 +251,7 @@ def _gap(
     for at in range(last + 1, position + 1):
         head = draft.view.groups[at].head
         part = known.get(head.id)
-        if part is not None:  # this gap contains a gap of the plan before
+        if part is not None:  # this gap contains a gap of the previous plan
             did.update(dict(part.did))
             ids.append(part.reference)
             said += part.said
@@ -247,7 +266,10 @@ def _gap(
 
 
 def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
-    """The most frequent actions of tools; other calls are counted by the tool's name, so that none is lost."""
+    """Return the most frequent actions of tools with their counts.
+
+    The rarer actions are counted by the name of their tool alone, so that no call is lost.
+    """
     found = Counter(dict(did.most_common(MOST_KNOWN)))
     for what, times in did.most_common()[MOST_KNOWN:]:
         found[what.partition(" ")[0]] += times
@@ -255,10 +277,11 @@ def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _marked_result(draft: Draft, last: int, position: int) -> str:
-    """The id of the result that gets the marker of a gap as its last line; empty if the marker is a message of its own.
+    """Return the id of the result that has a gap's marker as its last line; "" if no result can have it.
 
-    It is the last result before the gap. In the turn in progress, if a text stands before the gap, it is the last
-    result of the group behind it.
+    It is the last result of the group before the gap (`last`). In the turn in progress, if that group does not end with
+    a result, it is the last result of the group after the gap (`position`). Earlier turns have no marker in a pinned
+    group.
     """
     view, turn = draft.view, draft.view.turn
     is_open = turn is not None and position > turn
@@ -270,14 +293,14 @@ def _marked_result(draft: Draft, last: int, position: int) -> str:
 
 
 def _does(use: ToolUse) -> str:
-    """The tool of a call, with the file that it changes."""
+    """Return the action of a call in words: the name of its tool, and the name of the file if it changes one."""
     if use.kind == CHANGE and use.paths:
         return f"{use.name} {file_name(use.paths[0])}"
     return use.name
 
 
 def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
-    """The files of calls of a kind, each once, the newest last."""
+    """Return the known files and the files of calls of one kind, each once, the newest last."""
     named = list(known)
     for use in uses:
         if use.kind == kind:
@@ -286,17 +309,17 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
 
 
 def _brief(gap: Gap, *, recall: bool, behind: bool) -> str:
-    """The shortest text of a marker: how many messages, the tools that were called most, the reference of the first."""
+    """Return the shortest text of a marker: the number of messages, the most frequent tools, and the reference."""
     times = _times_by_tool(gap)
     named = BRIEF_NAMES
     if len(times) == BRIEF_NAMES + 1:
-        named += 1  # a third one is no longer than what counts the others
+        named += 1  # the name of a third tool is no longer than "other calls"
     said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
     return _marker(gap, said, times, recall=recall, behind=behind)
 
 
 def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
-    """The text of a marker: more tools, most frequent first, and the files that they changed."""
+    """Return the long text of a marker, with more tools, the most frequent first, and the files that they changed."""
     times, files = _times_by_tool(gap), defaultdict[str, list[str]](list)
     for what, _ in gap.did:
         tool, _, file = what.partition(" ")
@@ -307,7 +330,7 @@ def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
 
 
 def _times_by_tool(gap: Gap) -> Counter[str]:
-    """The number of calls of each tool in a gap."""
+    """Return the number of calls of each tool in a gap."""
     times = Counter[str]()
     for what, count in gap.did:
         times[what.partition(" ")[0]] += count
@@ -315,7 +338,15 @@ def _times_by_tool(gap: Gap) -> Counter[str]:
 
 
 def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, behind: bool) -> str:
-    """A marker that says what some tools did, and what was said; calls of the other tools are counted together."""
+    """Return the text of a marker with the gap's quotes below it.
+
+    Args:
+        gap: the gap.
+        said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
+        times: the number of calls of each tool; calls of tools without a phrase are counted together.
+        recall: whether the marker names the reference with which the tool `recall` finds the first message.
+        behind: whether the marker is after the results of the group that follows the gap.
+    """
     marker = "1 message" if gap.messages == 1 else f"{gap.messages} messages"
     marker += " left out before this call" if behind else " left out"
     others = sum([count for _, count in times.most_common()[len(said) :]])
@@ -328,7 +359,7 @@ def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool,
 
 
 def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
-    """One tool with the number of its calls and the files that they changed: `Edit a.py, b.py and 2 more x12`."""
+    """Return a phrase for one tool, its files and the number of its calls, such as `Edit a.py, b.py and 2 more x12`."""
     said = tool
     if files:
         said += f" {', '.join(files[:MOST_FILES_OF_A_TOOL])}"
@@ -340,18 +371,23 @@ def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
 
 
 def cost_of(text: str) -> int:
-    """The estimated tokens of a marker, rather too many than too few: exact counts would take most of a plan's time."""
+    """Estimate the number of tokens in a marker, rather too high than too low.
+
+    Exact counts would take most of a plan's time.
+    """
     return len(text) // CHARS_A_TOKEN + 4
 
 
 def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_tokens: int) -> tuple[Gap, ...]:
-    """Give gaps longer texts while there is room: first the unchanged ones those that they had, then the largest.
+    """Return the gaps with marker texts, longer than the shortest ones while there is room.
+
+    Unchanged gaps get their previous texts first. Then the other gaps get long texts, the largest gap first.
 
     Args:
-        draft: the view.
+        draft: the view in the making.
         gaps: the gaps.
-        briefs: the shortest text of each; empty if nothing can mark it.
-        room_tokens: what the longer texts may take beyond the shortest ones.
+        briefs: the shortest text of each gap; "" for a gap that cannot be marked.
+        room_tokens: the tokens that all longer texts together may take beyond the shortest ones.
     """
     recall, behind = draft.config.offers_recall, _marked_behind(draft, gaps)
     unchanged = [at for at, gap in enumerate(gaps) if gap.text]
@@ -375,10 +411,10 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
 
 
 def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str:
-    """The notice, in the configured length, or as long as the budget and the room allow.
+    """Return the longest notice that the configuration, the budget and the room allow; "" if none is short enough.
 
-    It always says how much was left out, how to read it, and the newest failed commands. Only the names of files
-    depend on the room.
+    Shorter wordings leave out the names of files first, then the failed commands, and then how to read the rest. The
+    room (`room_tokens`) limits only wordings with names of files.
     """
     most_tokens = min(draft.config.compaction_notice_token_reserve, int(draft.request.budget_tokens * NOTICE_SHARE))
     files = files_text(plan.left_out.changed, plan.left_out.read)
@@ -392,7 +428,7 @@ def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str
 
 
 def _notice_wordings(draft: Draft, plan: Plan, files: str, *, step: int, most_tokens: int) -> list[str]:
-    """The wordings of the notice, the longest first, as `compaction_notice_verbosity` allows."""
+    """Return the wordings of the notice that `compaction_notice_verbosity` allows, the longest first."""
     config, gaps = draft.config, plan.left_out.gaps or ()
     places = f", in {len(gaps)} places that are marked" if len(gaps) > 1 else ""
     minimal = f"{_number(plan.left_out.messages, 'earlier message')} left out of this view{places}."
@@ -420,7 +456,7 @@ NO_WAY_BACK = (
 
 
 def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
-    """A sentence that names commands, as many of the newest as there is room for."""
+    """Return a sentence that names the newest failed commands, as many as fit into `most_tokens`; "" if none fits."""
     tokens, newest = 0, list[str]()
     for command in reversed(commands):
         tokens += draft.request.count(inserted_message("user", command))

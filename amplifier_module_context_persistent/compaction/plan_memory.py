@@ -1,7 +1,8 @@
-"""The memory of one window's plans: facts about unchanged messages, so that a plan examines only new ones.
+"""The memory of one session's plans: facts about unchanged messages, so that a plan examines only new messages.
 
-Every fact follows from a message and a cut alone: with an empty memory a plan is the same and takes longer. The facts
-about a message are valid as long as its entry has the same terms and tokens; a purge changes these.
+Every fact follows from a message and a cut alone; a cut says which parts of a message's text a view shows. So with an
+empty memory a plan is the same and takes longer. The facts about a message are valid as long as its entry has the same
+terms and tokens; a purge changes these.
 """
 
 from __future__ import annotations
@@ -22,70 +23,82 @@ class _Known:
     def __init__(self, terms: Terms, tokens: int) -> None:
         self.terms, self.tokens = terms, tokens
         self.shown: tuple[Cut, frozenset[str]] | None = None
-        """The names that it shows, with the cut by which it shows them."""
+        """The cut that was asked for last, and the names that the message shows with it; None if none was."""
         self.counted: dict[Cut, tuple[Cut, int]] = {}
-        """For each cut that was tried: the cut extended to whole rows, and the tokens that it shows."""
+        """For each cut that was tried: the cut extended to whole rows, and the tokens of the message with it."""
         self.divided: Sequence[Divided] | None = None
-        """The texts of a person's message, divided into prose and what was pasted."""
+        """The texts of a person's message, divided into prose and pasted bodies; None if not known yet."""
         self.bodies: Sequence[Cut] | None = None
-        """The cuts of what was pasted into it."""
+        """The cuts that shorten the pasted bodies of a person's message; None if not known yet."""
         self.told: Sequence[Told] | None = None
-        """Its prominent lines."""
+        """The prominent lines of a person's message; None if not known yet."""
 
 
 class PlanMemory:
-    """A memory of messages, by id; what is in no log is not remembered."""
+    """A cache of facts about messages, by message id. Messages that are in no log have no id and are not cached."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
         self._briefs: dict[str, tuple[tuple[object, ...], str]] = {}
-        """The shortest text of a gap's marker with its inputs, by the message after the gap."""
+        """The inputs and the shortest text of a gap's marker, by the id of the message after the gap."""
 
     def shown(self, entry: Entry, cut: Cut) -> frozenset[str]:
-        """The names that a message shows by a cut."""
+        """Return the names that a message shows with a cut. The answer for the last cut is cached."""
         known = self._of(entry)
         if known.shown is None or known.shown[0] != cut:
             known.shown = cut, frozenset(entry.gist.terms.shown(cut))
         return known.shown[1]
 
     def counted(self, entry: Entry, cut: Cut) -> tuple[Cut, int] | None:
-        """The remembered result of a cut: the cut extended to whole rows, and its tokens; None if it was not tried."""
+        """Return what `count` stored for a cut: the cut extended to whole rows, and the message's tokens with it.
+
+        Return None if the cut was not tried.
+        """
         return self._of(entry).counted.get(cut)
 
     def count(self, entry: Entry, cut: Cut, grown: Cut, tokens: int) -> None:
-        """Remember a cut that was tried."""
+        """Store the result of a cut that was tried: the cut extended to whole rows, and the message's tokens then."""
         self._of(entry).counted[cut] = grown, tokens
 
     def bodies(self, entry: Entry, find: Callable[[], Sequence[Cut]]) -> Sequence[Cut]:
-        """The cuts of what was pasted into a person's message, found once."""
+        """Return the cuts that shorten the pasted bodies of a person's message; `find` is called only if not cached."""
         known = self._of(entry)
         if known.bodies is None:
             known.bodies = find()
         return known.bodies
 
     def divided(self, entry: Entry, find: Callable[[], Sequence[Divided]]) -> Sequence[Divided]:
-        """The texts of a person's message, divided once."""
+        """Return the texts of a person's message, divided into prose and pasted bodies.
+
+        `find` is called only if they are not cached.
+        """
         known = self._of(entry)
         if known.divided is None:
             known.divided = find()
         return known.divided
 
     def told(self, entry: Entry, find: Callable[[], Sequence[Told]]) -> Sequence[Told]:
-        """The prominent lines of a person's message, found once."""
+        """Return the prominent lines of each text of a person's message; `find` is called only if not cached."""
         known = self._of(entry)
         if known.told is None:
             known.told = find()
         return known.told
 
     def brief(self, before: str, basis: tuple[object, ...], write: Callable[[], str]) -> str:
-        """The shortest marker text for the gap before a message, cached; `write` makes it if `basis` has changed."""
+        """Return the shortest marker text for the gap before a message.
+
+        Args:
+            before: the id of the message.
+            basis: the inputs of the text.
+            write: makes the text; called only if no text is cached for this basis.
+        """
         known = self._briefs.get(before)
         if known is None or known[0] != basis:
             known = self._briefs[before] = basis, write()
         return known[1]
 
     def keep_only(self, ids: Collection[str]) -> None:
-        """Forget all but some messages."""
+        """Forget all messages except those with these ids."""
         self._known = {key: known for key, known in self._known.items() if key in ids}
         self._briefs = {key: brief for key, brief in self._briefs.items() if key in ids}
 

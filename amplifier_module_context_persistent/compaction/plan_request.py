@@ -1,4 +1,4 @@
-"""The input of a plan."""
+"""The input of a plan, which says which messages a view keeps, shortens or leaves out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..view.recipients import NOBODY, Recipient
 from ..view.wire_rules import TAKES_ALL, WireRules
 from .plan_memory import PlanMemory
 
-FALLBACK = "truncate"  # if there is no summary
+FALLBACK = "truncate"  # the strategy if the configured one needs a provider's answer that is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class ViewSoFar:
-    """The view without a new plan, and what plans before it found out."""
+    """The view before the new plan, and facts that earlier plans found out."""
 
     plan: Plan = NO_PLAN
-    """The plan that was followed so far; its cuts stay."""
+    """The plan that the view follows so far. Its cuts stay."""
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of its cut messages, by message id."""
+    """The tokens of the messages that this plan cuts, by message id."""
     arranged: Arrangement | None = None
-    """The arrangement of the view before; its insertions are not counted again."""
+    """The arrangement of the previous view, whose inserted messages are not counted again; None if there is none."""
     memory: PlanMemory = field(default_factory=PlanMemory)
-    """Knowledge of the same messages from earlier plans; the plan is the same without it, and takes longer."""
+    """Facts about the same messages from earlier plans. Without them the plan is the same and takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,25 @@ class RestOfHistory:
     """The messages of the history that a plan does not choose from."""
 
     left_out: int = 0
-    """Messages of the history that are not among the entries."""
+    """The number of messages of the history that are not among the entries."""
     positions: Mapping[int, int] | None = None
-    """Positions of messages in the live history, by ordinal; None if ordinals are such positions."""
+    """The position of each message in the live history, by ordinal; None if ordinals are these positions."""
     shown_anyway: frozenset[int] = frozenset()
-    """Ordinals of messages that are not among the entries and do not count as left out."""
+    """The ordinals of messages that are not among the entries and do not count as left out."""
 
     def index_of(self, ordinal: int) -> int:
-        """The position of a message in the live history."""
+        """Return the position of a message in the live history, or -1 if the message is not in it."""
         return ordinal if self.positions is None else self.positions.get(ordinal, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class ViewReader:
-    """The reader of a view, and what it takes."""
+    """The reader of a view (a provider's model), and the rules for the messages that it accepts."""
 
     recipient: Recipient = NOBODY
     wire: WireRules = TAKES_ALL
     unbound: frozenset[str] = frozenset()
-    """The ids of messages whose reasoning the new view will not show, as what comes before it changes."""
+    """The ids of messages whose reasoning the new view will not show, because the messages before them change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class PlanRequest:
     """The messages of the view without a new plan, in the history's order."""
     config: Config
     budget_tokens: int
-    """Of the whole request."""
+    """The budget of the whole request."""
     fixed_tokens: int
     """Tokens of head text, tool definitions and overhead."""
     count: Count
@@ -85,7 +85,7 @@ class PlanRequest:
     history: RestOfHistory = RestOfHistory()
     reader: ViewReader = ViewReader()
     summary: Summary | None = None
-    """Replaces some of the messages; without it the summary of the previous plan stays."""
+    """A new summary, which replaces some of the messages; None if the previous plan's summary stays."""
 
     @property
     def summary_so_far(self) -> str:
@@ -94,7 +94,11 @@ class PlanRequest:
 
     @property
     def strategy(self) -> str:
-        """The strategy of the plan: `summarize` only if there is a summary; `native` makes its own plans."""
+        """The name of the plan's strategy.
+
+        It is the configured one, except that `FALLBACK` replaces `summarize` without a new summary, and `native`, whose
+        plans are made elsewhere (`native_offer`).
+        """
         strategy = self.config.compaction_strategy
         needs_provider = strategy == NATIVE or (strategy == SUMMARIZE and self.summary is None)
         return FALLBACK if needs_provider else strategy

@@ -1,7 +1,10 @@
-"""Compaction: from entries and a budget to a plan. Pure: messages are fetched and counted by what the caller passes.
+"""Compaction: make a plan from entries and a budget. Pure: the caller passes the functions that fetch and count.
 
-The engine plans down to `target_usage` of the budget in one pass, so that rewrites are rare and large: with a prompt
-cache that is read at a tenth of the price, a rewrite pays off only after many requests.
+A plan says which messages a view keeps, shortens or leaves out. It is made on a draft (the view in the making), in
+stages: a later stage takes what earlier stages spare, and starts only if they did not make the view small enough.
+
+One plan reduces the view to `target_usage` of the budget, so that rewrites are rare and large: with a prompt cache that
+is read at a tenth of the price, a rewrite pays off only after many requests.
 """
 
 from __future__ import annotations
@@ -28,17 +31,17 @@ from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
 from .summary_span import drop_span
 
-NOTICE_SHARE = 0.01  # of the target is left free for the notice
+NOTICE_SHARE = 0.01  # of the target, left free for the notice
 # Measured: docs/experiments.md ("Constants of the choice").
-NEWEST_SHARE = 0.3  # of the room, for the results of the newest group, and of what is left for the other newest results
-OLDER_SHARE = 0.6  # of the target's room is left to older messages if the newest ones alone are large,
-RAISED_SHARE = 0.4  # for which a plan may stop so far above the target, on the way to the threshold
-RAISED_FOR_PEOPLE = 0.7  # the same if people's messages would be left out, which no later plan can bring back
+NEWEST_SHARE = 0.3  # of the room, for the newest group's results; then of the rest, for the other newest results
+OLDER_SHARE = 0.6  # of the target's room, left to older messages if the newest messages are large
+RAISED_SHARE = 0.4  # of the way from target to threshold: the most by which `OLDER_SHARE` raises the goal of a plan
+RAISED_FOR_PEOPLE = 0.7  # the same before people's messages are left out, which no later plan can bring back
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A plan that was made, and what is known of its view."""
+    """A new plan, and facts about its view."""
 
     plan: Plan
     arrangement: Arrangement
@@ -46,23 +49,23 @@ class Compaction:
     """The tokens of the cut messages, by message id."""
     kept_ordinals: frozenset[int] = frozenset()
     floor: dict[str, int] = field(default_factory=dict)
-    """The parts of its view that cannot be compacted, in tokens by name."""
+    """The tokens of the parts of the view, by name: those that cannot be compacted, and the other messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """The target size of a view, in tokens."""
+    """The sizes of a view at which the stages of the choice stop, in tokens."""
 
     tokens: int
-    """The target, or somewhat more where the newest messages would push out all older ones."""
+    """The goal of the first stages: the target, or more if large newest messages would replace all older ones."""
     with_people: int
-    """Before people's messages go for it; no later plan can bring them back."""
+    """The goal of the stages that shorten texts or leave out people's messages, which no later plan can bring back."""
     at_last: int
-    """Before the first message or the answer before the newest message goes or is shortened."""
+    """The goal of the last stages, which leave out groups with a promise and shorten texts of any kind."""
 
     @classmethod
     def of(cls, draft: Draft) -> Goals:
-        """The goals of a draft in which everything is kept."""
+        """Return the goals for a draft in which everything is kept."""
         target, above = draft.target_tokens, draft.threshold_tokens - draft.target_tokens
         held = draft.fixed_tokens + sum([draft.sizes[position] for position in draft.fixed])
         wanted = held + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
@@ -72,17 +75,17 @@ class Goals:
         return cls(tokens, with_people, max(with_people, target + min(newest, above)))
 
     def at(self, stage: Stage) -> int:
-        """The size of a view at which a stage stops."""
+        """Return the size of a view, in tokens, at which a stage stops."""
         if stage < Stage.SHORTEN:
             return self.tokens
         return self.with_people if stage < Stage.HELD else self.at_last
 
 
 def compact(request: PlanRequest) -> Compaction:
-    """Make a plan.
+    """Make a plan with which the view fits the budget, and return it with facts about its view.
 
     Raises:
-        FloorError: what may not be compacted is larger than the budget.
+        FloorError: the parts of the view that must not be compacted are larger than the budget.
     """
     draft, strategy = Draft(request), STRATEGIES[request.strategy]
     tokens_before = draft.total_tokens
@@ -95,6 +98,7 @@ def compact(request: PlanRequest) -> Compaction:
     draft.reserve(notice_tokens)
     stage = _choose(draft, forms, strategy, goals)
     older = _follow(draft, forms, strategy)
+    # The estimate for the notice is given back: `_fit` counts all inserted texts exactly.
     draft.reserve(sum(map(cost_of, older.values())) - notice_tokens)
     step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
     making = Making(
@@ -112,7 +116,7 @@ def compact(request: PlanRequest) -> Compaction:
 
 
 def _plan_of(draft: Draft, alive: Sequence[Entry], making: Making) -> Plan:
-    """The plan that keeps the messages that stay, still without its cuts and without what it inserts."""
+    """Return the plan that keeps the messages in `alive`, before its cuts and inserted texts are added."""
     request = draft.request
     keep = tuple([entry.id for entry in alive if entry.id])
     return Plan(
@@ -129,14 +133,18 @@ def _plan_of(draft: Draft, alive: Sequence[Entry], making: Making) -> Plan:
 
 
 def _rules_for(alive: Sequence[Entry], *, offers_recall: bool) -> PlanRules:
-    """The rules of the views that show these messages."""
+    """Return the rules for views that show these messages."""
     narrates = any(entry.reasoning.narration_tokens for entry in alive)
     refers = narrates or any(entry.changes.omits for entry in alive)
     return PlanRules(narrates=narrates, no_recall=refers and not offers_recall)
 
 
 def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
-    """Choose down to the goals, stage by stage; the last stage that was needed."""
+    """Leave out groups and cut messages, stage by stage, until the view meets the goals.
+
+    Returns:
+        The last stage at which a form was taken; `Stage.FREE` if none was.
+    """
     reached = Stage.FREE
     if draft.request.summary is not None:
         drop_span(draft, draft.request.summary)
@@ -156,7 +164,7 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
 
 
 def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
-    """The losses that decide at a stage."""
+    """Return the loss that gives the prices of forms at a stage."""
     if stage in SHORTENING:
         return LargestTextLoss(draft, forms, stage)
     if stage in (Stage.PEOPLE, Stage.HELD):
@@ -165,7 +173,7 @@ def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
 
 
 def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
-    """Shorten the results of the newest group to their share of the room, and then the other newest results."""
+    """Shorten the results of the newest group to `NEWEST_SHARE` of the room, and then the other newest results."""
     groups, room = draft.view.groups, draft.target_tokens - draft.fixed_tokens
     own = [p for p in forms.offered(Stage.SHORTEN) if p in draft.fixed and groups[p].results]
     tokens = sum([draft.sizes[position] - draft.tokens_of(groups[position].head) for position in own])
@@ -176,7 +184,10 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
 
 
 def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[int], tokens: int, room: int) -> None:
-    """Shorten groups whose results have at least this many tokens, the largest first, to their share of the room."""
+    """Shorten the results of some groups, the largest first, to `NEWEST_SHARE` of the room.
+
+    It stops earlier if the view meets its first goal. `tokens` is their current size.
+    """
     excess = min(tokens, tokens - int(NEWEST_SHARE * room))
     if excess > 0:
         goal = max(goals.tokens, draft.total_tokens - excess)
@@ -184,10 +195,13 @@ def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[
 
 
 def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
-    """Bring a view into a state from which a reader can go on: gaps that can be marked, nothing stale, room used.
+    """Adjust the view after the choice so that a reader can understand it.
+
+    Gaps are moved to places that can have a marker, results with outdated lines of files are replaced, and groups that
+    still fit are put back.
 
     Returns:
-        By the id of a result, the line that says that its file changed since.
+        The lines to put after results to say that their files have changed, by the result's id.
     """
     merge_gaps(draft, forms)
     leave_nobody_unanswered(draft)
@@ -201,14 +215,16 @@ def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
 
 
 _INSERTS = (True, True, False)
-"""Whether anything is inserted in each attempt to fit the budget."""
+"""For each attempt to fit the budget, whether markers, notice and summary are inserted."""
 
 
 def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive: list[Entry]) -> Compaction:
-    """Shorten the largest pieces until the view fits the budget with all that is inserted, or else without it.
+    """Shorten the largest texts until the view fits the budget.
+
+    The first two attempts insert markers, the notice and the summary; the last attempt inserts nothing.
 
     Raises:
-        FloorError: it fits in no way.
+        FloorError: the view does not fit even then.
     """
     budget, goal = draft.request.budget_tokens, draft.total_tokens
     for inserts in _INSERTS:
@@ -226,13 +242,13 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive
 
 
 def _alive(draft: Draft) -> list[Entry]:
-    """The messages that stay, in the history's order."""
+    """Return the entries of the kept groups, in the history's order."""
     ordinals = {entry.ordinal for position in draft.left() for entry in draft.view.members[position]}
     return [entry for entry in draft.request.entries if entry.ordinal in ordinals]
 
 
 def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry], *, inserts: bool) -> Compaction:
-    """A plan with its cuts and what it inserts, and its view arranged."""
+    """Complete a plan with its cuts and inserted texts, arrange its view, and return both with the view's tokens."""
     request = draft.request
     cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
     plan = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
@@ -245,7 +261,10 @@ def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry
 
 
 def _cut_tokens(draft: Draft, alive: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
-    """The tokens of the cut messages, counted again if lines after their texts changed."""
+    """Return the tokens of the cut messages, by message id.
+
+    A message whose cut has changed is counted again if the new or the old cut puts a line after its text.
+    """
     request, before, known = draft.request, draft.request.so_far.plan.cuts, draft.request.so_far.cut_tokens
     marked = [e for e in alive if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
     changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]
