@@ -48,7 +48,7 @@ class Relation(Enum):
     PURGED = "purged"
     """The first was purged, and lacks nothing of the second except what the purge removed."""
     PURGED_OTHER = "purged_other"
-    """The same the other way round: the second was purged."""
+    """The second was purged, and lacks nothing of the first except what the purge removed."""
     IMPORTED = "imported"
     """Both were imported from one source, and the first has all messages of the second."""
     IMPORTED_OTHER = "imported_other"

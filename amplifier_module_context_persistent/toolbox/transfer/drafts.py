@@ -1,10 +1,10 @@
-"""Drafts: the sessions of an import, as bodies of records, before any log is written.
+"""Drafts: the sessions of an import before any log is written, stored as the bodies of their records.
 
-The header of a log comes first and tells the fate of every line, which is known last. So the bodies wait in a temporary
-file (`spool.py`).
+A log begins with its header, and the header of an import reports what became of every line of the source. This is known
+only at the end, so until then the bodies are kept in a temporary file (`spool.py`).
 
-Usage that providers reported stays in the answers' `metadata.usage`. A draft counts tokens itself only after the
-source's first compaction, for the sizes in plans, because counting takes a quarter of an import's time.
+Usage that providers reported stays in the answers' `metadata.usage`. A draft counts tokens only from the source's first
+compaction on, for the sizes in plans, because counting takes a quarter of an import's time.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ from .left_out import with_texts_for_left_out
 from .spool import RecordBodies, Spool
 
 SOURCE_KIND = "source"
-"""The kind of control record that holds an entry of the source which is no message."""
+"""The kind of control record that holds an entry of the source that is not a message."""
 
 
 CHANGED_MEANWHILE = "the session was changed meanwhile; import again"
 
 
 class ImportConflictError(ContextPersistentError, ValueError):
-    """A session that was imported before went on here, or changed in its source, so that nothing can be added to it."""
+    """Nothing can be added to a session that was imported before: it was continued here, or its source has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierImport:
     """The log of an earlier import of a session, compared with the session's current source.
 
-    Only messages after the last clear of the earlier import are live, so only these are compared.
+    Only messages after the last clear of the earlier import are live, so only those messages are compared.
     """
 
     common: int
-    """The number of the source's first messages that the log has."""
+    """The number of messages, from the source's first one on, that need not be imported again."""
     kept: int
-    """So many live messages there are the source's still."""
+    """The number of live messages in the log that are still the same in the source."""
     live: int
     records: int
-    """The records of the source that it holds."""
+    """The number of the source's records that the log contains."""
     is_older: bool = False
-    """Whether the source is an older copy of what was imported: it says nothing new, and takes nothing back."""
+    """Whether the source is an older copy of what was imported: then nothing is added and nothing is hidden."""
     title: str = ""
-    """The title that the source had then."""
+    """The title that the source had at the earlier import."""
     is_cut: bool = False
-    """Whether the import was killed before it had written all that its header says."""
+    """Whether the earlier import was killed before it had written all records that its header announces."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,14 +71,14 @@ class SessionDraft:
     start: SessionStart
     bodies: RecordBodies
     file: str = ""
-    """The file that it comes from, if that is not the named one."""
+    """The file that the session comes from, if it is not the file that was named for the import."""
     at: array[int] = field(default_factory=lambda: array("L"))
-    """The positions of messages among the bodies."""
+    """The position of each message among the bodies."""
     ids: list[str] = field(default_factory=list)
     with_ids: array[int] = field(default_factory=lambda: array("L"))
-    """The positions of copied messages whose ids the source gives."""
+    """The positions of copied messages that have an id in the source."""
     tokens: dict[int, int] = field(default_factory=dict)
-    """The tokens of messages that were counted because of a compaction, by position."""
+    """The tokens of messages, by position; only those that were counted because of a compaction."""
     systems: set[int] = field(default_factory=set)
     """The positions of system messages."""
     clears: list[int] = field(default_factory=list)
@@ -90,33 +90,34 @@ class SessionDraft:
     compactions: int = 0
     known: set[str] = field(default_factory=set)
     counted: int = 0
-    """The tokens of what the model saw after the last compaction or clear, as we count."""
+    """The tokens of what the model saw right after the last compaction or clear, as counted here."""
     counted_messages: int = 0
-    """The number of messages at the last count; later ones are not counted yet."""
+    """The number of messages that `counted` covers; later messages are not counted yet."""
     reports: int = 0
-    """The number of answers with the input tokens of their request."""
+    """The number of answers for which the source reports the input tokens of the request."""
     pending: tuple[Plan, list[int], int] | None = None
-    """A compaction after which no person has said anything yet, what it keeps, and its end, by positions."""
+    """The last compaction, as long as no message of a person follows it: its plan, the positions of the kept messages,
+    and the position of the last message before it. None if there is none."""
     last_human: int = -1
     """The position of the last message of a person; -1 if none is live."""
     session_id: str | None = None
     path: str = ""
     key: str = ""
-    """The same for the same session of the same source."""
+    """The import key: equal for every import of this session from this source."""
     parent_id: str | None = None
     remote: str = ""
-    """The remote repository of its project's checkout; empty if it is not known (`checkout_remote`)."""
+    """The remote repository of the project's checkout (`checkout_remote`); empty if it is not known."""
     family: int = 0
-    """Which of the file's sessions it is, or a branch or a sub-agent of."""
+    """The number of the file's session that this is, or that this is a branch or a sub-agent of; from 0."""
     earlier: EarlierImport | None = None
     exported: int = 0
-    """The number of its first messages that an export from here wrote; an agent added the later ones."""
+    """The number of messages at the beginning that an export of this package wrote; an agent added the later ones."""
     is_origin: bool = False
-    """Whether `path` is the session that the file was exported from."""
+    """Whether `path` is the log of the session that the file was exported from."""
 
     @property
     def messages(self) -> int:
-        """The number of its messages."""
+        """The number of messages in the session."""
         return len(self.ids)
 
     @property
@@ -125,7 +126,7 @@ class SessionDraft:
         return self.clears[-1] if self.clears else 0
 
     def record_after(self, messages: int) -> int:
-        """The number of the record after this many messages."""
+        """Return the number of the record that follows the first `messages` messages; 0 for the first record."""
         return self.at[messages - 1] + 1 if messages else 0
 
 
@@ -133,8 +134,8 @@ class Drafts:
     """All sessions of an import.
 
     Args:
-        account: told of messages that cannot be stored.
-        spool: keeps the bodies of records.
+        account: records the messages that cannot be stored.
+        spool: stores the bodies of records.
     """
 
     def __init__(self, account: Account, spool: Spool) -> None:
@@ -146,7 +147,7 @@ class Drafts:
         """The tool of each call, by the call's id."""
 
     def take(self, event: Event) -> None:
-        """Take in an event; the first one is the start of a session."""
+        """Add an event to the current session. A `SessionStart` begins a new session; the first event must be one."""
         if isinstance(event, SessionStart):
             self.sessions.append(SessionDraft(event, RecordBodies(self._spool), self._account.file))
             return
@@ -163,13 +164,13 @@ class Drafts:
             self._kept(draft, event)
 
     def finish(self) -> None:
-        """Write the compactions that wait for the end of a session, and forget sessions without a message."""
+        """Write the compactions that are still pending, and drop sessions without a message."""
         for draft in self.sessions:
             self._plan(draft)
         self.sessions = [draft for draft in self.sessions if draft.ids]
 
     def _message(self, draft: SessionDraft, event: MessageRead) -> None:
-        """Add a message; if another one of the session has its id, it gets one of its own."""
+        """Add a message. If an earlier message of the session has its id, the message gets a new one."""
         message = self._with_tool(event.message)
         if self._account.has_left_out:
             message = with_texts_for_left_out(message)
@@ -197,7 +198,10 @@ class Drafts:
             self._plan(draft)
 
     def _with_tool(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Note the calls of a message; a result that does not name its tool gets the name from its call."""
+        """Remember the calls of a message, and return the message.
+
+        A result without a tool name gets the name from its call.
+        """
         for call in message.get("tool_calls", ()):
             self._tools[call["id"]] = call["tool"]
         tool = self._tools.get(message.get("tool_call_id", ""), UNKNOWN_TOOL)
@@ -231,7 +235,10 @@ class Drafts:
             draft.bodies.append(body)
 
     def _body(self, line: int, encode: Callable[[], bytes], value: Any) -> bytes | None:
-        """The body of a record; None, and noted as lost, if it is too long or nested too deeply to be read back."""
+        """Return the body of a record.
+
+        If it is too long or nested too deeply to be read back, note the loss and return None.
+        """
         try:
             body = encode()
             if is_too_deep(body, value, MAX_DEPTH):
@@ -243,7 +250,10 @@ class Drafts:
         return body
 
     def _cleared(self, draft: SessionDraft, event: ClearMark) -> None:
-        """Write the same reset as a clear of our own; nothing if there is no message before it."""
+        """Write the records of a reset, as a clear in this package does.
+
+        Does nothing if no message was added since the last clear.
+        """
         if len(draft.ids) == draft.cleared:
             return
         self._plan(draft)
@@ -255,7 +265,7 @@ class Drafts:
         draft.last_human = -1
 
     def _tokens(self, draft: SessionDraft, position: int) -> int:
-        """The tokens of a message, as we count; counted once."""
+        """Return the number of tokens of a message, as counted here. Each message is counted once."""
         if (known := draft.tokens.get(position)) is not None:
             return known
         message = decode(draft.bodies[draft.at[position]] + b"}")
@@ -263,7 +273,7 @@ class Drafts:
         return draft.tokens[position]
 
     def _seen_tokens(self, draft: SessionDraft) -> int:
-        """The tokens of what the model would see by now, as we count."""
+        """Return the number of tokens that the model would see at this point, as counted here."""
         following = range(draft.counted_messages, len(draft.ids))
         return draft.counted + sum(self._tokens(draft, position) for position in following)
 
@@ -303,7 +313,11 @@ class Drafts:
         self._message(draft, MessageRead(message, event.line))
 
     def _plan(self, draft: SessionDraft) -> None:
-        """Write the plan that waits; a view shows a person's last message, so it is kept if none came since."""
+        """Write the pending plan, if any.
+
+        A view always shows the last message of a person. So if that message is before the compaction, the plan keeps
+        it.
+        """
         if draft.pending is None:
             return
         plan, kept, upto = draft.pending
@@ -326,7 +340,7 @@ class Drafts:
 
 
 def _kept_by(event: CompactionEvent, draft: SessionDraft, live: range) -> list[int]:
-    """The positions of the live messages that a compaction kept: instructions, and those that it names."""
+    """Return the positions of the live messages that a compaction kept: instructions, and the named messages."""
     kept = draft.systems.intersection(live)
     positions = {draft.ids[position]: position for position in live}
     kept.update(range(positions.get(event.keep_from, live.stop), live.stop))

@@ -1,8 +1,11 @@
-"""The list of what was erased: a file of a home or of a directory with copies, and the table of a database.
+"""Read and write lists of erasures: a file in a home or in a directory with copies, or a table of a database.
 
-A session in a database has two lists: that of the database, which all machines read, and that of this user. So does a
-session in the directory of a sync, such as a stick, in another home or in a backup. What one of them lifts is in force
-in neither.
+An erasure is the note that a session was deleted or that content was purged. To lift an erasure is to cancel it: it is
+no longer in force.
+
+For a session in a database, two lists apply: the database's list, which all machines read, and this user's list. Two
+lists also apply to a session in another home, in a backup, or in a directory that is synced, such as a USB stick. An
+erasure that is lifted in either list is no longer in force.
 """
 
 from __future__ import annotations
@@ -23,19 +26,19 @@ from ...sessions.find_session import projects_dirs
 from .erasures import Erasure, erasure_from
 
 BACKUP_NAME = "context-backup.jsonl"
-"""The file that makes a directory a backup (`backup.py`); it is its list of erasures."""
+"""The name of the file that marks a directory as a backup (`backup.py`) and holds its list of erasures."""
 _HOME = Path(".amplifier", "projects")
 ListPlace = Path | str
-"""Where a list is: a file, or the location of a database."""
+"""The place of a list: a file's path, or the location of a database."""
 
 
 def erasures_path() -> Path:
-    """The file of erasures of this user."""
+    """Return the path of this user's list of erasures."""
     return Path.home() / ".amplifier" / "context-erased.jsonl"
 
 
 def list_of_directory(root: Path) -> Path:
-    """The file of erasures of a directory of projects: a home's, a backup's, or that of a sync's directory."""
+    """Return the path of the list of erasures for a directory of projects: a home's, a backup's, or a synced one."""
     if root.parts[-2:] == _HOME.parts:
         return root.parent / erasures_path().name
     backup = root / BACKUP_NAME
@@ -43,10 +46,10 @@ def list_of_directory(root: Path) -> Path:
 
 
 def lists_of(log: str) -> list[ListPlace]:
-    """The lists of a session's erasures: this user's file, and the list of the place that the session is in.
+    """Return the places of the lists that apply to a session: this user's list, and the list of the session's place.
 
     Args:
-        log: a log's file or its location; or the location of a database.
+        log: a log's file, a log's location, or the location of a database.
     """
     if stored_name(log) is not None:
         return [erasures_path(), split_location(log)[0]]
@@ -55,10 +58,10 @@ def lists_of(log: str) -> list[ListPlace]:
 
 
 def _other_list(log: str) -> Path | None:
-    """The list of the place that a log's file is in; None if that is this user's, or no place of a sync.
+    """Return the list of the directory that a log's file is in.
 
-    A place has projects, whose names begin with `-`. Other hosts' directories on this machine have no list of their
-    own, unless a sync made one.
+    Returns None if this is the user's own list, or if the directory is not a directory of projects. The names of
+    projects begin with `-`. Other hosts' directories on this machine have no list of their own, unless a sync made one.
     """
     path = Path(os.path.abspath(log))
     if path.name != LOG_NAME or len(path.parents) < 4 or path.parents[1].name != "sessions":
@@ -76,10 +79,10 @@ def _is_same(one: Path, two: Path) -> bool:
 
 
 def erasures(log: str = "") -> list[Erasure]:
-    """The erasures that are in force for a log, or a place of logs; by default those of this user. Oldest first.
+    """Return the erasures that are in force for a log or a place of logs, oldest first. By default, return this user's.
 
     Raises:
-        OSError: a list is there and cannot be read.
+        OSError: a list exists and cannot be read.
     """
     force, lifted = dict[str, Erasure](), set[str]()
     for place in lists_of(log):
@@ -90,10 +93,10 @@ def erasures(log: str = "") -> list[Erasure]:
 
 
 def read_erasures(place: ListPlace | None = None) -> tuple[dict[str, Erasure], set[str]]:
-    """The erasures that a list has in force, by their salts, and the salts of those that were lifted.
+    """Return the erasures of a list that are in force, by their salts, and the salts of the lifted ones.
 
     Raises:
-        OSError: the list is there and cannot be read.
+        OSError: the list exists and cannot be read.
     """
     found: dict[str, Erasure] = {}
     lifted = set[str]()
@@ -123,13 +126,13 @@ def _lines(place: ListPlace) -> Iterable[str | bytes]:
 
 
 def note_erasure(erasure: Erasure, log: str = "") -> None:
-    """Add the line of an erasure to all lists of a log, durably; by default to this user's.
+    """Add an erasure durably to all lists of a log; by default to this user's list only.
 
-    If the log is in another directory that has a list, this user's line is marked: the erasure is still to be carried
-    out in the home, by the next sync.
+    If the log is in another directory with its own list, the line in this user's list is marked: the next sync still
+    has to carry out the erasure in the home.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: a list cannot be written.
     """
     own, *others = lists_of(log)
     for place in others:
@@ -139,20 +142,20 @@ def note_erasure(erasure: Erasure, log: str = "") -> None:
 
 
 def note_erasures(found: Iterable[Erasure], place: ListPlace | None = None) -> None:
-    """Add the lines of erasures to this user's list, or to another one; errors as `note_erasure`."""
+    """Add erasures to one list; by default to this user's. Raises the same errors as `note_erasure`."""
     if lines := [one.to_line() for one in found if one.is_named]:
         _append(lines, place)
 
 
 def lift(found: Iterable[Erasure], log: str = "") -> None:
-    """Take erasures out of force in all lists of a log; arguments and errors as `note_erasure`."""
+    """Lift erasures in all lists of a log. Takes the same log and raises the same errors as `note_erasure`."""
     found = list(found)
     for place in lists_of(log):
         lift_in(found, place)
 
 
 def lift_in(found: Iterable[Erasure], place: ListPlace | None) -> None:
-    """Take erasures out of force in one list; errors as `note_erasure`."""
+    """Lift erasures in one list; None is this user's. Raises the same errors as `note_erasure`."""
     if salts := [one.salt for one in found if one.is_named]:
         _append([json.dumps({"lifts": salts}).encode() + b"\n"], place)
 

@@ -1,15 +1,19 @@
-"""The list of erasures on this machine, so that an import does not bring erased content back.
+"""The lines of a list of erasures. They keep an import from bringing erased content back.
 
-A list of JSON lines (`erasure_list`) outlives the sessions and their catalogues: the file
-`~/.amplifier/context-erased.jsonl` (mode 0600), and a table of each database. A deletion adds a line for its session, a
-purge a line for the removed content. Rules:
+An erasure is a line that says that a session was deleted, or that a text or messages were purged from it. The list
+(`erasure_list`) is the file `~/.amplifier/context-erased.jsonl` (mode 0600), or a table of a database; it is kept when
+sessions and their catalogues are deleted. A salt is a random text that is hashed together with each name, so that
+nobody can look a name up by its hash. Rules:
 - The list holds no text of a session. A session is identified by salted hashes: of its key and its id in the source of
   an import, of its log's id, of some of its messages with their ids, of its agent's long answers (`message_names`), and
-  of its first messages if the source gives no id.
-- A purge's rule is its expression if that tells little about the matched text; else salted hashes of the matches.
-- A line is written before anything is removed. Another line lifts it if nothing was removed after all, or if an import
-  was told to bring the content back.
-- A line that cannot be read is skipped. A list that cannot be read is an error: nobody knows what it forbids.
+  of its first messages if the source gives no id. A "name" in this module is a text that identifies a session, before
+  it is hashed.
+- A purge of a text leaves a rule: its search expression if the expression tells little about the matched text, else
+  salted hashes of the matches.
+- A line is written before anything is removed. Another line lifts (cancels) it if nothing was removed after all, or if
+  a person told an import to bring the content back.
+- A line that cannot be read is skipped. A list that cannot be read is an error, because it is not known what the list
+  forbids.
 """
 
 from __future__ import annotations
@@ -41,14 +45,14 @@ SESSION, TEXT, MESSAGES = "session", "text", "messages"
 """The kind of an erasure: a whole session, a text within it, or some of its messages."""
 
 _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")
-"""In a session's key: a part of the hash of its first message."""
+"""Matches the part of a session's key that is from the hash of its first message."""
 _MOST_TAKEN = 1000
 _MOST_TAKEN_BYTES = 4096
 _MOST_IDS = 4_000_000  # a line of 32 MB
 _ID_BYTES = 6
 _MOST_HEADER_BYTES = 1 << 20
 _LEAST_UNKNOWN = 12
-"""So many characters of each match must not be told by an expression that is kept."""
+"""The least number of characters of each match that must not occur in an expression that is kept."""
 _MOST_COMPARED = 30
 
 
@@ -58,38 +62,38 @@ class ErasedError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SourceNames:
-    """The identity of a session: names from its source, and its first messages if the source gives no id."""
+    """The names that identify a session, before they are hashed."""
 
     names: tuple[str, ...] = ()
     count: int = 0
-    """The number of the source's messages."""
+    """The number of first messages that `content` covers."""
     content: str = ""
-    """The hash of these messages; empty if the source has an id."""
+    """The hash of the first `count` messages; empty if the source gives an id."""
     messages: tuple[str, ...] = ()
-    """The names of messages that have ids (`message_names`)."""
+    """The names of messages with ids (`message_names`)."""
     answers: tuple[str, ...] = ()
-    """The names of long answers, which any form of the session has."""
+    """The names of long answers, which are the same in every format of the session."""
     id_hashes: tuple[int, ...] = ()
-    """The hashes of the ids of the messages that go, if not all of them do."""
+    """The hashes of the ids of the purged messages; empty unless single messages were purged."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenHashes:
-    """Salted hashes of the texts that a purge took, by which they are found again."""
+    """Salted hashes of the texts that a purge removed, by which the texts are found again."""
 
     salt: str
     hashes: frozenset[tuple[int, int, str]]
-    """Of each text its bytes, a short check, and its hash."""
+    """For each text its size in bytes, a short checksum, and its hash."""
 
     @classmethod
     def of(cls, salt: str, texts: Iterable[str]) -> TakenHashes:
-        """Hash texts; texts above `_MOST_TAKEN_BYTES` are skipped, because they are never looked for."""
+        """Return the hashes of texts. At most `_MOST_TAKEN` texts are hashed, and none above `_MOST_TAKEN_BYTES`."""
         encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
         wanted = [one for one in encoded if 0 < len(one) <= _MOST_TAKEN_BYTES]
         return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
 
     def replace(self, text: str) -> str:
-        """A text with everything replaced that has one of the hashes."""
+        """Return a text in which every part that has one of the hashes is replaced."""
         content = text.encode("utf-8", "surrogatepass")
         for length in sorted({length for length, _, _ in self.hashes}, reverse=True):
             content = self._without(content, length)
@@ -119,16 +123,16 @@ def _hash(salt: str, text: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextRule:
-    """The replacements of a purge: secrets in known forms, matches of an expression, or texts with certain hashes."""
+    """The rule for what a purge replaces: secrets in known forms, matches of an expression, or hashed texts."""
 
     secrets: bool = False
     expression: str = ""
     taken: TakenHashes | None = None
     is_complete: bool = False
-    """Whether the rule finds all texts that the purge took; rules of earlier versions do not say."""
+    """Whether the rule finds all texts that the purge removed. Rules of earlier versions do not say; then False."""
 
     def replace(self, text: str) -> str:
-        """A text with everything replaced that the rule takes."""
+        """Return a text with all matches of the rule replaced."""
         if self.secrets:
             text = redact_text(text).replace(REDACTED, REPLACEMENT)
         if self.expression:
@@ -136,14 +140,17 @@ class TextRule:
         return self.taken.replace(text) if self.taken is not None else text
 
     def to_json(self) -> dict[str, Any]:
-        """The rule in plain JSON types."""
+        """Return the rule in plain JSON types."""
         hashes = sorted(self.taken.hashes) if self.taken is not None else []
         found = {"secrets": self.secrets, "expression": self.expression, "hashes": hashes, "complete": self.is_complete}
         return {key: value for key, value in found.items() if value}
 
     @classmethod
     def from_json(cls, salt: str, value: dict[str, Any]) -> TextRule:
-        """Read a rule; errors of its types are possible."""
+        """Read a rule from JSON types.
+
+        A malformed rule may raise TypeError, ValueError, IndexError or AttributeError.
+        """
         hashes = frozenset((int(one[0]), int(one[1]), str(one[2])) for one in value.get("hashes", ()))
         taken = TakenHashes(salt, hashes) if hashes else None
         is_complete = value.get("complete") is True
@@ -151,13 +158,13 @@ class TextRule:
 
 
 def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) -> TextRule:
-    """The rule that a purge leaves.
+    """Return the rule for later imports that a purge leaves.
 
     Args:
-        salt: the salt of its line.
+        salt: the salt of the erasure.
         secrets: whether secrets in known forms were replaced.
-        expression: the expression that was searched for; empty if only secrets were.
-        taken: the matched texts.
+        expression: the expression that was searched for; empty if only secrets were replaced.
+        taken: the texts that were replaced.
     """
     texts = sorted(set(taken), key=len)
     if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
@@ -167,7 +174,7 @@ def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) 
 
 
 def _unknown(expression: str, text: str) -> int:
-    """The number of a text's characters that the expression does not contain in the same order."""
+    """Return the number of characters of a text that the expression does not contain in the same order."""
     signs, rest = expression.casefold(), text.casefold()[:256]
     row = [0] * (len(rest) + 1)
     for sign in signs:
@@ -179,33 +186,34 @@ def _unknown(expression: str, text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """One line of the file."""
+    """One erasure: a line of a list."""
 
     salt: str
-    """It also names the line."""
+    """The salt of the hashes; it also identifies the erasure."""
     what: str
     time: str
     names: frozenset[str]
-    """Salted hashes."""
+    """The salted hashes of names."""
     count: int = 0
     content: str = ""
-    """The salted hash of the first `count` messages; empty if the names tell enough."""
+    """The salted hash of the first `count` messages; empty if the names suffice."""
     rule: TextRule = field(default_factory=TextRule)
     answers: frozenset[str] = frozenset()
-    """Salted hashes of long answers."""
+    """The salted hashes of long answers."""
     ids: bytes = b""
-    """Salted hashes of the ids of all messages that went, in order: by them a copy of the log is purged too."""
+    """The salted hashes of the ids of all purged messages, sorted and joined; with them a copy of the log is purged
+    too."""
     is_elsewhere: bool = False
-    """Whether this home's list has it from an erasure in another directory, and no sync has carried it out here yet."""
+    """Whether the content was erased in another directory, and no sync has carried this out in the home yet."""
 
     @property
     def is_named(self) -> bool:
-        """Whether it names anything by which a session is known again."""
+        """Whether the erasure holds anything that identifies a session."""
         return bool(self.names or self.content or self.answers)
 
     @property
     def day(self) -> str:
-        """When, as a person is told."""
+        """The day of the erasure, as text for a person."""
         return self.time[:10] or "an unknown day"
 
     def concerns(
@@ -214,12 +222,12 @@ class Erasure:
         content_of: Callable[[int], str] = lambda _: "",
         answers_of: Callable[[], Sequence[str]] = tuple,
     ) -> bool:
-        """Whether a session is the one that the line names.
+        """Return whether the erasure is about a session.
 
         Args:
-            names: names of the session and of its messages.
-            content_of: hashes this many of its first messages.
-            answers_of: gives the names of its long answers.
+            names: the names of the session and of its messages.
+            content_of: hashes the given number of its first messages.
+            answers_of: returns the names of its long answers.
         """
         if any(_named(self.salt, name) in self.names for name in names):
             return True
@@ -228,16 +236,17 @@ class Erasure:
         return bool(self.answers) and self._has_answers_of(answers_of())
 
     def _has_answers_of(self, answers: Sequence[str]) -> bool:
-        """Whether half of the answers are the same, and at least two: one alone may be a common phrase.
+        """Return whether enough answers are the same: at least half of them, and at least two.
 
-        Half of the line's answers, or of the session's if it has fewer: so a part of an erased session is recognised.
+        A single answer may be a common phrase. The half is counted on the smaller side, the erasure's answers or the
+        session's, so a part of an erased session is recognised too.
         """
         fewer = min(len(self.answers), len(answers))
         same = sum(_named(self.salt, name) in self.answers for name in answers)
         return same >= max(2, (fewer + 1) // 2)
 
     def took(self, id_hash: int) -> bool:
-        """Whether a message went, by the hash of its id."""
+        """Return whether the purge removed the message whose id has this hash."""
         wanted, count = _salted_id(self.salt, id_hash), len(self.ids) // _ID_BYTES
         at = bisect_left(range(count), wanted, key=self._id)
         return at < count and self._id(at) == wanted
@@ -246,7 +255,7 @@ class Erasure:
         return self.ids[_ID_BYTES * number : _ID_BYTES * (number + 1)]
 
     def to_line(self) -> bytes:
-        """The line with its LF."""
+        """Return the erasure as a JSON line, with its LF."""
         value: dict[str, Any] = {"erased": self.what, "time": self.time, "salt": self.salt, "names": sorted(self.names)}
         if self.content:
             value |= {"count": self.count, "content": self.content}
@@ -272,7 +281,14 @@ def _named(salt: str, name: str) -> str:
 def erasure_of(
     source: SourceNames, what: str, *, time: str, rule: Callable[[str], TextRule] = lambda _: TextRule()
 ) -> Erasure:
-    """Make the line of an erasure; `rule` makes a purge's rule from the line's salt."""
+    """Make an erasure with a new salt.
+
+    Args:
+        source: the names of the session.
+        what: the kind: `SESSION`, `TEXT` or `MESSAGES`.
+        time: the time of the erasure, in ISO 8601.
+        rule: makes the rule of a purge from the salt.
+    """
     salt = token_hex(16)
     names = frozenset(_named(salt, name) for name in (*source.names, *source.messages))
     content = _named(salt, source.content) if source.content else ""
@@ -284,7 +300,7 @@ def erasure_of(
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
-    """Read the object of a line; a malformed one raises KeyError, TypeError or ValueError."""
+    """Read an erasure from a line's JSON object. A malformed one raises KeyError, TypeError or ValueError."""
     salt = str(value["salt"])
     return Erasure(
         salt,
@@ -301,7 +317,7 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
 
 
 def names_in_log(location: str) -> SourceNames:
-    """The identity by which a log's session is recognised when its source or a copy of the log is imported.
+    """Return the names by which a log's session is recognised when its source or a copy of the log is imported.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -312,7 +328,12 @@ def names_in_log(location: str) -> SourceNames:
 
 
 def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNames:
-    """The same of an open log; `gone` are the ordinals of the messages that go, if not all of them do."""
+    """Return the names of an open log's session, as `names_in_log` does.
+
+    Args:
+        reader: the log.
+        gone: the ordinals of the messages that are purged; None if the whole session is erased, or a text in it.
+    """
     names, count, has_id = _named_by_headers(reader.index.headers)
     wanted = 0 if has_id else min(count, len(reader.index))
     bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
@@ -324,17 +345,19 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
 
 
 def names_of(reader: ReadableLog) -> list[str]:
-    """The names that find the erasures of an open log: from its headers, else from its messages.
+    """Return the names by which erasures of an open log are found: from its headers, else from its messages.
 
-    A fork has messages of its origin, so messages count only if no header names the log.
+    A fork has messages of its origin, so messages are used only if no header gives a name.
     """
     return _named_by_headers(reader.index.headers)[0] or names_in_stored(reader)
 
 
 def names_at_start(log: str) -> list[str] | None:
-    """The names that find the erasures of a log's file, if its first line is a header that has them all; else None.
+    """Return the names by which erasures of a log's file are found, from its first line.
 
-    Later headers of a log have the same `log_id`, so no other line is read.
+    Returns None if the first line is not a header with a `log_id`.
+
+    Later headers have the same `log_id`, so no other line is read.
 
     Raises:
         OSError: the file cannot be read.
@@ -349,7 +372,7 @@ def names_at_start(log: str) -> list[str] | None:
 
 
 def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], int, bool]:
-    """The names that a log's headers give, how many messages its source had, and whether that gave the session's id."""
+    """Return the names in a log's headers, the number of messages in its source, and whether the source gave an id."""
     names, count, has_id = dict[str, None](), 0, True
     for header in headers:
         if log_id := header.get("log_id"):
@@ -363,12 +386,15 @@ def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], 
 
 
 def names_of_key(key: str, *, has_id: bool) -> list[str]:
-    """The names that a session's key gives; with an id in the source also without the hash of its first message."""
+    """Return the names from a session's import key.
+
+    If the source gives an id, one name leaves out the hash of the first message.
+    """
     return [f"key:{key}", *([f"id:{_FIRST_HASH.sub('', key)}"] if has_id else [])]
 
 
 def content_name(bodies: Iterable[bytes]) -> str:
-    """A name for messages by the bodies of their records."""
+    """Return a name for messages: the hash of the bodies of their records."""
     digest = hashlib.sha256()
     for body in bodies:
         digest.update(len(body).to_bytes(8, "big") + body)
@@ -381,5 +407,5 @@ def concerning(
     content_of: Callable[[int], str] = lambda _: "",
     answers_of: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[Erasure]:
-    """The erasures that concern a session; arguments as `Erasure.concerns` has them."""
+    """Yield the erasures that are about a session. Takes the same arguments as `Erasure.concerns`."""
     return (erasure for erasure in found if erasure.concerns(names, content_of, answers_of))

@@ -1,9 +1,11 @@
-"""Erased content that a log would bring back: a session that was deleted, or content that was purged in another copy.
+"""Find the erasures that a log would undo.
 
-Whether a log holds purged content is found out in this order:
-- A purge names its erasure in the log (`erasure` of the `purge` record). That log does not hold the content any more.
+A log undoes an erasure if its session was deleted, or if it still holds content that was purged in another copy.
+Whether a log holds purged content is decided in this order:
+- A purge writes the salt of its erasure to the log (`erasure` of the `purge` record). A log with that record does not
+  hold the content any more.
 - Otherwise the log is searched: for the messages that were purged, or with the rule of a purged text.
-- If the erasure names neither all texts nor the messages, the times decide: a log with a later purge is trusted.
+- If the erasure identifies neither all texts nor the messages, the times decide: a log with a later purge is trusted.
 """
 
 from __future__ import annotations
@@ -26,23 +28,29 @@ _PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
 
 def erasures_of_log(reader: ReadableLog, location: str, found: Sequence[Erasure] | None = None) -> list[Erasure]:
-    """The erasures that a log would undo: of its session, and of content that it still holds.
+    """Return the erasures that a log would undo: those of its session, and those of content that it still holds.
 
     Args:
-        reader: the log, read.
+        reader: the log, which was read already.
         location: its file, or its location in a database.
         found: the erasures that are in force; by default this user's.
 
     Raises:
         LogUnreadableError: the log cannot be read.
-        OSError: nobody knows what was erased, since the file cannot be read.
+        OSError: the list of erasures cannot be read, so it is not known what was erased.
     """
     found = erasures() if found is None else found
     return undone_among(reader, location, list(concerning(found, names_of(reader)))) if found else []
 
 
 def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -> list[Erasure]:
-    """The erasures, of some that concern a log's session, that the log would undo; arguments as `erasures_of_log`."""
+    """Return the erasures that a log would undo.
+
+    Args:
+        reader: the log, which was read already.
+        location: its file, or its location in a database.
+        about: the erasures to choose from; all are about the log's session.
+    """
     if not any(erasure.what != SESSION for erasure in about):
         return list(about)
     purges, carried_out = _purges(reader), salts_of_purges(reader)
@@ -51,24 +59,24 @@ def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -
 
 
 def salts_of_purges(reader: ReadableLog) -> set[str]:
-    """The salts of the erasures that purges of a log carried out."""
+    """Return the salts of the erasures that purges of a log have carried out."""
     return {str(record.get("erasure", "")) for record in _purges(reader)}
 
 
 def _holds(reader: ReadableLog, location: str, erasure: Erasure, purges: Sequence[Message]) -> bool:
-    """Whether a log still holds what a purge of another copy of it took."""
+    """Return whether a log still holds content that a purge removed from another copy."""
     if erasure.ids:
         return any(map(erasure.took, reader.index.columns.id_hashes))
     if erasure.what == TEXT and erasure.rule.is_complete:
         try:
             return not plan_purge(location, Purge(redact=erasure.rule.replace)).counts.is_nothing
-        except PurgeError:  # it is too damaged to be searched so
+        except PurgeError:  # the log is too damaged to be searched
             return True
     return erasure.time > max((str(record.get("time", "")) for record in purges), default="")
 
 
 def _purges(reader: ReadableLog) -> list[Message]:
-    """The records of a log's purges."""
+    """Return the records of a log's purges."""
     if not reader.index.control_counts["purge"]:
         return []
     found = (control_of(line.rstrip(b"\n")) for line in reader.records() if line.startswith(_PURGE_HEAD))
@@ -76,11 +84,11 @@ def _purges(reader: ReadableLog) -> list[Message]:
 
 
 def erasures_about(log: str, found: Sequence[Erasure]) -> list[Erasure]:
-    """The erasures, of some, that concern the session of a log.
+    """Return those of the given erasures that are about the session of a log.
 
     Args:
         log: the log's file, or its location in a database.
-        found: the erasures.
+        found: the erasures to choose from.
 
     Raises:
         LogUnreadableError, OSError: the log cannot be read.
@@ -96,19 +104,23 @@ def erasures_about(log: str, found: Sequence[Erasure]) -> list[Erasure]:
 
 
 def why_refused(erasure: Erasure) -> str:
-    """Why a log is not taken, for a person."""
+    """Return the reason why a log is refused, as text for a person."""
     if erasure.what == SESSION:
         return f"this session was deleted here on {erasure.day}"
     return f"this session was purged here on {erasure.day}, and the file still holds what was removed"
 
 
 def check_not_erased(location: str, target: str) -> None:
-    """Make sure that a copy of a log undoes no erasure, here or in the database that it goes to.
+    """Check that a copy of a log would undo no erasure, here or at its target.
+
+    Args:
+        location: the log's file, or its location in a database.
+        target: the place of the copy.
 
     Raises:
-        ErasedError: it would.
+        ErasedError: the copy would undo an erasure.
         LogUnreadableError: the log cannot be read.
-        OSError: nobody knows what was erased, since the file cannot be read.
+        OSError: the list of erasures cannot be read, so it is not known what was erased.
     """
     if not (found := erasures(target)):
         return

@@ -1,7 +1,7 @@
-"""The mark that an export to another agent leaves on each record: the session and the message that it was written from.
+"""The mark that an export to another agent writes into each record: the ids of its session and its message.
 
-Agents ignore keys that they do not know, and keep the lines of a session that they go on with. So an import of the
-agent's file knows which of its messages are in a session here already, and which ones the agent added.
+Agents ignore keys that they do not know, and keep the existing lines when they continue a session. So when the agent's
+file is imported, the marks tell which messages are in a session here already, and which ones the agent added.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ MARK_KEY = "contextPersistent"
 
 
 class ExportMark(NamedTuple):
-    """The session and the message that a record was written from."""
+    """The ids of the session and the message that a record was exported from."""
 
     session_id: str
     message_id: str
-    """Empty if it is not a message of the session, such as a stand-in for a missing result."""
+    """Empty if the record is not from a message of the session, such as a stand-in for a missing result."""
 
 
 def write_mark(session_id: str, message_id: str | None) -> dict[str, Any]:
-    """The key and value that mark a record."""
+    """Return the key and the value that mark a record."""
     return {MARK_KEY: {"session": session_id, **({"message": message_id} if message_id else {})}}
 
 
 def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
-    """The mark on a record; None if there is none."""
+    """Return the mark of a record, or None if it has no valid mark."""
     given = record.get(MARK_KEY)
     if not isinstance(given, dict):
         return None
@@ -37,16 +37,16 @@ def mark_of(record: Mapping[str, Any]) -> ExportMark | None:
 
 
 class ExportedPart:
-    """The part of a file that an export wrote: from which session, and up to which line."""
+    """The part of a file that an export wrote: the id of the session, and the number of the last marked line."""
 
     def __init__(self) -> None:
         self.session_id = ""
         self.last_line = 0
 
     def note(self, line: int, record: Mapping[str, Any]) -> str:
-        """Note the mark on a line; the id of its message, empty if it has none.
+        """Note the mark of a line's record, and return the id of its message, or "" if it has none.
 
-        A file has records of one session; marks of another one are not believed.
+        A file has records of one session; marks of another session are ignored.
         """
         mark = mark_of(record) if MARK_KEY in record else None
         if mark is None or self.session_id not in ("", mark.session_id):

@@ -1,12 +1,12 @@
-"""Exporting a session's live history.
+"""Export a session's live history.
 
 - `markdown`: for people; turn by turn, with calls, results and thinking folded away.
-- `jsonl`: every message unchanged, with the id and the timestamp from the log; an import restores it.
+- `jsonl`: every message unchanged, with the id and the timestamp from the log; an import restores the session.
 - `transcript`: the host's `transcript.jsonl`: no instructions, no `thinking_block`, no None.
 - `atif`, `openai`, `anthropic`, `otlp`: other formats, one file each in `exporters`.
 - `claude-code`, `codex`, `pi`: sessions of these agents, which they can resume.
 
-Secrets are replaced in all formats unless that is switched off. If something was replaced in thinking, the thinking is
+Secrets are replaced in all formats, unless this is switched off. If something was replaced in thinking, the thinking is
 left out, except in Markdown: providers refuse a signature that does not match its text. Exports contain no control
 characters, so none reaches a terminal. An export to a file has mode 0600 and appears whole or not at all.
 """
@@ -55,13 +55,19 @@ MAX_TOKENS = 4_096
 
 
 def _openai(view: SessionView) -> Iterator[str]:
-    """`{model, tools, messages}` of Chat Completions, message by message. Thinking has no place in it."""
+    """Yield a request body of Chat Completions, `{model, tools, messages}`, piece by piece.
+
+    It has no place for thinking.
+    """
     tools = chat_tools(named_tools(view.tools))
     return _body({"model": model_of(view), "tools": tools}, to_openai(message for _, message in view.messages()))
 
 
 def _anthropic(view: SessionView) -> Iterator[str]:
-    """`{model, max_tokens, system, tools, messages}` of the Messages API. Thinking without a signature is left out."""
+    """Yield a request body of the Messages API, `{model, max_tokens, system, tools, messages}`, piece by piece.
+
+    Thinking without a signature is left out.
+    """
     tools = anthropic_tools(named_tools(view.tools))
     head = {"model": model_of(view), "max_tokens": MAX_TOKENS, "tools": tools}
     return _body(head, to_anthropic((message for _, message in view.messages()), cache=False))
@@ -76,7 +82,7 @@ def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
 
 
 def _lines_of(entries: Callable[[SessionView], Iterator[dict[str, Any]]]) -> Exporter:
-    """The exporter of a format of lines."""
+    """Return an exporter that writes each entry as one line of JSON."""
     return lambda view: (f"{to_json(entry)}\n" for entry in entries(view))
 
 
@@ -89,7 +95,7 @@ EXPORTERS: dict[str, Exporter] = {
     "codex": _lines_of(rollout),
     "pi": _lines_of(session_entries),
 }
-"""The formats of others."""
+"""The exporters of other programs' formats, by name."""
 
 FORMATS = ("markdown", "jsonl", "transcript", *EXPORTERS)
 _MESSAGES_ALONE = ("jsonl", "transcript")
@@ -97,7 +103,7 @@ _MESSAGES_ALONE = ("jsonl", "transcript")
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The place of a replaced secret: the message's number in the live history, from 1, the field, and the kind."""
+    """A replaced secret: the number of its message in the live history, from 1; the field; and the kind of secret."""
 
     number: int
     field: str
@@ -105,7 +111,7 @@ class Redaction:
 
 
 class Export:
-    """An export of a session: iterate to get it, a piece at a time.
+    """An export of a session. Iterate over it to get the text, piece by piece.
 
     Args:
         transcript: the session, open.
@@ -131,13 +137,13 @@ class Export:
         self._transcript, self._into, self._redact, self._own = transcript, into, redact, own
         self._start, self._stop = start, len(transcript) if stop is None else min(stop, len(transcript))
         self.messages = 0
-        """Messages that were given out so far."""
+        """The number of messages that were exported so far."""
         self.redacted = 0
-        """Values of them in which something was replaced."""
+        """The number of values in these messages in which something was replaced."""
         self.redactions: Counter[Redaction] = Counter()
         """The number of replaced secrets, by message, field and kind."""
         self.unread = len(unread_lines(transcript.reader))
-        """Lines of the log that cannot be read, so no export has them."""
+        """The number of lines of the log that cannot be read; they are missing in every export."""
 
     def __len__(self) -> int:
         return max(0, self._stop - self._start)
@@ -148,7 +154,10 @@ class Export:
         return self._markdown() if self._into == "markdown" else self._lines()
 
     def _messages(self) -> Iterator[tuple[int, Message]]:
-        """The messages with their positions, redacted; each counts once, however often it is looked at."""
+        """Yield the redacted messages with their positions.
+
+        Starts the counts anew, so a second iteration counts nothing twice.
+        """
         self.messages = self.redacted = 0
         self.redactions.clear()
         for position, message in enumerate(self._transcript.messages(self._start, self._stop), self._start):
@@ -179,12 +188,12 @@ class Export:
             yield f"---\n\n{self.what_was_redacted()} Secrets: {kinds}\n"
 
     def what_was_redacted(self) -> str:
-        """A sentence: how many secrets were replaced. A value may have held several."""
+        """Return a sentence that says how many secrets were replaced. One value may have held several."""
         count = self.redactions.total()
         return f"{count:,} {'secret was' if count == 1 else 'secrets were'} redacted."
 
     def redacted_kinds(self) -> list[tuple[str, int]]:
-        """The number of replaced secrets by kind, the most frequent kind first."""
+        """Return the number of replaced secrets of each kind, the most frequent kind first."""
         kinds: Counter[str] = Counter()
         for redaction, count in self.redactions.items():
             kinds[redaction.kind] += count
@@ -219,24 +228,24 @@ def export_session(
 
     Args:
         session: the session's log, which may be in use.
-        path: the file to be made, with mode 0600.
+        path: the new file; its mode is 0600.
         into: one of `FORMATS`.
         redact: replace what looks like a secret.
         own: further expressions and values to replace, given by a person.
         start: the position in the live history to begin at.
         stop: the position to end before.
         recipients: seal the file for these public keys (`sealing.recipients_of`).
-        force: replace a file that is there.
-        files: the system calls that read the log, to watch them.
+        force: replace an existing file.
+        files: the system calls that read the log, to report progress.
 
     Returns:
-        The finished export: how many messages it holds, and in how many values something was replaced.
+        The finished export, with its counts of messages and replaced secrets.
 
     Raises:
-        LogUnreadableError: the session's log is not there, or cannot be read.
-        ReplaceError: the file is a log, the session's or another.
-        FileExistsError: the file is there already.
-        OSError: it cannot be written.
+        LogUnreadableError: the session's log is missing, or cannot be read.
+        ReplaceError: the file is a log.
+        FileExistsError: the file exists.
+        OSError: the file cannot be written.
     """
     with Transcript(session, files=files) as transcript:
         by_messages = into in _MESSAGES_ALONE and os.path.basename(path) != LOG_NAME
@@ -254,7 +263,7 @@ def export_session(
 
 
 def _sendable(message: Message, clean: Message) -> Message:
-    """A redacted message without thinking that redacting altered."""
+    """Return a redacted message without the thinking in which something was replaced."""
     if clean is message:
         return message
     block, content = message.get("thinking_block"), message.get("content")
@@ -269,7 +278,7 @@ def _sendable(message: Message, clean: Message) -> Message:
 
 
 def _changes(before: Any, after: Any) -> int:
-    """The number of different values."""
+    """Return the number of values that differ between two versions of a message, counting nested values one by one."""
     if isinstance(before, dict) and isinstance(after, dict) and len(before) == len(after):
         pairs = zip(before.items(), after.items(), strict=True)
         return sum((old != new) + _changes(value, changed) for (old, value), (new, changed) in pairs)
@@ -279,7 +288,7 @@ def _changes(before: Any, after: Any) -> int:
 
 
 def _printable(line: str) -> str:
-    """A line of JSON in which characters that do not print are escaped."""
+    """Return a line of JSON in which non-printable characters are escaped."""
     if line.isprintable():
         return line
     return line.translate({ord(c): json.dumps(c)[1:-1] for c in set(line) if not c.isprintable()})

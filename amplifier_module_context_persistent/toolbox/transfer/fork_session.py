@@ -1,14 +1,15 @@
-"""Forking a session: a new session's log that begins with the history of another one, up to a given message.
+"""Fork a session: make a new session's log that begins with the history of another session, up to a given message.
 
-The origin is only read. The new log is complete by itself: it has its own checksum chain, and its header names the
-origin with the keys of the host's session fork (`parent_id`, `forked_from_turn`). It also gets the plan of the views at
-that message, and the learned corrections of token counts. So the first request of the fork sends the same bytes as the
-origin did, and the provider's prompt cache still has them. Calls without a result at the end of the copied history
-stay open; views insert stand-ins for their results, as for any interrupted turn.
+The origin, the log that is forked, is only read. The new log is complete by itself: it has its own checksum chain, and
+its header names the origin with the keys of the host's session fork (`parent_id`, `forked_from_turn`). It also gets the
+plan (which messages the views leave out) that was in force at that message, and the learned corrections of token
+counts. So the first request of the fork sends the same bytes as the origin did, and the provider's prompt cache can
+still be used. Calls without a result at the end of the copied history stay open; views insert stand-ins for their
+results, as for any interrupted turn.
 
-The place is the number of a turn, as in the host's session fork, and this turn is copied whole; or the id of a message,
-which is the last copied one. A message that a reset hid is found in the history before the reset: so a fork can bring
-back history that a rewind hid.
+The place to fork at is the number of a turn, as in the host's session fork, or the id of a message. The turn is copied
+as a whole; the message is the last one that is copied. A message that a reset hid is found in the history before the
+reset, so a fork can bring back history that a rewind hid.
 """
 
 from __future__ import annotations
@@ -52,21 +53,21 @@ class Fork:
     path: str
     session_id: str | None
     parent_id: str | None
-    """The session that it comes from, as its log or else its directory names it."""
+    """The id of the session that was forked, from its log or else from its directory's name."""
     message_id: str
-    """The last message that was taken over."""
+    """The id of the last copied message."""
     turn: int
     messages: int
     plan: str = ""
-    """The id of the plan that came along."""
+    """The id of the copied plan; empty if there is none."""
     not_carried: Sequence[LostLine] = field(default_factory=list)
     host_files: Sequence[str] = ()
-    """The files written for the host beside the log."""
+    """The paths of the files that were written for the host beside the log."""
     host_turn: int = 0
-    """The turn as the host counts; it takes every message of the role user for the beginning of one."""
+    """The number of the turn as the host counts: every message of the role user begins a turn."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
         report: dict[str, Any] = {
             "path": self.path,
             "session_id": self.session_id,
@@ -96,15 +97,16 @@ def fork_session(
     new_id: Callable[[], str] = clock.new_id,
     files: FileSystem | None = None,
 ) -> Fork:
-    """Make a new session's log with the history of another one, up to a place in it.
+    """Make a new session's log with the history of another session, up to a place in it.
 
     Args:
-        origin: the log that it begins with (a file, or a location in a database); it is not changed, and may be in use.
-        at: the number of the last turn, from 1, which is taken in whole; or the id of the last message; None for all.
-        session_id: the new session's id; made if neither it nor a path is given.
+        origin: the log of the other session (a file, or a location in a database); it is only read, and may be in use.
+        at: the number of the last turn, from 1, which is copied as a whole; or the id of the last message; None for
+            all.
+        session_id: the new session's id; one is made if neither it nor a path is given.
         path: the new log's file, or its location in a database. Default: beside the origin, if the origin is in a
             host's directory of sessions or in a database; else with the sessions of `working_dir`.
-        working_dir: the directory that the new session works in; else the current one.
+        working_dir: the directory that the new session works in; by default the current one.
         dry_run: only report what would be done.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
@@ -113,8 +115,8 @@ def fork_session(
     Raises:
         PlaceError: the history has no such place.
         ConfigError: the session id cannot be part of a path, or holds `_`.
-        LogUnreadableError: the origin is not there, or cannot be read.
-        OSError: the new log cannot be written, or something has its name; nothing was changed.
+        LogUnreadableError: the origin is missing, or cannot be read.
+        OSError: the new log cannot be written, or its name is taken; nothing was changed.
     """
     session_id = _new_id(session_id, path)
     with Transcript(origin, files=files) as transcript:
@@ -152,7 +154,7 @@ def fork_session(
 
 
 def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
-    """Whether an earlier call for the same fork was interrupted after it wrote the log."""
+    """Return whether an earlier call for the same fork was interrupted after it wrote the log."""
     if not is_unfinished(target):
         return False
     with Transcript(target) as made:
@@ -161,10 +163,10 @@ def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
 
 
 def _checked(target: str) -> str:
-    """The new log's whole path, or its location as it may be shown.
+    """Return the new log's absolute path, or its location without a password.
 
     Raises:
-        FileExistsError: something has it already.
+        FileExistsError: the name is taken.
     """
     target = target if stored_name(target) is not None else os.path.abspath(target)
     check_is_free(target)
@@ -187,19 +189,22 @@ def _bodies(
     new_id: Callable[[], str],
     refused: dict[int, str],
 ) -> Iterator[bytes]:
-    """The records of the fork's log; `refused` gets the messages that cannot be copied."""
+    """Yield the bodies of the fork's records.
+
+    Messages that cannot be copied are added to `refused`, with the reason.
+    """
     yield header
     index = transcript.reader.index
     for one in carry(transcript.reader, past.ordinals, rename=lambda _: new_id(), refused=refused):
         provider, model = index.model_of(one.ordinal)
-        if provider:  # its receipt stays behind
+        if provider:  # its receipt is not copied
             yield encode_control("asked", provider=provider, model=model)
         yield one.body
     yield from map(encode_object, index.session.usage.values())
     for what, provider, model in sorted(index.session.learned):
         yield encode_control("learned", what=what, provider=provider, model=model)
     for hidden, run in groupby(past.ordinals, index.session.hidden.__contains__):
-        if hidden:  # from the fork's views as from the origin's
+        if hidden:  # turns hidden from the origin's views stay hidden in the fork's
             members = list(run)
             turn = [given_id(message) or "" for message in transcript.reader.read([members[0], members[-1]])]
             yield encode_control("hide", id=new_id(), turn=turn, hidden=True)
@@ -226,7 +231,7 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
 
 
 def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
-    """The place beside the origin: in its database, or in the host's directory of sessions."""
+    """Return the new log's default place: in the origin's database, beside the origin, or with the host's sessions."""
     if (name := stored_name(transcript.path)) is not None:
         project = name.rpartition("/")[0]
         own = f"{project}/{session_id}" if project else log_name(session_id, working_dir or ".")

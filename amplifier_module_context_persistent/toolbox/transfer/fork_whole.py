@@ -1,7 +1,8 @@
-"""A fork of a whole log, for one of two histories that continued under the same id.
+"""Fork a whole log, to keep both histories of a session that was continued in two places under the same id.
 
-Unlike `fork_session`, it copies hidden messages, plans and receipts too, so the forked log may be replaced afterwards.
-Its id is derived from the log's end. So a second sync makes the same fork, and recognises a fork made elsewhere.
+Unlike `fork_session`, it copies hidden messages, plans and receipts too, so the original log may be replaced
+afterwards. The fork's id is derived from the log's end. So a second sync makes the same fork, and recognises a fork
+that was made elsewhere.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from .host_files import is_unfinished, making_session, write_host_files
 
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'
 _OF_AN_IMPORT = ("source", "imported_from")
-"""Keys of a header by which an import would go on with the fork."""
+"""Keys of a header that would make an import append to the fork."""
 
 
 def fork_id(reader: ReadableLog) -> str:
-    """The id of the session that a log's whole history becomes: another one once the log goes on."""
+    """Return the id of the session that a fork of the whole log gets. The id changes when the log grows."""
     end = cast("StoredLog", reader).scanner.seed  # every stored log is scanned
     return str(uuid5(NAMESPACE_URL, f"sync:{log_id_of(reader)}:{len(reader.index)}:{end:08x}"))
 
@@ -46,7 +47,7 @@ def fork_id(reader: ReadableLog) -> str:
 def fork_whole(
     origin: str, target: str, *, session_id: str, now: Callable[[], str], new_id: Callable[[], str] = clock.new_id
 ) -> None:
-    """Make a new session's log with all that another log holds; it appears whole or not at all.
+    """Make a new session's log with everything that another log holds. It appears whole or not at all.
 
     Args:
         origin: the log, which is only read.
@@ -56,9 +57,9 @@ def fork_whole(
         new_id: gives unique ids.
 
     Raises:
-        PurgeError: the damage in the log is such that it cannot be done.
+        PurgeError: the log is too damaged to be copied.
         LogUnreadableError: the log cannot be read.
-        OSError: the new log cannot be written, or something has its name; nothing is left of it.
+        OSError: the new log cannot be written, or its name is taken; nothing is left of it.
     """
     with closing(open_reader(origin, trusting=False)) as reader, making_session(target):
         follow_log(reader)
@@ -67,17 +68,17 @@ def fork_whole(
             header = _header(reader, session_id, parent_id, new_id())
             with new_log(target, reads_back=True) as new:
                 lines = _ForkLines(new.write, header)
-                # a purge that takes nothing carries everything over, chained anew
+                # a purge that removes nothing copies everything, with new checksums
                 Rewrite(cast("StoredLog", reader), Purge(redact=str), PurgeCounts(), lines, time=now()).run()
                 new.finish()
         write_host_files(target, created=now(), parent_id=parent_id, is_fork=True, origin=origin)
 
 
 def is_fork_of(fork: str, origin: ReadableLog) -> bool:
-    """Whether a session is the one that `fork_whole` made of a log.
+    """Return whether a log is the fork that `fork_whole` made of another log.
 
     Raises:
-        LogUnreadableError: it cannot be read.
+        LogUnreadableError: the fork cannot be read.
     """
     with closing(open_reader(fork)) as reader:
         reader.follow()
@@ -87,7 +88,7 @@ def is_fork_of(fork: str, origin: ReadableLog) -> bool:
 
 
 class _ForkLines(ChainedLines):
-    """The lines of a fork: its own header first, then the origin's records; of later headers the ids are changed."""
+    """Writes the lines of a fork: its own header, then the origin's records. Later headers get the fork's ids."""
 
     def __init__(self, write: Callable[[bytes], None], header: Message) -> None:
         super().__init__(write)
@@ -95,7 +96,7 @@ class _ForkLines(ChainedLines):
         self._own = {key: header[key] for key in ("log_id", "session_id")}
 
     def put(self, body: bytes) -> None:
-        """Write a record."""
+        """Write a record; the first call writes the fork's header before it, in place of the origin's."""
         is_header = body.startswith(_HEADER_HEAD)
         if self._header is not None:
             super().put(encode_object(self._header))
@@ -125,7 +126,7 @@ def _without_import(header: Message) -> Message:
 
 
 def _last_id(reader: ReadableLog) -> str | None:
-    """The id of a log's last message, whether it is live or hidden."""
+    """Return the id of a log's last message, live or hidden, or None if the log has no message."""
     if not (count := len(reader.index)):
         return None
     _, line = next(iter(reader.lines([count - 1])))

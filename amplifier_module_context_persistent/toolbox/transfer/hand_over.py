@@ -1,7 +1,8 @@
-"""Handing a session over to another agent: its history up to a place, written into the agent's directory of sessions.
+"""Hand a session over to another agent: write its history up to a place into the agent's directory of sessions.
 
 The agent can resume it like its own sessions, under a new id. The origin is only read, and no file of the agent is
-changed: a new file appears whole or not at all. Nothing is redacted: the file stays on this machine, like a fork.
+changed: a new file appears whole or not at all. Nothing is redacted, because the file stays on this machine, like a
+fork.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from .history_at import history_at
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent that can go on with a session of ours."""
+    """An agent that can continue a session of this package."""
 
     place: Callable[[str, str, datetime], Path]
-    """Gives the file of a session, from its id, the directory that it works in, and the time."""
+    """Returns the path of a session's file, from the session's id, the directory it works in, and the time."""
     resume: Callable[[str, str], list[str]]
-    """Gives the command that goes on with a session, from its id and its file."""
+    """Returns the command that continues a session, from the session's id and the path of its file."""
 
 
 def _claude_code(session_id: str, working_dir: str, _: datetime) -> Path:
@@ -65,7 +66,7 @@ AGENTS = {
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """The session that was handed over."""
+    """The result: the new session of the other agent."""
 
     agent: str
     path: str
@@ -74,10 +75,10 @@ class HandOver:
     turn: int
     messages: int
     command: list[str]
-    """Goes on with the session, in `working_dir`."""
+    """The command that continues the session; run it in `working_dir`."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -99,9 +100,9 @@ def hand_over(
         origin: the session's log; it is only read, and may be in use.
         agent: one of `AGENTS`.
         at: the number of the last turn, from 1, or the id of the last message; None for all.
-        session_id: the new session's id, a UUID; else one is made.
+        session_id: the new session's id, a UUID; by default one is made.
         path: the new file; by default in the agent's directory of sessions.
-        working_dir: the directory that the agent is to work in; else the current one.
+        working_dir: the directory that the agent will work in; by default the current one.
         dry_run: only report what would be done.
         now: gives ISO 8601 timestamps.
         files: the system calls that read the origin, to report progress.

@@ -1,4 +1,7 @@
-"""A history up to a place: a turn or a message, also one that a reset hid; and the plan that views followed there."""
+"""Find a session's history up to a turn or a message, and the plan in force there.
+
+The message may be one that a reset hid. A plan says which messages the views of a session leave out.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ...view.plan import kept_ordinals
 
 @dataclass(frozen=True, slots=True)
 class HistoryPrefix:
-    """A history up to a message, as ordinals; the message's id, and the turn that it belongs to."""
+    """A history up to a message: the ordinals of its messages, and the id and the turn of the last one."""
 
     ordinals: array[int]
     message_id: str
@@ -28,11 +31,11 @@ class HistoryPrefix:
 
 
 def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPrefix:
-    """Find the history up to a place.
+    """Return the history up to a place.
 
     Args:
         transcript: the session.
-        at: the number of a turn, from 1; or a message's id, also one of a message that is hidden; None for all.
+        at: the number of a turn, from 1; or the id of a message, which may be hidden; None for the whole live history.
 
     Raises:
         PlaceError: there is no such turn or message.
@@ -52,9 +55,12 @@ def history_at(transcript: Transcript, at: int | str | None = None) -> HistoryPr
 
 
 def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") -> Message | None:
-    """The record of the plan of views at the time when the history ended there; None if there was none.
+    """Return the record of the plan that was in force when the history ended there, or None if there was none.
 
-    With the id of a plan in `before`, the last plan before that one.
+    Args:
+        book: the plans and receipts of the session.
+        ordinals: the history, as the ordinals of its messages.
+        before: the id of a plan; only plans before that plan are considered.
     """
     plans = book.made_for
     if before:
@@ -65,12 +71,12 @@ def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") 
     for ordinal in ordinals if plans else ():
         is_kept[ordinal] = 1
     for packed, live in reversed(plans):
-        if (end := ends.get(packed.upto)) is None or not is_kept[end]:  # without unpacking all that come later
+        if (end := ends.get(packed.upto)) is None or not is_kept[end]:  # so later plans need not be unpacked
             continue
         record = packed.record()
         try:
             _, upto = kept_ordinals(index, record)
-        except ValueError:  # it names what comes later
+        except ValueError:  # the plan names later messages
             continue
         if live[: upto + 1] == ordinals[: upto + 1]:
             return record

@@ -1,4 +1,7 @@
-"""The copies of a session's text that a host keeps: they are found and named, and never changed."""
+"""Find the copies of a session's text that a host keeps. They are never changed here.
+
+The host is the program that runs the sessions, such as Amplifier.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,22 @@ _COPIES = (f"{TRANSCRIPT_NAME}*", "events.jsonl*", "context-intelligence/events.
 
 
 def backups(log: str | Path) -> list[Path]:
-    """The copies that rewinds kept of the host's files beside a log."""
+    """Return the paths of the backup copies that rewinds made of the host's files beside a log."""
     if not is_hosts_log(log):
         return []
     return sorted(path for path in Path(log).parent.glob(f"*{BACKUP_MARK}*") if path.is_file())
 
 
 def hosts_files(log: str | Path) -> list[Path]:
-    """All files of the host that lie in a session's directory: its copies of the messages, and its metadata."""
+    """Return the paths of the host's files in a session's directory: its copies of the messages, and its metadata."""
     metadata = Path(log).with_name(METADATA_NAME)
     return [*_copies_beside(log), *([metadata] if is_hosts_log(log) and metadata.is_file() else [])]
 
 
 def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
-    """Find the host's copies of a session's messages, which a purge of the log does not reach.
+    """Return the paths of the host's copies of a session's messages, which a purge of the log does not change.
 
-    They lie beside the log; a session that several hosts share has another one (`sessions/shared_checkpoint.py`).
+    They are beside the log. A session that several hosts share has one more copy (`sessions/shared_checkpoint.py`).
 
     Args:
         log: the session's log.
@@ -45,7 +48,10 @@ def host_copies(log: str | Path, session_id: str | None = None) -> list[str]:
 
 
 def named_in(log: str | Path) -> list[str]:
-    """Find the host's files that name a session: a name is made of what was said, so it may hold a secret."""
+    """Return the paths of the host's files that hold a session's name.
+
+    A name is made from messages, so it may hold a secret.
+    """
     if not is_hosts_log(log):
         return []
     found = Path(log).parent.glob(f"{METADATA_NAME}*")
@@ -59,7 +65,7 @@ def _copies_beside(log: str | Path) -> list[Path]:
 
 
 def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
-    """Say how much of a host's copy holds what a redaction would replace, such as `2 lines`; empty if nothing does.
+    """Return how many lines or texts of a host's copy a redaction would change, such as `2 lines`, or "" for none.
 
     Raises:
         OSError: the copy cannot be read.
@@ -78,7 +84,7 @@ def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:
 
 
 def _holds_match(line: bytes, replace: Callable[[str], str]) -> bool:
-    """Whether a line holds a match: in one of its strings if it is JSON, else anywhere in it."""
+    """Return whether a redaction would change a line: one of its strings if the line is JSON, else any part of it."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
