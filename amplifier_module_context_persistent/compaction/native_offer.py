@@ -1,9 +1,9 @@
 """The part of a view that a provider may compact, and the plan that follows from the provider's item. Pure.
 
-The item replaces the beginning of a view. The last message before the cut and the first one after it have different
-roles on the wire: else the provider would join the two, and reasoning after the item would end (Claude docs,
-"Compaction and preserved thinking"). No tool group is split, no call in the beginning waits for a result, and the
-person's last message stays.
+An item is the opaque result of a provider's own compaction. It replaces the beginning of a view, up to a cut. The last
+message before the cut and the first message after it have different roles on the wire. If they had the same role, the
+provider would join the two messages, and reasoning after the item would end (Claude docs, "Compaction and preserved
+thinking"). No tool group is split, no call before the cut waits for a result, and the newest message of a person stays.
 """
 
 from __future__ import annotations
@@ -26,15 +26,19 @@ class NativeOffer:
     """The beginning of a view, for the provider to compact."""
 
     messages: list[Message]
-    """It, with all system text of the view."""
+    """The messages to compact, with all system text of the view."""
     first_kept: int
-    """The ordinal of the first message after it."""
+    """The ordinal of the first message after the beginning."""
     basis: Hashable
-    """The recipient for which an item is valid."""
+    """Identifies the history and its plan; an item is valid only while they are the same."""
     covers: int
+    """The number of messages of the view that an item will replace, without the system text before them."""
     tokens: int
+    """The tokens of the beginning, with head text, tool definitions and overhead."""
     seed: str
+    """The hash of the request's tools and system text."""
     stands_for: tuple[str, ...]
+    """The chains of the messages that an item will replace (`NativeItem.stands_for`)."""
 
     def item(self, message: Message, tokens: int, provider: str, model: str, usage: Mapping[str, Any]) -> ArrivedItem:
         """Build the item from the provider's answer to this offer."""
@@ -47,43 +51,49 @@ class NativeOffer:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedItem:
-    """An item that arrived, for the next plan."""
+    """An item that a provider returned, for the next plan."""
 
     item: NativeItem
     first_kept: int
+    """The ordinal of the first message that the item does not replace."""
     basis: Hashable
+    """Identifies the history and its plan at the time of the offer."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeTurn:
-    """The abilities of a request's provider with items."""
+    """The state of a request's provider: whether it accepts items, and whether it can be asked for a new item."""
 
     refuses: Callable[[Message], str]
-    """Why it does not accept an item; empty if it does."""
+    """A function that returns why the provider does not accept an item; "" if it accepts the item."""
     ready: ArrivedItem | None = None
+    """An item that has arrived and is in no plan yet; None if there is none."""
     may_ask: bool = False
-    """Whether it can be asked for an item now."""
+    """Whether the provider can be asked for an item now."""
     runs: bool = False
-    """Whether it is being asked."""
+    """Whether a request for an item is running."""
     failed: Hashable = None
-    """The basis on which it gave none: it is asked again after the next plan."""
+    """The basis for which the provider gave no useful item, if any; it is not asked again until the basis changes."""
 
 
 LETS_GO = NativeTurn(lambda _item: "compaction_strategy is another one")
-"""The abilities in a session with another strategy, whose earlier plan may have an item."""
+"""The state in a session that has another strategy now: items in its earlier plans are refused."""
 
 
 def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
-    """The position of the first item that stays, with at least the newest `protected_recent` of the target.
+    """Find the place where the provider's compaction of a view should end.
 
-    It is before the person's last message if an item of that part saves enough; else in the turn in progress. None if
-    there is no such place either.
+    At least the newest `protected_recent` of the target stays. The place is before the newest message of a person if
+    compaction up to there frees enough tokens, and otherwise in the turn in progress.
+
+    Returns:
+        The position of the first message of the view that stays; None if no place frees enough.
     """
     items = arrangement.items
     recent_tokens = int(config.protected_recent * config.target_usage * budget_tokens)
     least_freed = max(1, int(config.compact_min_gain * budget_tokens))
     last_person = _last_person(items)
-    open_from = _first_stand_in(items)  # a result may still come there
+    open_from = _first_stand_in(items)  # a result may still arrive there
     kept_tokens, in_turn = 0, None
     for position in range(len(items) - 1, 0, -1):
         kept_tokens += items[position].tokens
@@ -104,13 +114,13 @@ def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_t
 
 
 def _last_person(items: Sequence[Item]) -> int:
-    """The position of a person's last message; 0 if there is none."""
+    """Return the position of the newest message of a person; 0 if there is none."""
     positions = (at for at, item in enumerate(items) if item.entry is not None and item.entry.human)
     return max(positions, default=0)
 
 
 def _first_stand_in(items: Sequence[Item]) -> int:
-    """The position of the first stand-in for a missing result; behind the end if there is none."""
+    """Return the position of the first stand-in for a missing result; the number of items if there is none."""
     for position, item in enumerate(items):
         if item.inserted and item.inserted.get("content") == INTERRUPTED:
             return position
@@ -118,7 +128,10 @@ def _first_stand_in(items: Sequence[Item]) -> int:
 
 
 def _parts(before: Item, after: Item) -> bool:
-    """Whether the view may be parted between two items."""
+    """Return whether a cut may be between two adjacent messages of a view.
+
+    The message after the cut is a user's or a model's message from the log, and the two have different wire roles.
+    """
     sides = _wire_role(before), _wire_role(after)
     return (
         after.entry is not None
@@ -129,7 +142,7 @@ def _parts(before: Item, after: Item) -> bool:
 
 
 def _wire_role(item: Item) -> str:
-    """The role that a provider sees; results are a user's. Late system text is shown as a user's reminder."""
+    """Return the role that a provider sees. It is `user` for results, and for late system text, shown as a reminder."""
     if item.entry is None:
         role = str((item.inserted or {}).get("role"))
     elif item.entry.role in INSTRUCTING:
@@ -140,12 +153,15 @@ def _wire_role(item: Item) -> str:
 
 
 def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
-    """The messages of a view to be compacted, and later system text: providers may send it first.
+    """Return the messages that a provider gets for compaction.
+
+    These are the beginning of a view, and the system text after it, because providers may move all system text to the
+    front. The later system text is put after the system text at the beginning.
 
     Args:
         view: the rendered view.
-        head: the number of messages of system text at its beginning.
-        cut: the number of messages after these to be compacted.
+        head: the number of system messages at the beginning of the view.
+        cut: the number of messages to be compacted after the first `head` messages.
     """
     begin, rest = list(view[: head + cut]), view[head + cut :]
     later = [message for message in rest if message.get("role") in INSTRUCTING]
@@ -154,9 +170,11 @@ def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
 
 
 def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
-    """The entries that stay: all from the first kept one on; before it system text, pins and the last question.
+    """Return the entries that a view keeps beside an item; an empty list if the first kept message is missing.
 
-    Later reminders of hooks go into the item, because hooks repeat them.
+    These are the entry with ordinal `first_kept` and all after it. Before it, these are system text, the groups with
+    pins, and the newest message of a person if none is after it. Late reminders of hooks are left to the item, because
+    hooks repeat them.
     """
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:
@@ -181,14 +199,17 @@ def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
 def plan_with(
     item: NativeItem, before: Plan, kept: Sequence[Entry], cut_tokens: Mapping[str, int], plan: Plan
 ) -> tuple[Plan, dict[str, int]]:
-    """The plan that shows an item, and shows the kept entries in the same form as the plan before.
+    """Make a plan that shows an item, and shows the kept entries as the previous plan did.
 
     Args:
         item: the item.
-        before: the plan before.
+        before: the previous plan.
         kept: the entries that stay.
-        cut_tokens: the tokens of the plan's cut messages.
-        plan: has an id, sizes and counts; the rest is filled in.
+        cut_tokens: the tokens of the messages that the previous plan cuts, by message id.
+        plan: a plan with an id, sizes and counts, to be completed.
+
+    Returns:
+        The completed plan, and the tokens of the messages that it cuts, by message id.
     """
     ids = [entry.id for entry in kept if entry.id]
     named = frozenset(ids)

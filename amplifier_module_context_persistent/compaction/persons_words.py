@@ -1,9 +1,10 @@
 """A person's words: a message divided into prose and pasted bodies.
 
-A body is a log, a file, a table or a fenced block of eight lines or more: output that a person passed on, so it is cut
-like a result. All the rest is prose, and a cut of bodies leaves it whole. If the prose alone is too long, its beginning
-and its end stay, and prominent lines between them. The division depends on the text alone, in any language: on letters,
-marks of code, and the beginnings of lines.
+A body is a log, a file, a table or a fenced block, of eight lines or more or of many characters. A person has pasted it
+and not written it, so it is cut like a result of a tool. All other text is prose, and a cut of bodies leaves it whole.
+If the prose alone is too long, its beginning and its end stay, and prominent lines between them: sentences that begin
+unlike most other lines. The division depends on the text alone, in any language: on letters, marks of code, and the
+beginnings of lines.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from ..messages.elide import Cut, prose_cut
 from ..messages.excerpt import Span, shown_spans
 from ..messages.message import Message, texts_of
 
-LEAST_LINES = 8  # of a body; a shorter one costs less than its marker and a look at the log
-LEAST_BODY_CHARS = 800  # of a body of fewer lines: 200 tokens, as no less is taken from a person's message
+LEAST_LINES = 8  # of a body; a shorter body costs less than its marker and a look at the log
+LEAST_BODY_CHARS = 800  # of a body of fewer lines: 200 tokens, the least that is cut from a person's message
 LEAST_WORDS = 4  # of a line of prose
-PLAIN_SHARE = 2 / 3  # of the words of a line of prose are plain; names and numbers are the rest
-LEAST_LETTERS = 0.8  # of the characters of a line of prose without spaces; a line of a log has a third of digits
+PLAIN_SHARE = 2 / 3  # least share of plain words in a line of prose; the others are names and numbers
+# Least share of letters and punctuation in a line of prose without spaces; a third of a line of a log are digits.
+LEAST_LETTERS = 0.8
 CHARS_A_WORD = 2  # in scripts without spaces
-RARE_SHARE = 0.03  # of the lines may begin like a prominent line
+RARE_SHARE = 0.03  # largest share of all lines that may begin like a prominent line
 MOST_LINE_CHARS = 400  # of a prominent line
 
 _LINE = re.compile(r"[^\n]+")
@@ -47,11 +49,11 @@ class Line(Enum):
     PROSE = "prose"
     MACHINE = "machine"
     EITHER = "either"
-    """Too short to be told, or blank."""
+    """A line that is blank, or too short to decide."""
 
 
 def kind_of(line: str) -> Line:
-    """Tell whether a line reads as a sentence, or as something that a machine wrote."""
+    """Return whether a line reads as a sentence or as the output of a machine."""
     text = line.strip()
     if _CODE.search(line):
         return Line.MACHINE
@@ -68,7 +70,7 @@ def kind_of(line: str) -> Line:
 
 
 def bodies(text: str) -> list[Span]:
-    """The spans of the bodies in a text, in order."""
+    """Return the spans of the pasted bodies in a text, in order."""
     found = list[Span]()
     for start, end, lines in _runs(text):
         if lines >= LEAST_LINES or end - start >= LEAST_BODY_CHARS:
@@ -77,7 +79,7 @@ def bodies(text: str) -> list[Span]:
 
 
 class _Run(NamedTuple):
-    """Lines that a machine wrote or that are in a fence, with short and blank lines between them."""
+    """A stretch of lines that a machine wrote or that are in a fence, with the short and blank lines between them."""
 
     start: int = -1
     end: int = -1
@@ -85,13 +87,13 @@ class _Run(NamedTuple):
     """The number of the lines that a machine wrote or that are in the fence."""
 
     def with_line(self, span: Span) -> _Run:
-        """The run that goes on with one more line."""
+        """Return the run extended by one line; a run without lines begins there."""
         start, end = span
         return _Run(self.start if self.lines else start, end, self.lines + 1)
 
 
 def _runs(text: str) -> Iterator[_Run]:
-    """The runs of a text, in order."""
+    """Yield the runs of a text, in order."""
     run, fence = _Run(), ""
     for match in _LINE.finditer(text):
         line = match[0]
@@ -114,34 +116,34 @@ class Divided(NamedTuple):
     """One text of a person's message, divided into prose and bodies."""
 
     chars: int
-    """The text's length."""
+    """The length of the text in characters."""
     bodies: Sequence[Span]
 
 
 def divided(message: Message) -> list[Divided]:
-    """The texts of a person's message, divided."""
+    """Return each text of a person's message, divided into prose and bodies."""
     return [Divided(len(text), bodies(text)) for text in texts_of(message)]
 
 
 def prose_chars(texts: Iterable[Divided]) -> int:
-    """The number of a message's characters that a person wrote by hand."""
+    """Return the number of characters of prose in the divided texts of a message."""
     return sum(chars - sum(end - start for start, end in spans) for chars, spans in texts)
 
 
 def bodies_cuts(message: Message, texts: Iterable[Divided], lengths: Iterable[int]) -> list[Cut]:
-    """The cuts that leave the prose of a message whole, and of each body its head and its tail: one for each length.
+    """Return one cut for each length, which keeps all prose of a message, and the head and the tail of each body.
 
     Args:
         message: a person's message.
-        texts: the same, divided.
-        lengths: characters of each body that stay.
+        texts: the message's texts, divided into prose and bodies.
+        lengths: the numbers of characters of each body that stay.
     """
     parts = [(text, spans) for text, (_, spans) in zip(texts_of(message), texts, strict=True)]
     return [_bodies_cut(parts, body_chars) for body_chars in lengths]
 
 
 def _bodies_cut(texts: Sequence[tuple[str, Sequence[Span]]], body_chars: int) -> Cut:
-    """The cut of one length, of texts with the spans of their bodies."""
+    """Return the cut that keeps about `body_chars` characters of each body; the texts come with their bodies' spans."""
     lines = list[tuple[int, int, int]]()
     for number, (text, spans) in enumerate(texts):
         at = 0
@@ -158,18 +160,22 @@ class Told(NamedTuple):
     """The facts about one text of a person's message that are needed to shorten it."""
 
     chars: int
-    """The text's length."""
+    """The length of the text in characters."""
     lines: Sequence[Span]
-    """The prominent lines, the rarest first."""
+    """The spans of the prominent lines, the rarest first."""
 
 
 def told_lines(message: Message) -> list[Told]:
-    """The prominent lines of each text of a person's message."""
+    """Return the length and the prominent lines of each text of a person's message."""
     return [Told(len(text), standing_out(text)) for text in texts_of(message)]
 
 
 def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
-    """The cut that keeps about this many characters of a message: head, tail, and prominent lines."""
+    """Return the cut that keeps the head, the tail and prominent lines of each text of a person's message.
+
+    Head and tail together have `keep_chars` characters. The prominent lines between them have at most half as many, or
+    `MOST_LINE_CHARS` if that is more.
+    """
     cut = prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     lines = list[tuple[int, int, int]]()
     for number, (chars, standing) in enumerate(told):
@@ -183,7 +189,11 @@ def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
 
 
 def standing_out(text: str) -> list[Span]:
-    """The spans of the lines of a text that read as sentences and begin as few others do, the rarest first."""
+    """Return the spans of the prominent lines of a text, the rarest first.
+
+    A prominent line reads as a sentence, and few lines of the text have the same beginning. A text of fewer than
+    `LEAST_LINES` lines has none.
+    """
     lines = [match for match in _LINE.finditer(text) if not match[0].isspace()]
     if len(lines) < LEAST_LINES:
         return []
@@ -195,6 +205,9 @@ def standing_out(text: str) -> list[Span]:
 
 
 def _shape(line: str) -> str:
-    """The beginning of a line: its first words, or its first characters without spaces; every number the same."""
+    """Return the beginning of a line, by which lines are compared: its first two words, with each number as 0.
+
+    In a script without spaces it is the first four characters.
+    """
     words = line.split(None, 2)[:2]
     return _DIGITS.sub("0", " ".join(words))[: 4 if _UNSPACED.match(line.strip()) else None]

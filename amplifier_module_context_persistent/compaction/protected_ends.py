@@ -1,10 +1,11 @@
 """Protected ends: the first `protect_first` and last `protect_last` messages of a history, which plans do not change.
 
 Rules:
-- A protection covers whole tool groups. It acts when a plan is made, like a pin.
-- Both together cover at most half of the target, and at most the room that the parts without compaction leave.
-- If both ask for more, the side that has used fewer tokens so far takes its next group: `protect_first` from the oldest
-  on, `protect_last` from the newest. A group that alone is larger than the room is skipped.
+- A protection covers whole tool groups: a message with the results of its calls. It acts when a plan is made, like a
+  pin.
+- Both ends together cover at most half of the target, and at most the part of it that other fixed text leaves.
+- If both ends need more, they take groups in turn: the end with fewer tokens so far takes its next group. The first end
+  goes from the oldest group on, the last end from the newest. A group that alone is larger than the room is skipped.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ def protect(
     fixed_tokens: int,
     tokens_of: Callable[[Entry], int],
 ) -> Sequence[Entry]:
-    """Mark the entries that a plan must not change because of their places; the same object if there are none.
+    """Return the entries, with those marked that a plan must not change because they are at a protected end.
 
     Args:
-        entries: the entries of the plan, in the history's order.
+        entries: the entries of the plan, in the history's order. They are returned unchanged if none is protected.
         live: the ordinals of the live history.
         config: the policy.
         budget_tokens: the budget of the whole request.
-        fixed_tokens: the part of it for head text, tool definitions and overhead.
-        tokens_of: the tokens of a message with its current cut.
+        fixed_tokens: the part of the budget for head text, tool definitions and overhead.
+        tokens_of: returns the tokens of a message with its current cut.
     """
     first = set(live[: config.protect_first])
     last = set(live[max(0, len(live) - config.protect_last) :])
@@ -78,7 +79,7 @@ class _Candidate(NamedTuple):
 def _take_in_turn(
     of_first: Sequence[_Candidate], of_last: Sequence[_Candidate], room_tokens: int, room_messages: int
 ) -> set[int]:
-    """Take groups for both sides until nothing more fits; the side with fewer tokens so far takes its next group.
+    """Take groups for both ends until nothing more fits. The end with fewer tokens so far takes its next group.
 
     Returns:
         The ordinals of the messages of all taken groups.

@@ -1,12 +1,11 @@
-"""The limits of a request: tokens, bytes, number and size of images; and the images that a view leaves out for them.
+"""The limits of a request in bytes, images and documents, and the media that a view leaves out to meet them.
 
-The budget of tokens is the largest size of a view, system text and tool definitions included.
+A medium is an image or a document in a message. If a limit is exceeded, the oldest media are left out first, down to
+half of the limit, so that it happens rarely. The newest medium and the media of the turn in progress stay if they fit
+alone. A medium that the provider would refuse in any request is always left out.
 
-If a limit is exceeded, the oldest images are left out first, down to half of the limit, so that it happens rarely. The
-newest image and the images of the turn in progress stay if they fit alone. An image that the provider would refuse by
-itself is left out at any place.
-
-The table has the published limits of providers; `told` are the limits that a provider reports itself, if it does.
+`PUBLISHED` has the limits in the documentation of providers. Limits that a provider reports itself (`told`) replace
+these.
 """
 
 from __future__ import annotations
@@ -22,25 +21,26 @@ from ..view.arrangement import Item, turn_start
 from ..view.entry import Entry
 
 MARGIN_BYTES = 20_000
-"""The bytes of a request besides messages, system text and definitions of tools."""
+"""The bytes of a request that are not messages, system text or definitions of tools."""
 _MANY = 1 << 40
 _COMMON = frozenset({"image/png", "image/jpeg", "image/jpg", "image/webp"})
 _GIF, _HEIF = frozenset({"image/gif"}), frozenset({"image/heic", "image/heif"})
 
 
 class ShownMedium(NamedTuple):
-    """A medium that a view shows."""
+    """A medium that a view shows, with its place."""
 
     position: int
-    """Of its message in the view."""
+    """The position of its message in the view."""
     entry: Entry
     number: int
+    """The index of the medium among the media of its message."""
     medium: Medium
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """The limits of one provider's requests; the size of an image or a document is the size of its base64 text."""
+    """The limits of one provider's requests. The size of an image or a document is the size of its base64 text."""
 
     request_bytes: int = _MANY
     images: int = _MANY
@@ -52,12 +52,15 @@ class RequestLimits:
     edge_of_many: int = _MANY
     document_bytes: int = _MANY
     pages: int = _MANY
-    """The most pages of all PDFs, each of which is looked at as an image, together with the images."""
+    """The most pages of PDFs and images together in a request with a PDF: each page is read as an image."""
     types: frozenset[str] = _COMMON | _GIF | _HEIF
-    """The media types of images that are understood."""
+    """The media types of images that the provider accepts."""
 
     def takes(self, medium: Medium) -> bool:
-        """Whether an image or a document can be sent at all."""
+        """Return whether the provider accepts an image or a document in any request.
+
+        The type of an image that is stored elsewhere (`chars` is 0) is not checked.
+        """
         is_image = medium.kind == IMAGE or medium.media_type.startswith("image/")
         if not is_image:
             return medium.chars <= min(self.document_bytes, self.request_bytes) and medium.pages <= self.pages
@@ -65,7 +68,7 @@ class RequestLimits:
         return is_known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
 
     def hold(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
-        """Whether a request may have all these media, if everything else in it has `rest_bytes`."""
+        """Return whether a request may contain all these media, if everything else in it has `rest_bytes` bytes."""
         edges = [one.medium.edge for one in media if one.medium.kind == IMAGE]
         pages = sum([one.medium.pages for one in media])
         if len(edges) > self.images:
@@ -77,7 +80,11 @@ class RequestLimits:
         return rest_bytes + sum([one.medium.chars for one in media]) <= self.request_bytes
 
     def halved(self, rest_bytes: int) -> RequestLimits:
-        """Half of the limits: media beyond a limit are reduced to half of it, so that it is rarely exceeded again."""
+        """Return half of the limits on bytes, images and pages.
+
+        If a limit is exceeded, media are reduced to half of it, so that it is rarely exceeded again. Only the bytes
+        beside `rest_bytes`, the bytes of everything else in the request, are halved.
+        """
         halves = {name: getattr(self, name) // 2 for name in ("images", "few_images", "pages")}
         return replace(self, **halves, request_bytes=(self.request_bytes + rest_bytes) // 2)
 
@@ -91,15 +98,21 @@ PUBLISHED: Mapping[str, RequestLimits] = {
     # ai.google.dev/gemini-api/docs/image-understanding (inline data)
     "gemini": RequestLimits(20_000_000, 3_600, 20_000_000, document_bytes=20_000_000, types=_COMMON | _HEIF),
 }
-"""The limits in the public documentation, by family of providers, each with its page; read in 2026."""
+"""The limits in the public documentation, by family of providers; the comments name the pages, read in 2026."""
 
 _NUMBERS = tuple(field.name for field in fields(RequestLimits) if field.name != "types")
 STRICTEST = RequestLimits(**{name: min(getattr(one, name) for one in PUBLISHED.values()) for name in _NUMBERS})
-"""For a provider that is not in the table: of each number the lowest one, and every type that any of them knows."""
+"""The limits for a provider that is not in the table: the lowest of each number in it, and all types."""
 
 
 def limits_of(family: str, config: Config, told: Mapping[str, Any] | None = None) -> RequestLimits:
-    """The limits of a request to a provider of some family, none above what is configured."""
+    """Return the limits of a request to a provider of this family, lowered to the configured limits.
+
+    Args:
+        family: the family of the provider.
+        config: the configured limits on bytes and images.
+        told: limits that the provider reports itself, by the field of `RequestLimits`; they replace published ones.
+    """
     limits = replace(PUBLISHED.get(family, STRICTEST), **(told or {}))
     most_bytes, most_images = config.max_request_bytes, config.max_images
     return replace(limits, request_bytes=min(limits.request_bytes, most_bytes), images=min(limits.images, most_images))
@@ -116,7 +129,10 @@ _TOLD = {
 
 
 def read_told(published: Any) -> dict[str, int]:
-    """Read from what a provider publishes of its model (attributes, keys, or keys of `defaults`) the limits in it."""
+    """Return the limits that a provider publishes of its model, by the field of `RequestLimits`.
+
+    They are read from attributes, keys, or keys of `defaults`. Values that are not whole numbers are ignored.
+    """
     told = dict[str, int]()
     for limit, names in _TOLD.items():
         least = 1 if limit == "request_bytes" else 0
@@ -128,7 +144,7 @@ def read_told(published: Any) -> dict[str, int]:
 
 
 def said_by(published: Any, name: str) -> Any:
-    """The published limit of this name; None if the provider publishes none."""
+    """Return the value that a provider publishes under this name; None if it publishes none."""
     if isinstance(published, Mapping):
         return published.get(name)
     defaults = getattr(published, "defaults", None)
@@ -138,30 +154,33 @@ def said_by(published: Any, name: str) -> Any:
 
 
 def view_bytes(items: Iterable[Item]) -> int:
-    """About how many bytes the messages of a view have, rather more than fewer."""
+    """Estimate the number of bytes in the messages of a view, rather too high than too low."""
     return sum(map(item_bytes, items))
 
 
 def item_bytes(item: Item) -> int:
-    """About how many bytes one message of a view has, rather more than fewer."""
+    """Estimate the number of bytes in one message of a view, rather too high than too low."""
     entry = item.entry
     if entry is None:
         return 200 + sum(4 * len(text) for text in (item.inserted or {}).values() if isinstance(text, str))
     if item.cut is None or not item.cut.shortens or entry.tokens <= 0:
         return entry.form.size_bytes
-    # a cut shortens text alone; its share of the tokens tells its share of the bytes
+    # A cut shortens only text. The text's share of bytes is estimated from the message's share of tokens.
     media = sum(medium.chars for _, medium in entry.shown_media)
     rest = entry.form.size_bytes - media
     return media + min(rest, 400 + 2 * rest * max(0, item.tokens) // entry.tokens)
 
 
 def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int) -> dict[int, frozenset[int]]:
-    """Choose which media of a view are left out: by the ordinal of their message, their numbers in it.
+    """Choose the media that a view leaves out so that the request meets the limits.
 
     Args:
-        items: the view.
-        limits: what the request may have.
-        fixed_bytes: system text, definitions of tools, and what is around them.
+        items: the messages of the view.
+        limits: the limits of the request.
+        fixed_bytes: the bytes of system text, definitions of tools, and the request around them.
+
+    Returns:
+        The indexes of the media in their message, by the message's ordinal.
     """
     shown = _media_in(items)
     if not shown:
@@ -169,11 +188,11 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     refused = [one for one in shown if not limits.takes(one.medium)]
     taken = [one for one in shown if limits.takes(one.medium)]
     rest_bytes = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
-    rest_bytes = min(rest_bytes, limits.request_bytes // 2)  # more text than that is for a plan
+    rest_bytes = min(rest_bytes, limits.request_bytes // 2)  # a plan has to shorten more text than that
     turn = turn_start(items)
     newer = [one for one in taken[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
     older = [one for one in taken[:-1] if one not in newer]
-    # Media go in this order. If some of a class stay, all that stays has to fit half of the limits.
+    # Media are left out in this order. If only a part of a class is left out, the rest has to fit half of the limits.
     in_order = [*older, *newer, *taken[-1:]]
     ends_of_classes = (0, len(older), len(older) + len(newer), len(in_order))
     halved = limits.halved(rest_bytes)
@@ -187,9 +206,12 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:
-    """All media of a view except the newest: their indexes in the message, by the message's ordinal.
+    """Return all media of a view that may be left out to save tokens, except the `spared` newest of them.
 
-    Media in people's messages and in pins stay: they are never compacted for their tokens.
+    Media in people's messages and in pinned or protected messages are not left out for their tokens.
+
+    Returns:
+        The indexes of the media in their message, by the message's ordinal.
     """
     shown = list[ShownMedium]()
     for one in _media_in(items):
@@ -207,7 +229,7 @@ def _by_message(media: Iterable[ShownMedium]) -> dict[int, frozenset[int]]:
 
 
 def _media_in(items: Sequence[Item]) -> list[ShownMedium]:
-    """The media that a view shows."""
+    """Return the media that a view shows, in order."""
     found = list[ShownMedium]()
     for position, item in enumerate(items):
         entry = item.entry

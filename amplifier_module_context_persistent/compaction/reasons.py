@@ -1,7 +1,8 @@
 """Reasons: why a view shows a message or not, found from the view itself.
 
-A plan stores what was decided and not why. Promises and losses depend on what a view shows alone, so they can be asked
-again: which promise holds a message, and what of a missing one the view shows elsewhere.
+A plan stores what was decided and not why. Promises (rules about what a view keeps) and losses (prices of leaving
+something out) depend on what a view shows alone. So the reasons can be found again: which promise holds a message, and
+which names of a missing message the view shows elsewhere.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from .strategies import STRATEGIES
 
 
 def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budget_tokens: int) -> list[str]:
-    """Say in sentences why a view shows a tool group, or leaves it out.
+    """Return sentences that say why a view shows a tool group, or leaves it out.
 
     Args:
         view: the messages of the view.
         asked: the messages of the group as the log has them.
         config: the policy.
-        budget_tokens: of the view.
+        budget_tokens: the budget of the view.
     """
     shown = [classify(number, message, _count) for number, message in enumerate(view)]
     wanted = [classify(number, message, _count) for number, message in enumerate(asked)]
@@ -55,7 +56,7 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
 
 
 def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
-    """The position of the group with one of these messages in a view; None if the view does not show it."""
+    """Return the position of the group with one of these messages in a view; None if the view shows none of them."""
     ids = {entry.id for entry in wanted} - {""}
     for position, members in enumerate(draft.view.members):
         if any(entry.id in ids for entry in members):
@@ -64,13 +65,13 @@ def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
 
 
 def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
-    """The number of left-out messages with a path, a name or an id that the view does not show."""
+    """Return the number of messages in `gone` with a path, a name or an id that the view does not show."""
     shown = {name for message in view for name in terms_of(message).names}
     return sum(any(n not in shown and not is_figure(n) for n in terms_of(message).names) for message in gone)
 
 
 def _named(entries: Iterable[Entry]) -> set[str]:
-    """The names in some messages, without figures."""
+    """Return the names in some messages, without figures."""
     return {name for entry in entries for name in entry.gist.terms.names if not is_figure(name)}
 
 
@@ -94,5 +95,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _count(message: Message) -> int:
-    """The estimated tokens of a message."""
+    """Estimate the number of tokens in a message."""
     return len(str(message.get("content") or "")) // 4 + len(str(message.get("tool_calls") or "")) // 4 + 4

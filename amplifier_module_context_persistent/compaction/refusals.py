@@ -1,14 +1,14 @@
 """Refusals: recognise an answer that declines to do what was asked, in the languages that most sessions are held in.
 
-Only the beginning of a short answer is looked at, because models say it there. An answer in another language, or one
-that begins with other words, is told by what it lacks: the names of the conversation (`summary_span`).
+Only the beginning of a short answer is checked, because models decline there. A refusal in another language, or one
+that begins with other words, is recognised by the names of the conversation that it lacks (`summary_span`).
 """
 
 from __future__ import annotations
 
 import re
 
-MOST_REFUSAL_CHARS = 600  # a longer answer that begins so has told something after all
+MOST_REFUSAL_CHARS = 600  # a longer answer that begins like a refusal contains something useful
 
 _BEGINNINGS = {
     "English": (
@@ -58,11 +58,11 @@ _BEGINNINGS = {
     "Japanese": (r"(?:大変|誠に)?(?:申し訳|すみません|すいません|ごめんなさい|恐れ入りますが|残念ながら)",),
     "Korean": (r"(?:정말 )?(?:죄송|미안|유감)|(?:저는 )?(?:이|그|해당)?.{0,3}(?:요청|도와|도움).{0,20}수 없",),
 }
-"""By language, what a refusal begins with."""
+"""The patterns with which a refusal begins, by language."""
 
 _REFUSAL = re.compile(r"[\W_]*(?:" + "|".join(p for some in _BEGINNINGS.values() for p in some) + ")", re.IGNORECASE)
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a short answer begins as a refusal does."""
+    """Return whether a text is short and begins like a refusal."""
     return len(text) <= MOST_REFUSAL_CHARS and _REFUSAL.match(text) is not None

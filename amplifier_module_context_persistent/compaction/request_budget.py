@@ -1,4 +1,7 @@
-"""The budget of one request in tokens: from the model's window, what the caller asks for, and the configuration."""
+"""The budget of one request in tokens, computed from the model's window, the caller's budget and the configuration.
+
+The budget is the largest size of a view, system text and tool definitions included.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ SAFETY_MARGIN_TOKENS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """A provider's figures for its model: the tokens of its window, and the largest answer (0: unknown)."""
+    """A provider's limits for its model: the tokens of its window, and of its largest answer (0 if unknown)."""
 
     context_tokens: int
     max_output_tokens: int = 0
@@ -26,13 +29,20 @@ class ModelLimits:
 def budget_tokens(
     config: Config, explicit_tokens: int | None, window: ModelLimits | None, *, step_tokens: float = math.inf
 ) -> int:
-    """Compute the budget: explicit, else the provider's window less output and margin, else `max_tokens`.
+    """Compute the budget of a request, in tokens.
 
-    A configured `max_tokens` caps all of them. Where none is configured, what is not explicit stays below
-    `step_tokens`, above which the model's requests have higher prices.
+    It is the explicit budget if there is one, else the provider's window minus room for the answer and a margin, else
+    the default of `max_tokens`. If `max_tokens` is configured, no budget exceeds it. If it is not, a budget that is not
+    explicit stays below `step_tokens`.
+
+    Args:
+        config: the configuration.
+        explicit_tokens: the budget that the caller asks for; None if it asks for none.
+        window: the limits of the provider's model; None if they are not known.
+        step_tokens: the size above which the model's requests have higher prices.
 
     Raises:
-        ValueError: an explicit budget that is no number of tokens.
+        ValueError: the explicit budget is not a whole number of tokens, 0 or more.
     """
     capped = "max_tokens" in config.configured
     if explicit_tokens is not None:
@@ -47,7 +57,7 @@ def budget_tokens(
 
 
 def _window_budget(config: Config, window: ModelLimits) -> int:
-    """The room of a window besides an answer and the margin; at least 0."""
+    """Return the tokens of a window minus room for the answer and a margin; 0 if nothing is left."""
     reserve = min(int(window.max_output_tokens * config.output_reserve_fraction), window.context_tokens // 2)
     budget = window.context_tokens - reserve - SAFETY_MARGIN_TOKENS
     if budget <= 0:
@@ -56,13 +66,16 @@ def _window_budget(config: Config, window: ModelLimits) -> int:
 
 
 def read_window(published: Any) -> ModelLimits | None:
-    """Read a window from what a provider publishes (attributes or keys); nonsense is ignored with a warning."""
+    """Return the limits that a provider publishes (as attributes or keys); None if it publishes no window.
+
+    Values that are not numbers of tokens are ignored with a warning.
+    """
     context, most_output = (_number(published, name) for name in ("context_window", "max_output_tokens"))
     return ModelLimits(context, most_output) if context else None
 
 
 def _number(published: Any, name: str) -> int:
-    """A number of tokens that a provider publishes; 0 if it does not."""
+    """Return a number of tokens that a provider publishes; 0 if it publishes none."""
     value = said_by(published, name) or 0
     if type(value) is int and value >= 0:
         return value

@@ -1,8 +1,9 @@
 """Stale reads: a view never shows lines of a file without a later change of these lines.
 
-If a plan leaves out a change, earlier results that show the replaced lines become one line that says so. If a read must
-not change, for instance because it is pinned, the change stays in the view instead. If the change only added lines
-around the shown ones, a line after the result says that the file has changed since.
+A read is a tool's result with lines of a file. If a plan leaves out a later call that changed the file, reads that show
+replaced lines are replaced by one line that says that they are out of date. If a read must not be altered, for instance
+because it is pinned, the change stays in the view instead. If the change only added lines around the shown ones, a line
+after the read says that the file has changed since.
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
 
 def replace_stale_reads(draft: Draft) -> dict[str, str]:
-    """Mark results as out of date if a change that the view leaves out altered lines that they show.
+    """Replace results by a note if a change that the view leaves out altered the lines that they show.
+
+    If such a result must not be altered, the change is put back into the view.
 
     Returns:
-        The lines to put after results, by their ids, if such a change only added lines around the shown ones.
+        The line to put after a result, by the result's id, if a change only added lines around the shown ones. A line
+        that the previous plan put there is kept while the result shows lines of the file.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
     kept = draft.kept
@@ -70,7 +74,7 @@ class _Change(NamedTuple):
 
 
 def _changes_by_name(calls: Iterable[AnsweredCall]) -> Mapping[str, Sequence[_Change]]:
-    """The changes among some calls, by the name of the file without its directory."""
+    """Return the changes among some calls, by the name of the file without its directory."""
     found: defaultdict[str, list[_Change]] = defaultdict(list)
     for call in calls:
         if call.use.kind == CHANGE:
@@ -80,27 +84,30 @@ def _changes_by_name(calls: Iterable[AnsweredCall]) -> Mapping[str, Sequence[_Ch
 
 
 def _later_changes(read: AnsweredCall, path: str, changes: Mapping[str, Sequence[_Change]]) -> list[AnsweredCall]:
-    """The changes of a file after it was read."""
+    """Return the calls that changed a file after it was read."""
     of_name = changes.get(file_name(path), ())
     return [change.call for change in of_name if change.call.position > read.position and same_file(change.path, path)]
 
 
 def _restore(draft: Draft, positions: Iterable[int]) -> None:
-    """Take the groups in again that the view leaves out."""
+    """Put back those of the groups that the view leaves out."""
     for position in positions:
         if not draft.kept[position]:
             draft.restore(position)
 
 
 def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:
-    """Whether a change takes lines away that are shown, or a part of one."""
+    """Return whether a change may have removed a shown line or a part of one. True if its effect is unknown."""
     if replaced.new is not None:
         return not shown <= replaced.new
     return replaced.unknown or any(line in text for line in replaced.gone if len(line) >= LEAST_CHARS)
 
 
 def _puts_in(replaced: ReplacedLines, shown: Set[str]) -> bool:
-    """Whether a change that removes nothing adds lines beside the shown ones, or at an unknown place."""
+    """Return whether a change adds lines beside the shown lines, or adds lines at an unknown place.
+
+    A change that writes the whole file counts if it adds any line that is not shown.
+    """
     if replaced.new is not None:
         return any(len(line) >= LEAST_CHARS for line in replaced.new - shown)
     if not replaced.put:
@@ -112,7 +119,10 @@ def _puts_in(replaced: ReplacedLines, shown: Set[str]) -> bool:
 
 
 def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
-    """The lines of a result that the view shows and that say something."""
+    """Yield the lines of a result that the view shows, without line numbers.
+
+    Lines of fewer than `LEAST_CHARS` characters and the marks of cuts are left out.
+    """
     cut = draft.cuts.get(result.id)
     if cut is not None and (cut.instead or (cut.head_chars + cut.tail_chars == 0 and not cut.lines)):
         return
@@ -125,7 +135,7 @@ def _shown_lines(draft: Draft, result: Entry) -> Iterator[str]:
 
 
 def _replaced(draft: Draft, position: int, call: int) -> ReplacedLines:
-    """The lines that a call replaces."""
+    """Return the lines of a file that a call replaces; `call` is the index of the call in its group."""
     (message,) = draft.request.fetch([draft.view.groups[position].head])
     calls = list(given_calls(message).values())
     return replaced_by(call_arguments_of(calls[call]) if call < len(calls) else {})

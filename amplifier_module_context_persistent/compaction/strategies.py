@@ -1,7 +1,8 @@
-"""The strategies: by name, what goes in any case, what the rest loses, and which promises hold.
+"""The strategies: ways to make a view smaller, by name.
 
-All of them share the stages of the choice, the plan, the writing of views and the budget. A strategy that needs a
-provider is played once the provider has answered.
+A strategy says which groups are left out in any case, which loss gives the other groups their prices, and which
+promises (rules about what a view keeps) hold. All strategies share the stages of the choice, the plan, the writing of
+views and the budget. A strategy that needs a provider's answer is used once the answer has arrived.
 """
 
 from __future__ import annotations
@@ -16,21 +17,22 @@ from .losses import ImportanceLoss, Loss, UniqueTermsLoss
 
 
 class Strategy(NamedTuple):
-    """The ways to make views smaller."""
+    """One way to make views smaller."""
 
     loss: type[Loss] = UniqueTermsLoss
-    """The cost of a group's shorter forms, at the stages without another rule."""
+    """The loss that gives a group's shorter forms their prices, at the stages that have no loss of their own."""
     promises: tuple[Promise, ...] = PROMISES
     goes: Callable[[Draft], Iterable[int]] = lambda _: ()
-    """The groups that are left out first in any case if a view does not fit."""
+    """A function that returns the positions of the groups that are left out first if a view does not fit."""
     uses_room: bool = False
-    """Whether groups that still fit are shown again."""
+    """Whether groups that still fit are put back after the choice."""
 
 
 def before_the_window(draft: Draft) -> list[int]:
-    """All groups older than the newest `keep_recent` messages, except the first human message.
+    """Return the positions of all groups older than the newest `keep_recent` messages.
 
-    The window is widened to whole tool groups, and does not move while the view fits, as with every plan.
+    The first message of a person and groups that must stay are not returned. The window of the newest messages is
+    extended to whole tool groups. As with every plan, it does not move while the view fits.
     """
     gone, left = [], draft.config.keep_recent
     for position in reversed(draft.left()):

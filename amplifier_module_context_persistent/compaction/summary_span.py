@@ -17,33 +17,42 @@ from .refusals import MOST_REFUSAL_CHARS, is_refusal
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The messages that a summary will replace, by their ordinals, and the request that asks for it."""
+    """The messages that a summary will replace, and the request that asks for the summary."""
 
     ordinals: frozenset[int]
+    """The ordinals of these messages."""
     basis: Hashable
+    """Identifies the history and its plan; the summary is valid only while they are the same."""
     request: list[Message]
     with_tools: bool
-    """Whether the request is the view with the instruction, and so begins as the last one did."""
+    """Whether the request is the view plus the instruction, so that it begins like the last request."""
     tokens: int
+    """The tokens of the request."""
     evidence: frozenset[str] = frozenset()
-    """The names and figures of the span; a summary has some of them."""
+    """The names and figures in the span; a valid summary contains some of them."""
     replaced_tokens: int = 0
-    """The tokens of the messages that it replaces."""
+    """The tokens of the messages that the summary will replace; 0 if not known."""
 
 
-LEAST_EVIDENCE = 5  # names and figures of a span; a span with fewer may be summed up without any
-LEAST_NAMED = 3  # of them that a short answer has to have, if there are enough: a refusal may repeat one or two
+LEAST_EVIDENCE = 5  # names and figures of a span; the summary of a span with fewer of them needs none
+LEAST_NAMED = 3  # of these that a short answer needs, if the span has enough: a refusal may repeat one or two
 _FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*\d(?!\w)")
 
 
 def evidence_of(entries: Iterable[Entry], texts: Iterable[str], earlier: str) -> frozenset[str]:
-    """The names and the figures of messages, and of the summary before them."""
+    """Return the names and figures in some messages and in the summary before them.
+
+    Args:
+        entries: the entries of the messages, for the names.
+        texts: the texts of the messages, for the figures.
+        earlier: the summary before the messages; "" if there is none.
+    """
     figures = {figure for text in (*texts, earlier) for figure in _FIGURE.findall(text)}
     return frozenset(figures.union(spans(earlier), *[entry.gist.terms.names for entry in entries]))
 
 
 def why_no_summary(text: str, tokens: int, span: Span) -> str:
-    """Tell why a text may not replace a span; empty if it may."""
+    """Return why a text must not replace a span of messages; "" if it may."""
     if is_refusal(text):
         return "the answer is a refusal"
     if span.replaced_tokens and tokens >= span.replaced_tokens:
@@ -55,7 +64,11 @@ def why_no_summary(text: str, tokens: int, span: Span) -> str:
 
 
 def older_ordinals(draft: Draft) -> frozenset[int]:
-    """The ordinals of what is older than the protected share and may go: no person's words, system text or pins."""
+    """Return the ordinals of the messages that a summary may replace.
+
+    These are older than the newest `protected_recent` of the room. Messages of people and groups that must stay, such
+    as system text and pins, are not among them.
+    """
     start = recent_start(draft)
     positions = [position for position in draft.left() if position < start and position not in draft.fixed]
     groups = [draft.view.groups[position] for position in positions if not draft.view.groups[position].head.human]
@@ -63,7 +76,7 @@ def older_ordinals(draft: Draft) -> frozenset[int]:
 
 
 def drop_span(draft: Draft, summary: Summary) -> None:
-    """Leave out what a summary replaces, whole groups only."""
+    """Leave out the groups of which a summary replaces every message."""
     for position in draft.left():
         group = draft.view.groups[position]
         if position not in draft.fixed and all(entry.ordinal in summary.ordinals for entry in group.entries()):

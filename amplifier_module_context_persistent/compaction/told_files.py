@@ -1,6 +1,7 @@
-"""The files that a notice names: each once, and a directory that they share only once.
+"""The files that a notice names: each file once, and a directory that they share only once.
 
-Sessions name files by long absolute paths, so the directory of the project would take most of the room.
+A notice is the text in which a view says what it leaves out. Sessions name files by long absolute paths, so the
+directory of the project would take most of the room.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ _BELOW = " Relative paths are below {}."
 
 
 def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
-    """Sentences that name files, the newest of them.
+    """Return sentences that name the newest changed and the newest read files; "" if there are no files.
 
-    A file may be named by its absolute path and by the end of it; it is named once, by its absolute path if it changed.
+    If a file has been named by its absolute path and by the end of that path, it is named only once: by the absolute
+    path if it changed.
 
     Args:
         changed: paths of files that were changed, the newest last.
@@ -32,7 +34,7 @@ def files_text(changed: Sequence[str], read: Sequence[str]) -> str:
 
 
 def _not_told(read: Sequence[str], told_changed: Sequence[str]) -> list[str]:
-    """The files that were read and are not told as changed, each by its longest name."""
+    """Return the read files that are not among the changed ones, each by its longest name."""
     other_names = {*told_changed, *_ends(told_changed), *_ends(read)}
     found = list[str]()
     for path in dict.fromkeys(read):
@@ -43,7 +45,10 @@ def _not_told(read: Sequence[str], told_changed: Sequence[str]) -> list[str]:
 
 
 def _ends(paths: Sequence[str]) -> dict[str, str]:
-    """Absolute paths by their shorter names: an end of the path, but not a name alone, which may be another file's."""
+    """Return the absolute paths by their shorter names.
+
+    A shorter name is an end of the path with at least one directory: the file's name alone may be another file's.
+    """
     found = dict[str, str]()
     for path in filter(_is_absolute, paths):
         for at in _slashes(path, 0):
@@ -54,7 +59,10 @@ def _ends(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _shared_directory(paths: Sequence[str]) -> str:
-    """The directory that saves most if it is named once; none if relative paths may be below another one."""
+    """Return the directory that saves the most characters if it is named only once.
+
+    Return "" if no directory saves any, or if a path is relative, because it may be below another directory.
+    """
     if not all(_is_absolute(path) for path in paths):
         return ""
     times = Counter(path[:at] for path in paths for at in _slashes(path))
@@ -73,7 +81,7 @@ def _sentence(what: str, paths: Sequence[str], directory: str) -> str:
 
 
 def _slashes(path: str, start: int = 1) -> list[int]:
-    """The positions of a path's slashes from a character on."""
+    """Return the positions of the slashes in a path, from index `start` on."""
     return [at for at, letter in enumerate(path[start:], start) if letter == "/"]
 
 
