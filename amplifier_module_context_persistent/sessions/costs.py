@@ -1,8 +1,11 @@
-"""The cost of a session: the tokens that providers reported, times the prices of their models.
+"""Compute the cost of a session: the tokens that providers reported, times the prices of their models.
 
-Every request in the log counts, also requests that a clear or a rewind has hidden: they were paid for. The usage of an
-imported message counts too. A request whose model has no price, or whose input nobody reported, is counted and named,
-never guessed. If nobody reported the output, its tokens are counted here: then the cost is marked as an estimate.
+Every request in the log counts, also requests that a clear or a rewind has hidden, because they were paid for. The
+usage of an imported message counts too. The cost of a request is never guessed: if its model has no price, or its input
+tokens were not reported, only the number of such requests is given. If the output tokens were not reported, they are
+counted from the answer, and the cost is marked as an estimate.
+
+A bill is a sum of requests with their tokens and their cost.
 """
 
 from __future__ import annotations
@@ -20,12 +23,12 @@ from ..tokens.usage import ReportedUsage
 from .prices import PriceList
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")
-"""The columns of a request that have prices."""
+"""The columns of a request's tokens, each of which has its own price."""
 
 
 @dataclass(slots=True)
 class Bill:
-    """Requests and the sum of their tokens and costs."""
+    """A number of requests, and the sums of their tokens and of their costs in US dollars."""
 
     requests: int = 0
     uncached_tokens: int = 0
@@ -34,54 +37,54 @@ class Bill:
     output_tokens: int = 0
     cost: float = 0.0
     unpriced_requests: int = 0
-    """Requests whose model has no price; they are not in `cost`."""
+    """The number of requests whose model has no price; `cost` does not include them."""
     unreported_requests: int = 0
-    """Requests whose input nobody reported; `cost` does not include them."""
+    """The number of requests whose input tokens were not reported; `cost` does not include them."""
     estimated_outputs: int = 0
-    """Requests whose output was counted here, because nobody reported it."""
+    """The number of requests whose output tokens were counted from the answer, because they were not reported."""
     estimated_cost: float = 0.0
-    """The part of `cost` that is for these outputs."""
+    """The part of `cost` for the outputs that were counted from the answers."""
 
     @property
     def has_cost(self) -> bool:
-        """Whether the cost of a request is known."""
+        """Whether the cost of at least one request is known."""
         return self.requests > self.unpriced_requests + self.unreported_requests
 
     @property
     def has_input(self) -> bool:
-        """Whether it is known what a request read."""
+        """Whether the input tokens of at least one request are known."""
         return self.requests > self.unreported_requests
 
     @property
     def is_estimated(self) -> bool:
-        """Whether `cost` is an estimate."""
+        """Whether a part of `cost` is an estimate."""
         return self.estimated_cost > 0
 
     @property
     def input_tokens(self) -> int:
-        """All that was read."""
+        """All input tokens: read from a prompt cache, written to it, and neither."""
         return self.uncached_tokens + self.cached_tokens + self.written_tokens
 
     def add(self, other: Bill) -> None:
-        """Add another bill."""
+        """Add another bill to this one."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the bill as plain JSON types."""
         rounded = {"cost": round(self.cost, 6), "estimated_cost": round(self.estimated_cost, 6)}
         return {**asdict(self), **rounded, "input_tokens": self.input_tokens, "is_estimated": self.is_estimated}
 
 
 @dataclass(slots=True)
 class Cost:
-    """The cost of a session: total and by model."""
+    """The cost of a session: the total, and the bill of each model."""
 
     total: Bill = field(default_factory=Bill)
     models: dict[str, Bill] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the cost as plain JSON types."""
         return {
             **self.total.to_json(),
             "models": {name: bill.to_json() for name, bill in self.models.items()},
@@ -89,7 +92,10 @@ class Cost:
 
 
 def sums_by_model(prices: PriceList) -> tuple[str, str]:
-    """Columns that add requests up, and what to group them by so that all of a group have the same prices."""
+    """Return the SQL columns that add up requests, and the SQL expressions to group requests by.
+
+    All requests of a group have the same prices. `bill_of` makes a bill of the columns.
+    """
     read = "uncached_tokens + cached_tokens + written_tokens"
     step = " + ".join(["0", *(f"(({read}) / requests > {tokens})" for tokens in prices.steps)])
     sums = ", ".join(f"sum(ifnull({column}, 0))" for column in TOKENS)
@@ -110,7 +116,7 @@ def bill_of(
     estimated_tokens: int,
     *tokens: int,
 ) -> Bill:
-    """The bill of requests as `sums_by_model` adds them up."""
+    """Return the bill of a group of requests; the arguments are the columns of `sums_by_model`."""
     uncached, cached, written, _, output = tokens
     if is_input_unknown:
         return Bill(requests, output_tokens=output, unreported_requests=requests, estimated_outputs=estimated)
@@ -124,7 +130,7 @@ def bill_of(
 
 
 def cost_of(figures: Figures, prices: PriceList) -> Cost:
-    """The cost of the requests that a log records."""
+    """Return the cost of all requests in a log."""
     found = Cost()
     columns, group = sums_by_model(prices)
     rows = figures.rows(
@@ -139,7 +145,7 @@ def cost_of(figures: Figures, prices: PriceList) -> Cost:
 
 
 def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:
-    """The bill of each turn that has a cost, by its number."""
+    """Return the bill of each turn whose cost is known, by the number of the turn."""
     bills: dict[int, Bill] = {}
     columns, group = sums_by_model(prices)
     rows = figures.rows(
@@ -155,35 +161,35 @@ def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:
 
 @dataclass(frozen=True, slots=True)
 class RequestBill:
-    """The tokens of one request: read, the part read from a prompt cache, and written; -1 if nobody says."""
+    """The tokens of one request: all input, the part of it from a prompt cache, and output; -1 if unknown."""
 
     input_tokens: int = -1
     cached_tokens: int = -1
     output_tokens: int = -1
     model: str = ""
     cost: float = -1.0
-    """In US dollars; -1 if the model has no price."""
+    """The cost in US dollars; -1 if it is unknown, as for a model without a price."""
     is_estimated: bool = False
-    """Whether the output was counted here, because nobody reported it."""
+    """Whether the output tokens were counted from the answer, because they were not reported."""
 
 
 NOTHING = RequestBill()
 
 
 class Bills:
-    """Finds the billed request of an answer.
+    """The billed requests of answers.
 
-    A message's own usage counts first; else the log's usage records, added up if one message answered several
-    requests.
+    The usage in a message itself has priority over the usage records of the log. If one message answered several
+    requests, their usage records are added up.
 
     Args:
         log: the session's log.
-        prices: prices of models.
-        count: counts a message's tokens, for the output of requests whose provider did not report it.
+        prices: the prices of models.
+        count: counts a message's tokens, for requests whose provider did not report the output tokens.
     """
 
     def __init__(self, log: ReadableLog, prices: PriceList, count: Callable[[Message], int]) -> None:
-        from ..catalogue.compute_figures import RecordPass  # most costs are kept
+        from ..catalogue.compute_figures import RecordPass  # most costs are in the catalogue
 
         self._prices, self._count = prices, count
         self._by_id: dict[str, RequestBill] = {}
@@ -196,7 +202,7 @@ class Bills:
                 self._by_id[request.answer_id] = billed if known is None else _added(known, billed)
 
     def of(self, message: Message) -> RequestBill:
-        """The billed request of a message; `NOTHING` if nobody reported it."""
+        """Return the billed request that a message answers; `NOTHING` if no usage was reported."""
         own = usage_of_message(message)
         if own is not None:
             output_tokens = self._count(message) if own.output is None else own.output
@@ -214,7 +220,7 @@ class Bills:
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:
-    """The bill of two requests together; an unknown number is -1, and counts as 0 beside a known one."""
+    """Return the sum of two requests. An unknown number (-1) counts as 0 if the other one is known."""
     costs = [bill.cost for bill in (one, other) if bill.cost >= 0]
     known = [bill for bill in (one, other) if bill.input_tokens >= 0]
     input_tokens, cached_tokens = -1, -1

@@ -1,8 +1,8 @@
-"""The prices of models: our own dated rows, then those of the package `genai-prices`, which knows many more models.
+"""The prices of models: a table of our own, and the prices of the package `genai-prices` for many more models.
 
-They are list prices in US dollars, for the usual service: without discounts, batch prices, faster tiers or surcharges
-for regions. They go out of date, so each has an origin: its table, and the day on which it was looked up. A person's
-own table replaces both, model by model. Nothing here asks the network.
+These are list prices in US dollars for the standard service, without discounts, batch prices, faster tiers or
+surcharges for regions. Prices become outdated, so each price has an origin: its table, and the day on which it was
+looked up. A user's own table replaces the prices of its models. The network is never used.
 """
 
 from __future__ import annotations
@@ -20,22 +20,29 @@ from ..errors import ContextPersistentError
 from ..tokens.tariff_steps import TARIFF_STEPS, is_name_of, plain_model_name, undated_name
 
 PRICES_AS_OF = "2026-11-23"
-"""The day on which the rows below were looked up."""
+"""The day on which the prices of `DEFAULT_PRICES` were looked up."""
 
 _MILLION = 1_000_000
 _KEYS = ("input", "output", "cached", "write", "write_1h", "above", "above_input", "above_output")
 
 
 class PricesError(ContextPersistentError, ValueError):
-    """A table of prices cannot be read."""
+    """Raised if a table of prices cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Prices of a million tokens: plain input, output, input read from the prompt cache, input written to it.
+    """The prices of a model, in US dollars for a million tokens.
 
-    `write_1h` is the price of input written for an hour (at OpenAI for twelve). If a request reads more than `above`
-    tokens, all its input costs `above_input` times its price, and its output `above_output` times.
+    Attributes:
+        input: input that is neither read from the prompt cache nor written to it.
+        output: output.
+        cached: input that is read from the prompt cache.
+        write: input that is written to the prompt cache.
+        write_1h: input that is written to the prompt cache for an hour (at OpenAI for twelve hours).
+        above: the number of input tokens above which a request has higher prices.
+        above_input: the factor for all input prices of such a request.
+        above_output: the factor for the output price of such a request.
     """
 
     input: float
@@ -50,7 +57,16 @@ class Price:
     def cost(
         self, uncached: int, cached: int, written: int, written_1h: int, output: int, *, read: int | None = None
     ) -> float:
-        """The cost of a request, or of several that read up to `read` tokens each; `written` includes `written_1h`."""
+        """Return the cost of one or several requests in US dollars.
+
+        Args:
+            uncached: input tokens that were neither read from the prompt cache nor written to it.
+            cached: input tokens that were read from the prompt cache.
+            written: input tokens that were written to the prompt cache, including `written_1h`.
+            written_1h: input tokens that were written to it for an hour.
+            output: output tokens.
+            read: the input tokens of the largest request, to compare with `above`; by default of a single request.
+        """
         read = uncached + cached + written if read is None else read
         times_input, times_output = (self.above_input, self.above_output) if read > self.above else (1.0, 1.0)
         put_in = uncached * self.input + cached * self.cached
@@ -65,7 +81,7 @@ class PriceOrigin:
     table: str
     """The table's name, with its version if it is a package's."""
     day: str
-    """The day for which it holds or on which it was looked up, as `2026-11-23`; empty for a person's own table."""
+    """The day on which the price is valid or was looked up, such as `2026-11-23`; "" for a user's own table."""
 
     def __str__(self) -> str:
         return f"{self.table} as of {self.day}" if self.day else self.table
@@ -74,7 +90,7 @@ class PriceOrigin:
 _LIST = PriceOrigin("list prices in US dollars", PRICES_AS_OF)
 _OWN = PriceOrigin("prices as given", "")
 _LONG = (2.0, 1.5)
-"""The factors for input and output above a price step, the same at OpenAI and Google."""
+"""The factors for input and output of requests above a price step; OpenAI and Google have the same factors."""
 
 
 def _anthropic(base: float, output: float, read: float = 0.1) -> Price:
@@ -86,7 +102,7 @@ def _openai(base: float, output: float, read: float = 0.1) -> Price:
 
 
 def _writes_free(base: float, output: float, read: float = 0.1, above: int | None = None) -> Price:
-    """Of models whose cache is written for the price of input: OpenAI's before GPT-5.6, and Gemini."""
+    """Return the prices of a model that writes to the cache for the input price: OpenAI before GPT-5.6, Gemini."""
     if above is None:
         return Price(base, output, base * read, base, base)
     return Price(base, output, base * read, base, base, above, *_LONG)
@@ -160,17 +176,17 @@ DEFAULT_PRICES: Mapping[str, Price] = {
 
 
 _PACKAGE_STEPS = {32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288}
-"""The steps of `genai-prices` 0.2.3: requests are added up between steps before their models are looked up."""
+"""The price steps in `genai-prices` 0.2.3. All are needed in advance: requests are added up before models are known."""
 
 
 class PriceList:
-    """Prices by model.
+    """The prices of models, by the name of the model.
 
-    A model is found by its name, with or without what routers put before it (`anthropic/`, `us.anthropic.`) and with or
-    without a date after it. A name that only begins like a known one has no price: it may be another model.
+    A model is found by its name, with or without a router's prefix (`anthropic/`, `us.anthropic.`) and with or without
+    a date at the end. A name that only begins with a known name has no price, because it may be another model.
 
     Args:
-        own: prices that take the place of the others, model by model.
+        own: prices that replace the other prices of the same models.
     """
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
@@ -181,15 +197,18 @@ class PriceList:
         self._found: dict[str, tuple[Price, PriceOrigin] | None] = {}
         steps = {int(price.above) for price in prices.values() if price.above < float("inf")}
         self.steps = sorted(steps | _PACKAGE_STEPS)
-        """The numbers of tokens above which requests have other prices."""
+        """The numbers of input tokens above which requests of some model have other prices, sorted."""
         self.has_own = bool(own)
 
     @classmethod
     def load(cls, path: str | Path) -> PriceList:
-        """Read a table: a JSON object of models, each with `input`, `output` and, if they differ, the others.
+        """Read a user's table of prices from a file.
+
+        The file contains a JSON object. Its keys are models; each value is an object with `input`, `output` and, if
+        they differ from the defaults, other attributes of `Price`.
 
         Raises:
-            PricesError: it cannot be read, or a price is no number.
+            PricesError: the file cannot be read, or a price is not a number.
         """
         try:
             table = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -202,25 +221,26 @@ class PriceList:
         return cls({model: _price(model, given) for model, given in table.items()})
 
     def of(self, model: str) -> Price | None:
-        """The price of a model; None if it is not known."""
+        """Return the prices of a model; None if they are unknown."""
         found = self._look_up(model)
         return found[0] if found else None
 
     def described(self) -> str:
-        """The sources and days of the prices that were asked for so far."""
+        """Return a text with the tables and days of the prices that were used so far."""
         used = dict.fromkeys(str(found[1]) for found in self._found.values() if found)
         return "; ".join(used) or str(_OWN if self.has_own else _LIST)
 
     def origins(self) -> dict[str, dict[str, Any]]:
-        """By model that was asked for and has a price: its `table`, the `day` (empty for a person's own), the prices.
+        """Return the prices that were used so far, by model, each with its `table` and its `day`.
 
-        The prices are of a million tokens, as in a person's own table; `above` is left out where there is no step.
+        The prices are for a million tokens, with the keys of a user's own table. The keys that begin with `above` are
+        left out for a model without a price step. `day` is "" for a user's own table.
         """
         found = {model: one for model, one in sorted(self._found.items()) if one}
         return {model: {**asdict(origin), **_told(price)} for model, (price, origin) in found.items()}
 
     def unpriced(self) -> list[str]:
-        """The models that were asked for and have no price."""
+        """Return the models that were looked up so far and have no price, sorted."""
         return sorted(model for model, found in self._found.items() if not found)
 
     def _look_up(self, model: str) -> tuple[Price, PriceOrigin] | None:
@@ -232,16 +252,16 @@ class PriceList:
 
 
 def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
-    """Today's price of a model in `genai-prices`; None if it is not known there, or the package is not installed."""
+    """Return today's price of a model in `genai-prices`; None if it is unknown or the package is not installed."""
     if not model:
         return None
-    try:  # the extra `cli` brings it; it is slow to import, and needed for models that our own rows lack
+    try:  # the extra `cli` installs it; it is slow to import, and only needed for models that our own table lacks
         from importlib.metadata import version
 
         import genai_prices
     except ImportError:
         return None
-    noon = datetime.now(UTC).replace(hour=12)  # some models cost half at night: bills do not depend on when one looks
+    noon = datetime.now(UTC).replace(hour=12)  # some cost half at night; a bill must not depend on the hour
     for name in dict.fromkeys((model, model.rpartition("/")[2])):
         try:
             usage = genai_prices.Usage(input_tokens=1)
@@ -249,7 +269,7 @@ def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
         except LookupError:
             continue
         if undated_name(name) != undated_name(found.model.id) and not _names_exactly(found.model.match, name):
-            continue  # the package matches the beginnings of names
+            continue  # the package also matches the beginning of a name
         price = _price_of_package(found.model_price)
         origin = PriceOrigin(f"genai-prices {version('genai-prices')}", f"{noon:%Y-%m-%d}")
         return (price, origin) if price is not None else None
@@ -257,7 +277,10 @@ def _price_in_package(model: str) -> tuple[Price, PriceOrigin] | None:
 
 
 def _names_exactly(clause: Any, name: str) -> bool:
-    """Whether a rule of the package, by which it knows a model, has this name in full (`gpt-5-codex` for `gpt-5`)."""
+    """Return whether a rule by which the package recognises a model contains this name in full.
+
+    For example, the rules of `gpt-5` contain `gpt-5-codex`.
+    """
     if any(_names_exactly(one, name) for one in getattr(clause, "or_", ())):
         return True
     return getattr(clause, "equals", None) == name
@@ -296,14 +319,14 @@ def _usual(price: Any) -> float:
 
 
 def _times(price: Any) -> float:
-    """The factor of a price above its only step."""
+    """Return the factor of a price above its only step; 1.0 without a step."""
     if isinstance(price, Decimal) or not price.base:
         return 1.0
     return float(price.tiers[0].price / price.base)
 
 
 def _told(price: Price) -> dict[str, float]:
-    """The prices by the keys of a person's table."""
+    """Return the prices with the keys of a user's table."""
     told = asdict(price)
     keys = _KEYS if math.isfinite(price.above) else _KEYS[:5]
     return {key: round(told[key], 6) for key in keys}

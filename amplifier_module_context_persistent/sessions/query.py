@@ -1,13 +1,15 @@
-"""SQL over the figures of many sessions: the tables, and the limits of a query.
+"""Answer SQL queries over the figures of many sessions: the SQL views, and the limits of a query.
+
+The figures of a session are its turns, calls and requests, each as a row with times and tokens.
 
 Rules:
-- A query reads SQL views, which have a version in their names. Columns may be added to a view; any other change makes a
-  new version, and the older one stays. A name without a version means the newest one. The tables behind the views can
-  be read too, but may change in any version.
-- A query runs on a database in memory that contains only the collected figures. It can read no file, and can write,
-  attach and load nothing.
-- A query has limits of rows, bytes of answers, memory and time. A single function call of SQLite cannot be interrupted;
-  a program that must be sure of the time ends the process.
+- A query reads SQL views, whose names end with a version. Columns may be added to a view. For any other change, a view
+  with a new version is added, and the older view is kept. A name without a version refers to the newest version. The
+  tables behind the views can be read too, but may change in any release.
+- A query runs on a database in memory that contains only the collected figures. It can only read this database: it
+  cannot read files, write, attach a database or load an extension.
+- The rows and bytes of an answer, the memory and the time of a query are limited. A single function call of SQLite
+  cannot be interrupted. A program that needs a strict time limit has to end the process.
 """
 
 from __future__ import annotations
@@ -27,16 +29,16 @@ from .transcript import Transcript
 
 try:
     import sqlite3
-except ImportError:  # nothing can be gathered then
-    sqlite3 = None  # type: ignore[assignment]  # who uses it asks first
+except ImportError:  # then no figures can be gathered
+    sqlite3 = None  # type: ignore[assignment]  # callers check this first
 
 _OPERATIONS = 1_000
 _MOST_MEMORY_BYTES = 1 << 30
 _MOST_ANSWER_BYTES = 64 << 20
 _FORBIDDEN = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
-"""Functions that reach beyond the database, in some builds of SQLite."""
+"""Functions that access files or load code, in some builds of SQLite."""
 _READING = frozenset({20, 21, 33})
-"""`SQLITE_READ`, `SQLITE_SELECT`, `SQLITE_RECURSIVE` (https://sqlite.org/c3ref/c_alter_table.html)."""
+"""The allowed actions `SQLITE_READ`, `SQLITE_SELECT`, `SQLITE_RECURSIVE` (https://sqlite.org/c3ref/c_alter_table.html)."""
 
 
 def _time(column: str) -> str:
@@ -107,12 +109,12 @@ NEWEST = MappingProxyType({name.rpartition("_v")[0]: name for name in VIEWS})
 
 
 class QueryError(ContextPersistentError, ValueError):
-    """A query cannot be answered; says why."""
+    """Raised if a query cannot be answered; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The rows of an answer; `is_cut` says that there are more."""
+    """The columns and the rows of an answer. If `is_cut`, the query has more rows."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -123,7 +125,10 @@ _FILES = "CREATE TABLE files (session INTEGER, file_path TEXT, action TEXT, turn
 
 
 def add_files(found: GatheredFigures) -> None:
-    """Add what calls did to files, which is read from the logs; before the views, if a query asks for them."""
+    """Add a table with the uses of files by calls, which are read from the logs.
+
+    Call this before `add_views`, if a query needs the files. Logs that cannot be read are skipped.
+    """
     rows = found.connection.execute("SELECT session, path FROM logs ORDER BY session").fetchall()
     found.connection.execute(_FILES)
     for number, path in rows:
@@ -133,10 +138,13 @@ def add_files(found: GatheredFigures) -> None:
 
 
 def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]:
-    """Add the views; their columns, by the names without versions. Without `add_files` there are no files."""
+    """Add the SQL views, and return their columns by the views' names without versions.
+
+    If `add_files` was not called before, the view of files is empty.
+    """
     connection = found.connection
     connection.execute(_FILES.replace("TABLE", "TABLE IF NOT EXISTS"))
-    connection.execute("PRAGMA temp_store = MEMORY")  # which drops the views that there are
+    connection.execute("PRAGMA temp_store = MEMORY")  # this also drops existing temporary views
 
     def cost_of(model: Any, requests: int, *tokens: Any) -> float | None:
         price = prices.of(str(model))
@@ -157,16 +165,16 @@ def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]
 
 
 def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float) -> Answer:
-    """Answer a query over the views, which `add_views` added.
+    """Answer a query over the SQL views, which `add_views` has to add first.
 
     Args:
-        found: what was gathered.
-        query: one statement.
-        most_rows: give no more rows.
-        timeout_s: how long it may take.
+        found: the gathered figures.
+        query: a single SQL statement.
+        most_rows: the largest number of rows to return.
+        timeout_s: the longest time in seconds that the query may take.
 
     Raises:
-        QueryError: it does more than read, it takes too long or too much memory, or SQLite refuses it.
+        QueryError: the query does more than read, takes too much time or memory, or SQLite refuses it.
     """
     connection = found.connection
     _bound(connection)
@@ -199,7 +207,7 @@ def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float)
 
 
 def _bound(connection: sqlite3.Connection) -> None:
-    """Let queries read what is there, and do nothing else."""
+    """Restrict a connection to reading its database, and limit the memory and the length of values."""
     connection.execute("SELECT 1 FROM json_each('[]') JOIN json_tree('[]')").fetchall()  # their first use is a write
 
     def authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
@@ -217,7 +225,7 @@ def _bound(connection: sqlite3.Connection) -> None:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Names of columns, each only once."""
+    """Return the names of columns, with a number added to each repeated name."""
     made: list[str] = []
     for name in names:
         number, one = 1, name

@@ -1,6 +1,7 @@
-"""The cost of a session's next request: the input of the last request again, from the prompt cache or in full.
+"""Estimate the cost of a session's next request: the input of the last request, from the prompt cache or in full.
 
-`view/cache_life.py` knows how long providers keep a cache. The next message and its answer cost extra.
+`view/cache_life.py` contains how long providers keep a prompt cache. The cost of the next message and of its answer is
+not included.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class ResumeCost:
     """The cost of the next request's input.
 
     Attributes:
-        cost: in US dollars, by list prices.
+        cost: the cost in US dollars.
         tokens: the input tokens of the last request.
         is_cold: whether the provider's cache has expired, or was empty.
     """
@@ -33,17 +34,17 @@ class ResumeCost:
     is_cold: bool
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the cost as plain JSON types."""
         return {"cost": round(self.cost, 6), "tokens": self.tokens, "is_cold": self.is_cold}
 
 
 def resume_cost(prices: PriceList, last: LastRequest, now_s: float | None = None) -> ResumeCost | None:
-    """The cost of resuming; None if the model has no price, or no request with a time is known.
+    """Estimate the cost of resuming a session; None if the model has no price or no last request is known.
 
     Args:
-        prices: prices of models.
+        prices: the prices of models.
         last: the session's last request.
-        now_s: the current time, in seconds since 1970; by default the clock's.
+        now_s: the current time in seconds since 1970; by default the time of the clock.
     """
     asked = instant_of(last.time)
     if not last.tokens or asked is None:

@@ -1,9 +1,10 @@
-"""Statistics of a session, read from its log: its tokens by kind, its compactions, the errors of predictions.
+"""Compute the statistics of a session: its tokens by kind, its compactions, the errors of token predictions.
 
-Only the live history is counted. The statistics contain no message content except tool names.
+Only live messages are counted: those that no clear or rewind has removed from the history. The statistics contain no
+message content except the names of tools.
 
-`outline` gives figures for each turn: its subject, its duration, the outcomes of its calls. Only the first message of a
-turn is read.
+`outline` returns a line for each turn: its first words, its duration, the outcomes of its calls. Only the first
+messages of a turn are read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .transcript import Transcript
 
 @dataclass(slots=True)
 class HistoryShare:
-    """A part of the history: how many messages, and their tokens."""
+    """A part of the history: the number of its messages, and their tokens."""
 
     messages: int = 0
     tokens: int = 0
@@ -31,21 +32,21 @@ class HistoryShare:
 
 @dataclass(slots=True)
 class ToolShare:
-    """A tool: how often it was called, its results and their tokens, and how many of them say that the call failed."""
+    """The calls of a tool: the numbers of calls, of results and of failed calls, and the tokens of the results."""
 
     calls: int = 0
     results: int = 0
     errors: int = 0
     result_tokens: int = 0
     duration_s: float = 0.0
-    """From its calls to their results, as far as both tell a time."""
+    """The sum of the seconds from calls to their results, for calls and results with times."""
     median_s: float | None = None
-    """Half of the answered calls took less; None if it is not known."""
+    """The median seconds of answered calls; None if no times are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCall:
-    """A call that took long: the number of its message in the live history, its turn, its tool."""
+    """A slow call: the number of its message in the live history (from 1), its turn, its tool, and its duration."""
 
     place: int
     turn: int
@@ -55,7 +56,7 @@ class SlowCall:
 
 @dataclass(frozen=True, slots=True)
 class LargeMessage:
-    """A large message: its number in the live history (from 1), and its size."""
+    """A large message: its number in the live history (from 1), its id, its role, and its tokens."""
 
     place: int
     message_id: str
@@ -67,8 +68,9 @@ class LargeMessage:
 class UsageReports:
     """The figures that providers reported about the views that they answered.
 
-    `error_median` and `error_95` are of `|predicted / actual - 1|`, to three digits; None without reports.
-    `cached_share` is a share of the actual tokens.
+    `error_median` and `error_95` are the median and the 95th percentile of `|predicted / actual - 1|` (each to three
+    digits) for the input tokens of requests; None without reports. `models` contains what was learned for the
+    predictions of each model.
     """
 
     reports: int = 0
@@ -80,17 +82,18 @@ class UsageReports:
 
     @property
     def cached_share(self) -> float | None:
-        """The share of what was read that came from a prompt cache."""
+        """The share of the actual input tokens that was read from a prompt cache; None without reports."""
         return self.cached_tokens / self.actual_tokens if self.actual_tokens else None
 
 
 @dataclass(slots=True)
 class Views:
-    """The views that models got, by their receipts.
+    """The views that models got, according to their receipts.
 
-    A view continues an earlier one if it has the same plan and the same head text: then it begins with the earlier
-    view's tokens, which a prompt cache can hold (`shared_tokens`). Other views are `breaks`, the first one too; a
-    beginning in common with an earlier view is not counted for them.
+    A view is the list of messages of a request; a receipt is its record. A view continues an earlier view if it has the
+    same plan (the record of a compaction) and the same head text (the system prompt). Then it begins with the tokens of
+    the earlier view (`shared_tokens`), which a prompt cache can contain. All other views, and the first one, are
+    `breaks`: no shared tokens are counted for them.
     """
 
     requests: int = 0
@@ -98,17 +101,17 @@ class Views:
     shared_tokens: int = 0
     breaks: int = 0
     unbound: int = 0
-    """Requests in which reasoning was left out, because something before it had changed."""
+    """The number of requests without some reasoning, left out because the messages before it had changed."""
 
     @property
     def shared_share(self) -> float | None:
-        """The share of what was handed out that a prompt cache could hold."""
+        """The share of all tokens of views that a prompt cache could contain; None without views."""
         return self.shared_tokens / self.tokens if self.tokens else None
 
 
 @dataclass(slots=True)
 class Statistics:
-    """All of it."""
+    """The statistics of a session."""
 
     path: str
     tokenizer: str
@@ -125,7 +128,7 @@ class Statistics:
     damage: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the statistics as plain JSON types."""
         plain = asdict(self)
         plain["usage"]["cached_share"] = self.usage.cached_share
         plain["views"]["shared_share"] = self.views.shared_share
@@ -133,10 +136,16 @@ class Statistics:
 
 
 def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_turns: bool = True) -> Statistics:
-    """Put together what a log adds up to; `turns` only if they are wanted.
+    """Compute the statistics of a session from its figures.
+
+    Args:
+        reader: the session's log.
+        found: the figures of the log.
+        tokenizer: the name of the counter that counted the tokens.
+        with_turns: whether to fill `turns`.
 
     Raises:
-        LogUnreadableError: its bytes changed while they were read.
+        LogUnreadableError: the log's bytes changed while they were read.
     """
     described = reader.describe()
     roles = found.rows("SELECT role, messages, tokens FROM shares WHERE session = ? ORDER BY rowid")
@@ -172,7 +181,7 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
 
 
 def total_share(found: Figures) -> HistoryShare:
-    """All live messages together."""
+    """Return the number of all live messages, and their tokens."""
     (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
     return HistoryShare(*map(int, total))
 
@@ -208,7 +217,7 @@ def _usage(found: Figures) -> UsageReports:
 
 
 def _error_at(found: Figures, rank: int) -> float:
-    """The error of a report by its rank, from 0, the smallest first."""
+    """Return the prediction error with this rank; rank 0 is the smallest error."""
     query = "SELECT error FROM requests WHERE session = ? AND error IS NOT NULL ORDER BY error LIMIT 1 OFFSET ?"
     ((error,),) = found.rows(query, rank)
     return float(error)
@@ -216,34 +225,34 @@ def _error_at(found: Figures, rank: int) -> float:
 
 @dataclass(slots=True)
 class TurnLine:
-    """A turn at a glance; its messages are `first` to `last`, counted from 1."""
+    """A line of an outline: a turn. Its messages have the numbers `first` to `last`, from 1."""
 
     number: int
     first: int
     last: int
     time: str = ""
-    """When it began, as its first message with a time says."""
+    """The time of the first message of the turn that has a time; "" if none has."""
     duration_s: float | None = None
     line: str = ""
-    """The first line that the person wrote."""
+    """The first line of the user's message."""
     calls: int = 0
     errors: int = 0
-    """Calls that failed or were rejected."""
+    """The number of calls that failed or were rejected."""
     open_calls: int = 0
-    """Calls that no message answers."""
+    """The number of calls without a result."""
     tokens: int = 0
     cost: float = 0.0
-    """The cost of its requests that were reported and whose models have prices."""
+    """The cost in US dollars of the requests whose tokens were reported and whose models have prices."""
     is_cost_estimated: bool = False
-    """Whether an output of them was counted here, because nobody reported it."""
+    """Whether a part of `cost` is an estimate, because the output tokens of a request were not reported."""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the line as plain JSON types."""
         return asdict(self)
 
 
 def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
-    """Read a session turn by turn; the counter counts tokens, whatever the catalogue has.
+    """Return a line for each turn of a session, with tokens of the given counter.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -255,18 +264,18 @@ def outline(transcript: Transcript, counter: TokenCounter) -> list[TurnLine]:
 
 @dataclass(frozen=True, slots=True)
 class SessionCourse:
-    """The course of a session: its turns, their total duration, its calls, failed calls and calls without a result."""
+    """The course of a session: the numbers of turns, calls, failed calls and calls without a result."""
 
     turns: int
     duration_s: float | None
-    """None if no message tells a time."""
+    """The sum of the seconds that the turns took; None if no message has a time."""
     calls: int
     errors: int
     open_calls: int
 
 
 def course_of(found: Figures) -> SessionCourse:
-    """Say how a session went."""
+    """Return the course of a session."""
     ((turns, took_us),) = found.rows("SELECT count(*), sum(last_us - first_us) FROM turns WHERE session = ?")
     ((calls, errors, left_open),) = found.rows(
         "SELECT count(position), total(failed), total(result_position IS NULL) FROM calls WHERE session = ?"
@@ -275,17 +284,17 @@ def course_of(found: Figures) -> SessionCourse:
 
 
 def largest_turns(found: Figures, bills: Mapping[int, Bill], count: int) -> list[TurnLine]:
-    """The turns with the most tokens; `time` and `line` are empty."""
+    """Return the turns with the most tokens, at most `count`. Their `time` and `line` are empty."""
     return [_line(row, bills) for row in found.rows(_TURNS.format("tokens DESC, turns.turn"), count)]
 
 
 def with_first_lines(transcript: Transcript, found: Figures, bills: Mapping[int, Bill]) -> list[TurnLine]:
-    """All turns, with the time and the first line of each, which are read from the log.
+    """Return all turns, each with its time and its first line, which are read from the log.
 
     Args:
         transcript: the session.
-        found: its figures.
-        bills: by the numbers of turns, the bills of their requests.
+        found: the figures of the session.
+        bills: the bills of turns, by the number of the turn.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.

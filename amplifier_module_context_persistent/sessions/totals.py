@@ -1,12 +1,13 @@
-"""Totals of many sessions, by day, project, session, tag, model or tool, or by two of these.
+"""Compute totals of many sessions, by day, project, session, tag, model or tool, or by several of these.
 
-Sub-agents' sessions count too: their work was paid for. History that several sessions share (a fork begins with a copy
-of its origin's history) counts once, in the session in which it was done. A turn belongs to the day of its beginning, a
-call to the day of the call, a request to the day of its answer; days are in this machine's time zone.
+Sub-agents' sessions count too, because they were paid for. A fork begins with a copy of another session's history (its
+origin); such copies are counted only once, in the origin. A turn belongs to the day on which it began, a call to the
+day of the call, and a request to the day of its answer. Days are in this machine's time zone.
 
-Each session's figures are copied from its catalogue, or from its PostgreSQL database, into a database in memory. A
-session is not opened if its figures are known there for the current log. Other sessions' figures are computed first. So
-the answers are the same with and without a catalogue.
+A session's figures are its turns, calls, requests and plans, each as a row with times and tokens. They are copied from
+the session's catalogue (a database file beside the logs of a project), or from its PostgreSQL database, into a database
+in memory. If the figures of the current log are stored there, the log is not opened. Else they are computed from the
+log. So the totals are the same with and without a catalogue.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _BY_TIME = {
     "week": "date({0} / 1000000, 'unixepoch', 'localtime', 'weekday 0', '-6 days')",
     "month": "strftime('%Y-%m', {0} / 1000000, 'unixepoch', 'localtime')",
 }
-"""SQL that makes the key of a time in microseconds: its day, its month, or the Monday of its week."""
+"""SQL expressions that convert a time in microseconds to its day, the Monday of its week, or its month."""
 _KEYS = {
     "path": "path",
     "project": "project",
@@ -52,22 +53,22 @@ _KEYS = {
 
 @dataclass(slots=True)
 class Total:
-    """The totals of some sessions, or of a part of them."""
+    """The totals of sessions, or of a part of their turns, calls and requests."""
 
     sessions: int = 0
-    """Including the sessions of sub-agents."""
+    """The number of sessions, with the sessions of sub-agents."""
     sub_agents: int = 0
-    """Sessions of sub-agents among them."""
+    """The number of sub-agents' sessions."""
     turns: int = 0
     calls: int = 0
     failed_calls: int = 0
     open_calls: int = 0
     result_tokens: int = 0
     calls_s: float = 0.0
-    """From calls to their results, as far as both tell a time."""
+    """The sum of the seconds from calls to their results, for calls and results with times."""
     slowest_s: float = 0.0
     median_s: float | None = None
-    """Half of the answered calls took less; None if it is not known, or not by tool."""
+    """The median seconds of answered calls; None if no times are known, or if the totals are not by tool."""
     bill: Bill = field(default_factory=Bill)
 
     def __repr__(self) -> str:
@@ -77,14 +78,14 @@ class Total:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the totals as plain JSON types."""
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "bill"}
         return plain | self.bill.to_json()
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCallRow:
-    """A call that took long, and its place: the number of its message in the live history of its session."""
+    """A slow call. `place` is the number of its message in the live history of its session, from 1."""
 
     session: str
     project: str
@@ -95,7 +96,7 @@ class SlowCallRow:
 
 
 class Period(NamedTuple):
-    """A period between two times in seconds since 1970; None for an open beginning or end."""
+    """A period between two times in seconds since 1970. None means that it has no beginning or no end."""
 
     since_s: float | None = None
     until_s: float | None = None
@@ -103,20 +104,20 @@ class Period(NamedTuple):
 
 ALWAYS = Period()
 _Weight = tuple[float, float, int]
-"""What a part is sorted by, the smallest first: its cost, the time of its calls and their number, each negated."""
+"""The sort key of a total: its cost, the seconds of its calls and their number, all negated (largest first)."""
 
 
 def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
-    """The totals of all sessions, in a period."""
+    """Return the totals of all sessions, in a period."""
     return totals(found, prices, "", period).get("", Total())
 
 
 def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = ALWAYS) -> Mapping[str, Total]:
-    """The totals by one of `BY`, in order; the key `""` is for records without a time, a tag or a model.
+    """Return the totals by one of `BY`, in order. The key `""` is for records without a time, a tag or a model.
 
     Args:
-        found: the sessions.
-        prices: prices of models.
+        found: the figures of the sessions.
+        prices: the prices of models.
         by: one of `BY`, or `"path"` for each log, or `""` for the sum of all.
         period: only records of this period; if it has a beginning or an end, records without a time are left out.
     """
@@ -126,9 +127,10 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
 def totals_by(
     found: GatheredFigures, prices: PriceList, by: Sequence[str], period: Period = ALWAYS
 ) -> Mapping[tuple[str, ...], Total]:
-    """The totals by several of `BY`, with a key for each; the other arguments are as for `totals`.
+    """Return the totals by several of `BY`; each key is a tuple with one part for each.
 
-    Requests have a model and calls have a tool, so nothing has both. A session with several tags counts for each.
+    The other arguments are as for `totals`. Only requests have a model and only calls have a tool, so `by` cannot
+    contain both. A session with several tags counts for each of them.
     """
     told: dict[tuple[str, ...], Total] = {}
     keys = ", ".join(f"key{number}" for number in range(len(by)))
@@ -171,7 +173,10 @@ def totals_by(
 
 
 def _in_order(told: Mapping[tuple[str, ...], Total], by: Sequence[str]) -> dict[tuple[str, ...], Total]:
-    """Sort totals: times by their order, all else by cost; by two keys, what shares the first one stays together."""
+    """Sort totals: days, weeks and months by time, all others by cost, the highest first.
+
+    With several keys, the totals with the same first key are adjacent.
+    """
     groups: dict[str, _Weight] = {}
     for key, one in told.items():
         cost, calls_s, calls = groups.get(key[0], (0.0, 0.0, 0))
@@ -192,7 +197,7 @@ def _in_order(told: Mapping[tuple[str, ...], Total], by: Sequence[str]) -> dict[
 
 
 def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:
-    """The calls that took longest, in a period."""
+    """Return the calls that took the longest, in a period, the slowest first."""
     rows = found.connection.execute(
         "SELECT name, project, turn, position + 1, tool, (answered_us - called_us) / 1e6 AS took"
         " FROM calls JOIN logs USING (session)"
@@ -204,7 +209,15 @@ def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = S
 
 
 def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Period = ALWAYS) -> dict[str, list[int]]:
-    """The places, from 0, of the results of failed calls and of calls without a result, by the paths of logs."""
+    """Return the positions of the results of failed calls, and of calls without a result, by the path of the log.
+
+    Positions are in the live history, from 0. Logs without such calls are left out.
+
+    Args:
+        found: the figures of the sessions.
+        tools: only calls of these tools, ignoring case; empty for all tools.
+        period: only calls of this period.
+    """
     rows = found.connection.execute(
         "SELECT DISTINCT path, ifnull(result_position, position) AS place, tool FROM calls JOIN logs USING (session)"
         f" WHERE (failed OR result_position IS NULL) AND place IS NOT NULL AND {_is_own('calls')}"
@@ -221,30 +234,30 @@ def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Pe
 
 
 def held_failures(found: GatheredFigures) -> dict[str, int]:
-    """The number of failed calls that each log holds, by its path; also of those that count in a fork's origin."""
+    """Return the number of failed calls in each log, by path. A fork's copies of its origin's calls are included."""
     rows = found.connection.execute("SELECT path, total(failed) FROM calls JOIN logs USING (session) GROUP BY path")
     return {path: int(failed) for path, failed in rows}
 
 
 def _within(column: str) -> str:
-    """The condition that a time is in the period whose bounds `_bounds` gives."""
+    """Return the SQL condition that a time is in a period; its parameters are those of `_bounds`."""
     return f"(? IS NULL OR {column} >= ?) AND (? IS NULL OR {column} < ?)"
 
 
 def _bounds(period: Period) -> tuple[int | None, ...]:
-    """A period's bounds in microseconds, each twice."""
+    """Return the bounds of a period in microseconds, each of them twice, as the parameters of `_within`."""
     since, until = (int(seconds * 1e6) if seconds is not None else None for seconds in period)
     return since, since, until, until
 
 
 def _medians(by: Sequence[str]) -> str:
-    """The query for the medians of the calls' times."""
+    """Return the SQL query for the median durations of calls, by several of `BY`."""
     keys = ", ".join(f"key{number}" for number in range(len(by)))
     return _MEDIANS.format(keys=keys, source=_source("calls", by))
 
 
 def _note_tags(found: GatheredFigures) -> None:
-    """Note the tags of each session in a table; a sub-agent's session also has those of the session that started it."""
+    """Fill a table with the tags of each session. A sub-agent's session also gets the tags of its parent session."""
     connection = found.connection
     connection.execute("CREATE TABLE IF NOT EXISTS tags (session INTEGER, tag TEXT, UNIQUE (session, tag))")
     rows = connection.execute(
@@ -257,12 +270,18 @@ def _note_tags(found: GatheredFigures) -> None:
 
 
 def _is_own(table: str) -> str:
-    """The condition that a row of `turns` or `calls` is no copy from another session."""
+    """Return the SQL condition that a row of `turns` or `calls` is not a copy from another session."""
     return f"{table}.rowid NOT IN (SELECT place FROM {copies_of(table)})"
 
 
 def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
-    """The rows of a table that are counted, with their keys; `with_copies` also turns and calls of a fork's origin."""
+    """Return the SQL query for the rows of a table that are counted, with their keys.
+
+    Args:
+        table: `turns`, `calls` or `requests`.
+        by: the keys, each from `BY` or as for `totals`.
+        with_copies: whether to include turns and calls that are copies from another session.
+    """
     columns = [_BY_TIME[name].format(TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by]
     keys = ", ".join(f"ifnull({column}, '') AS key{number}" for number, column in enumerate(columns))
     tags = " LEFT JOIN tags USING (session)" if "tag" in by else ""
@@ -289,7 +308,7 @@ _MEDIANS = """SELECT {keys}, avg(took) FROM (
         count(*) OVER (PARTITION BY {keys}) AS many
     FROM (SELECT {keys}, max(0, answered_us - called_us) AS took FROM ({source}))
     WHERE took IS NOT NULL) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY {keys}"""
-"""The median of the calls' times by key: the middle one, or the mean of the two in the middle."""
+"""SQL for the median duration of calls by key: the middle value, or the mean of the two middle values."""
 _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (
     session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
@@ -299,26 +318,26 @@ _GATHERED = """SELECT count(*), count(nullif(name, root)), (SELECT max(us) FROM
     (SELECT max(last_us) AS us FROM turns UNION ALL SELECT max(time_us) FROM requests)) FROM logs"""
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
-"""Gives the system calls with which logs are read, and shows meanwhile how far that is."""
+"""A function that takes the paths of logs and gives the system calls to read them with, while it shows the progress."""
 
 
 @dataclass(slots=True)
 class GatheredFigures:
-    """The figures of some sessions, in tables as the catalogue has them, and in `logs` which sessions they are."""
+    """The figures of some sessions, in the tables of the catalogue, and a table `logs` of these sessions."""
 
     connection: sqlite3.Connection
     unreadable: dict[str, str] = field(default_factory=dict)
     """The errors of logs that cannot be read, by path."""
 
     sessions: int = 0
-    """The number of sessions."""
+    """The number of sessions, with those of sub-agents."""
     sub_agents: int = 0
     """The number of sub-agents' sessions."""
     up_to_us: int | None = None
-    """When the last message was written, or the last request answered, in microseconds since 1970."""
+    """The time of the last message or request, in microseconds since 1970; None if no time is known."""
 
     def tools(self) -> list[str]:
-        """The tools that were called, by name."""
+        """Return the names of the tools that were called, sorted."""
         return [tool for (tool,) in self.connection.execute("SELECT DISTINCT tool FROM calls ORDER BY tool")]
 
 
@@ -327,9 +346,9 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
     """Gather the figures of sessions in a database in memory, which is closed at the end of the block.
 
     Args:
-        sessions: which ones.
-        counter: counts tokens.
-        watch: gives the system calls to read with, for the logs that must be opened.
+        sessions: the sessions.
+        counter: the token counter.
+        watch: gives the system calls to read the logs that have to be opened.
 
     Raises:
         CatalogueError: Python has no SQLite.
@@ -368,7 +387,9 @@ def _compute(
     counter: TokenCounter,
     files: FileSystem,
 ) -> None:
-    """Compute the figures of a session from its log, and copy them; a database keeps those of its own logs.
+    """Compute the figures of a session from its log, and copy them to `found`.
+
+    The figures of a log in a database are also added to `stored`, which stores them in that database.
 
     Raises:
         LogError, OSError, ValueError: the log cannot be read.
@@ -386,7 +407,7 @@ def _compute(
 def _take_known(
     found: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
 ) -> dict[int, SessionFile]:
-    """Copy the sessions that a catalogue knows in their current state; return the others, with their numbers."""
+    """Copy the figures that a catalogue has for the current logs; return the other sessions, by number."""
     left = dict(sessions)
     try:
         with Catalogue(place).reading() as connection:
@@ -410,7 +431,7 @@ def _take_known(
 def _take_stored(
     found: GatheredFigures, stored: StoredFigures, sessions: dict[int, SessionFile]
 ) -> dict[int, SessionFile]:
-    """Copy the sessions whose totals are in their databases; return the others, with their numbers."""
+    """Copy the figures that databases have for the current logs; return the other sessions, by number."""
     left = dict(sessions)
     numbers = {one.path: number for number, one in sessions.items() if isinstance(one.path, str)}
     for location, kept in stored.kept(numbers):
@@ -419,7 +440,7 @@ def _take_stored(
             _note_log(found.connection, number, sessions[number], is_fork=kept.is_fork)
             insert(found.connection, number, kept.rows)
             del left[number]
-        except SQLITE_ERRORS:  # somebody else wrote them
+        except SQLITE_ERRORS:  # another program wrote them
             _forget(found.connection, number)
     return left
 
@@ -444,7 +465,7 @@ def _forget(connection: sqlite3.Connection, number: int) -> None:
 
 
 def _note_roots(connection: sqlite3.Connection) -> None:
-    """Note of each session whose sub-agent it is."""
+    """Fill the column `root` with the id of each session's parent; its own id if it is not a sub-agent's."""
     roots: dict[str, set[str]] = {}
     rows = connection.execute("SELECT session, name, project, path, is_fork FROM logs ORDER BY length(name), name")
     for session, name, project, path, is_fork in rows.fetchall():
