@@ -1,4 +1,8 @@
-"""One request of a log by its number, with what its view is made of: by its receipt, or as the source made it."""
+"""Find a request of a log by its number, with the receipt from which its view can be rebuilt.
+
+A view is the list of messages of a request; a receipt is its record. An imported session has no receipts: they are made
+up from the compactions of its source, the agent that the session was imported from.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,13 @@ from .view_rebuild import PlacedReceipt, ReceiptLog
 
 @dataclass(frozen=True, slots=True)
 class FoundRequest:
-    """A request, the number of requests in its log, and the receipt by which its view is made.
+    """A request of a log.
 
-    `is_next` says that it was not made yet: the session has no answer, and its next request would show this.
+    Attributes:
+        number: the number of the request, from 1.
+        count: the number of requests in the log.
+        noted: the receipt from which the view is rebuilt.
+        is_next: whether the request was not made yet. The session has no answer then, and this is its next request.
     """
 
     number: int
@@ -28,9 +36,9 @@ class FoundRequest:
 
 
 def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, Message]]:
-    """The compactions that the source of an imported session made.
+    """Yield the compactions that the source of an imported session made.
 
-    Each with the position of the live message that it came after, and how many messages it kept.
+    For each: the position of the live message that it came after, the number of messages that it kept, and its record.
     """
     for packed, _ in book.made_for:
         record = packed.record()
@@ -38,13 +46,13 @@ def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, M
             try:
                 kept, position = kept_ordinals(index, record)
                 Plan.from_record(record, ())
-            except ValueError:  # a reset hid what it names
+            except ValueError:  # a reset has hidden its messages
                 continue
             yield position, len(kept), record
 
 
 def find_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
-    """Find a request by its number: from 1, or from -1 for the last one.
+    """Find a request by its number, from 1, or from -1 for the last request.
 
     Raises:
         IndexError: there is no such request.
@@ -58,7 +66,12 @@ def find_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundReq
 
 
 def _from_first(number: int, count: int, there_are: str) -> int:
-    """A number from 1 on, or from -1 for the last one, as one from 1 on.
+    """Convert the number of a request, from 1 or from -1 for the last request, to a number from 1.
+
+    Args:
+        number: the number.
+        count: the number of requests.
+        there_are: the end of the error message, which says how many requests there are.
 
     Raises:
         IndexError: there is no such request.
@@ -70,15 +83,15 @@ def _from_first(number: int, count: int, there_are: str) -> int:
 
 
 def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> FoundRequest:
-    """A request of the agent from which a session was imported: there was one before each answer.
+    """Find a request of the agent from which a session was imported: there was one before each answer.
 
-    What its model was given is the history under the last compaction before it. No receipt proves that, so the one
-    that this makes up has no hash.
+    Its model got the history before the answer, as the last compaction left it. No receipt proves this, so a receipt
+    without a hash is made up.
 
     Args:
         reader: a log without receipts.
-        book: what its plans are.
-        number: the request's number, from 1, or from -1 for the last one.
+        book: the plans of the log.
+        number: the number of the request, from 1, or from -1 for the last request.
 
     Raises:
         IndexError: there is no such request, or the session was not imported.
@@ -101,7 +114,7 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
 
 
 def _made_up(reader: ReadableLog, book: ReceiptLog, place: int, time: str) -> PlacedReceipt:
-    """Make up a receipt, without a hash, for the request before the message at a place; none was stored."""
+    """Make up a receipt without a hash for the request before the live message at position `place`."""
     index = reader.index
     plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]
     before = list(reader.read([index.live[place - 1]] if place else []))

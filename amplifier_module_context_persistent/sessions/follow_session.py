@@ -1,7 +1,7 @@
-"""Following a session: its new messages as they come, and what happens to its history. Reads only.
+"""Follow a session: yield its new messages and the changes of its history as they happen. The log is only read.
 
-- All that waits for a disk or a server runs on threads of `aiofiles`, and never on the event loop's thread.
-- Whoever stops following, by `break`, `aclose` or a cancellation, leaves no open file, thread or task.
+- Calls that wait for a disk or a server run on threads of `aiofiles`, never on the event loop's thread.
+- After following was stopped by `break`, `aclose` or a cancellation, no file, thread or task is left open.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .new_messages import SessionChange, SessionFollower
 from .transcript import LiveMessage, Transcript
 
 _BATCH = 256
-"""Messages that are read at once, so that a long history is never held as a whole."""
+"""The number of messages that are read at once, so that a long history is never in memory as a whole."""
 
 T = TypeVar("T")
 
@@ -37,17 +37,18 @@ def follow_session(session: str | Path, *, after: str | None = None) -> AsyncGen
             else:
                 print(new["role"], new["content"])
 
-    It ends only with an error, or when its consumer ends it: by `break`, `aclose()` or a cancellation of the task.
-    Files are checked every 0.1 s, databases every second, once for all sessions that an event loop follows.
+    The generator ends only with an error, or when the consumer stops it by `break`, `aclose()` or a cancellation of the
+    task. Files are checked every 0.1 s, databases every second. One check covers all sessions that are followed on an
+    event loop.
 
     Args:
-        session: the session's id, its name, the beginning of one, or the path of its log; or a location in a database
-            (`postgresql://…#PROJECT/ID`).
-        after: the id of a message (`metadata.message_id`): messages after it are yielded first. With an empty text the
-            whole history is yielded first. Without it, only new messages are yielded.
+        session: the session's id or name, the beginning of its id or name, the path of its log, or its location in a
+            database (`postgresql://…#PROJECT/ID`).
+        after: the id of a message (`metadata.message_id`): messages after it are yielded first. With "", the whole
+            history is yielded first. By default, only new messages are yielded.
 
     Yields:
-        A message, as a dictionary of its own in the form of `get_messages`; or a `SessionChange`.
+        A message as a new dictionary, in the form of `get_messages`; or a `SessionChange`.
 
     Raises:
         SessionNameError: no session has that name, or more than one.
@@ -77,7 +78,7 @@ def _open(session: str | Path) -> Transcript:
 
 
 async def new_items(follower: SessionFollower) -> AsyncGenerator[LiveMessage | SessionChange, None]:
-    """Give what is new in a session, for as long as somebody asks.
+    """Yield the new messages and the changes of a session, without end.
 
     Raises:
         LogUnreadableError: the log cannot be read, or was removed.
@@ -96,7 +97,10 @@ def _next_of(new: Iterator[LiveMessage | SessionChange]) -> list[LiveMessage | S
 
 
 async def _undisturbed(function: Callable[[], T]) -> T:
-    """Call a function on a thread, and wait for its end also when cancelled: nobody closes what it still reads."""
+    """Call a function on a thread, and wait for its end even when cancelled.
+
+    So no file is closed while the function still reads it.
+    """
     task = asyncio.ensure_future(on_thread(function)())
     try:
         return await asyncio.shield(task)

@@ -1,10 +1,11 @@
-"""Searching a transcript: which messages match, and the lines that do. No output.
+"""Search a transcript for a pattern: find the messages that match, and their matching lines.
 
-What is searched is a message's text: what it says, its thinking, its calls with their arguments as text. A line of the
+The searched text of a message is its content, its thinking, and its calls with their arguments as text. A line of the
 log that cannot match is not parsed.
 
-A clear, a reset, a rewind or a compaction erases nothing. Whoever looks for a text that must not be there, such as a
-leaked key, has to search the rest too: hidden messages, control records, metadata, and what cannot be read.
+A clear, a reset, a rewind or a compaction erases nothing. To find a text that must not be in the log, such as a leaked
+key, the rest of the log has to be searched too: hidden messages, control records (such as plans and resets), metadata,
+and bytes that cannot be read as records.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ from .shared_checkpoint import shared_checkpoints, texts_of
 from .transcript import LiveMessage, Transcript, session_id_in
 
 _SEARCHED = frozenset({"role", "content", "tool_calls", "thinking_block"})
-"""Keys of a message that its searched text is made of."""
+"""The keys of a message that contain its searched text."""
 
 _CALLS = re.compile(rb'"tool_(?:calls|call|use)"')
 _WORD = re.compile(rb"[A-Za-z0-9_]+")
-_WRITTEN_ANEW = re.compile(rb"[0-9e]+", re.IGNORECASE)  # a number in an argument may be written in another way
+_WRITTEN_ANEW = re.compile(rb"[0-9e]+", re.IGNORECASE)  # JSON may write the same number in several ways
 ESCAPED = rb"\\u00"
-"""The beginning of an escaped letter within arguments that are JSON in a text."""
-_ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # within arguments that are JSON in a text
+"""The beginning of an escaped letter in arguments, which are JSON within a JSON text."""
+_ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # in arguments, which are JSON within a JSON text
 
 MOST_SPANS = 1_000
-"""Of more matches in one line, these are told: a line may have millions of characters."""
+"""The largest number of matches returned for one line, because a line may have millions of characters."""
 MESSAGE_S = 2.0
-"""A message that takes longer is given up."""
+"""The longest time in seconds to search one message."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLine:
-    """A line of a message's text, its number from 1, and the matches in it; a line of context has none."""
+    """A line of a message's text, its number from 1, and the places of the matches in it; a context line has none."""
 
     number: int
     text: str
@@ -59,27 +60,30 @@ class FoundLine:
 
 @dataclass(frozen=True, slots=True)
 class HiddenText:
-    """A text, its kind, and its beginning: its line, from 1, and its byte, from 0."""
+    """A text of the log outside the searched text of live messages.
+
+    It begins at a line (from 1) and a byte offset (from 0) of its file.
+    """
 
     what: str
-    """Such as `hidden user message`, `plan record`, `unreadable bytes`."""
+    """The kind of the text, such as `hidden user message`, `plan record`, `unreadable bytes`."""
     line: int
     offset: int
     text: str
     message: Message
-    """The record; empty for what is none."""
+    """The record that contains the text; {} if the text is not in a record."""
     is_outside: bool = False
-    """Whether another file than the log holds it."""
+    """Whether the text is in another file than the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageMatch:
-    """A message, or another text of the log, and the lines of it that match."""
+    """A message or a hidden text, with its matching lines."""
 
     placed: LiveMessage | HiddenText
     lines: list[FoundLine]
     is_whole: bool
-    """Whether all of it was searched; else the expression took too long, and more lines may match."""
+    """Whether the whole text was searched. If not, the pattern took too long, and more lines may match."""
 
 
 def search(
@@ -94,19 +98,19 @@ def search(
     among: Sequence[int] | None = None,
     hidden: bool = False,
 ) -> Iterator[MessageMatch]:
-    """Search the live messages in order, and yield each that matches or was not searched to its end.
+    """Yield the live messages that match, in order, and also those that were not searched to the end.
 
     Args:
         transcript: the session.
         pattern: the pattern.
         role: only messages of this role.
-        tools: only calls and results of these tools, ignoring upper and lower case; no other parts of messages.
-        since_s: only messages from this time on, in seconds since 1970; one that tells no time is left out.
-        until_s: only messages before this time.
-        context: the number of lines before and after a matching one.
-        among: the positions of the messages that may match, from 0; by default all.
-        hidden: then search the rest of the log too; with a role, only its messages of this role; with a time, also
-            what tells no time.
+        tools: only calls and results of these tools, ignoring case; other parts of messages are not searched.
+        since_s: only messages from this time on, in seconds since 1970. Messages without a time are left out.
+        until_s: only messages before this time. Messages without a time are left out.
+        context: the number of lines to return before and after a matching line.
+        among: the positions of the messages to search, from 0; by default all.
+        hidden: whether to search the rest of the log afterwards. With a role, only its messages of this role are
+            searched; with a time, also texts without a time.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
@@ -118,7 +122,7 @@ def search(
             return True
         if _CALLS.search(line) is None:
             return False
-        line = line.lower()  # calls are searched as text, not as JSON: what is between their words may differ
+        line = line.lower()  # calls are searched as text, not as JSON, so the characters between words may differ
         return all(word in line for word in words) or _ESCAPED_LETTER.search(line) is not None
 
     asked = may_match if pattern.needle else None
@@ -141,7 +145,7 @@ def search(
 
 
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
-    """Words in lower case that the line of a call holds if the call matches as text; none crosses a JSON boundary."""
+    """Return words, in lower case, that the line of a call contains if the text of the call matches."""
     terms = pattern.terms if isinstance(pattern, AllWords) else (pattern,)
     found = list[bytes]()
     for term in terms:
@@ -150,15 +154,16 @@ def _words_of(pattern: Pattern | AllWords) -> list[bytes]:
 
 
 def _lasting_words(needle: bytes) -> list[bytes]:
-    """The words of some bytes but for what JSON may write in another way."""
+    """Return the words in some bytes, without numbers and `Infinity`, which JSON may write in other ways."""
     words = set(_WORD.findall(needle))
     return [word for word in words if not _WRITTEN_ANEW.fullmatch(word) and word.lower() not in b"infinity"]
 
 
 def word_of_matches(pattern: Pattern | AllWords) -> tuple[bytes, bool]:
-    """A word that the line of every match holds, unless it holds `ESCAPED`, or an empty one; and whether in any case.
+    """Return a word that the line of every match contains, and whether its case is to be ignored.
 
-    One in any case is given in small letters.
+    Lines with `ESCAPED` may match without the word. The word is b"" if there is no such word. If the case is to be
+    ignored, the word is in lower case.
     """
     if isinstance(pattern, Pattern) and not pattern.ignores_case:
         return max(_lasting_words(pattern.needle), key=len, default=b""), False
@@ -167,14 +172,15 @@ def word_of_matches(pattern: Pattern | AllWords) -> tuple[bytes, bool]:
 
 
 def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
-    """Give what `search` does not look at, in the order of the log; torn tails and shared checkpoints come last.
+    """Yield the texts that `search` does not search by default, in the order of the log.
 
-    Of live messages it is what their metadata and other fields say.
+    For a live message, this is the text of its metadata and other fields. Torn tails and the checkpoints that hosts
+    share come last.
 
     Raises:
-        LogUnreadableError: the log's bytes changed while they were read, or a file outside it cannot be read.
+        LogUnreadableError: the log's bytes changed while they were read, or another file cannot be read.
     """
-    reader = cast("StoredLog", transcript.reader)  # as every log that is stored is
+    reader = cast("StoredLog", transcript.reader)  # all stored logs are of this type
     live = {reader.index.columns.offsets[ordinal] for ordinal in reader.index.live}
     last = 0
     for line in reader.whole_lines():
@@ -192,7 +198,7 @@ def hidden_texts(transcript: Transcript) -> Iterator[HiddenText]:
 
 
 def _hidden_in(record: Message, *, is_live: bool) -> tuple[str, str]:
-    """The kind and the text of what `search` does not look at in one record."""
+    """Return the kind and the text of the part of a record that `search` does not search by default."""
     if "_record" in record:
         return f"{name_of(record['_record'])} record", "\n".join(strings_of(record))
     role = name_of(record.get("role"))
@@ -204,7 +210,7 @@ def _hidden_in(record: Message, *, is_live: bool) -> tuple[str, str]:
 
 
 def _torn_texts(file: LogReader, next_line: int) -> Iterator[HiddenText]:
-    """The torn tail of a file, and the torn tails that were saved beside it."""
+    """Yield the torn tail of a log file (an incomplete last record), and the torn tails that were saved beside it."""
     torn = file.torn
     if torn:
         tail = _text(file.file.read(torn.offset, torn.torn_bytes))
@@ -221,7 +227,7 @@ def _saved_tail(name: str) -> str:
 
 
 def _checkpoints(transcript: Transcript) -> Iterator[HiddenText]:
-    """Give the checkpoints that several hosts share: they hold the session's messages, and a purge leaves them."""
+    """Yield the checkpoints that several hosts share. They contain the session's messages, and a purge keeps them."""
     try:
         for checkpoint in shared_checkpoints(transcript.path, session_id_in(transcript)):
             text = "\n".join(texts_of(checkpoint))
@@ -235,11 +241,11 @@ def _text(content: bytes) -> str:
 
 
 def searched_text(message: Message, tools: Collection[str] = ()) -> str:
-    """The searched texts of a message: its text, its thinking, and its calls with their arguments as text.
+    """Return the searched text of a message: its content, its thinking, and its calls with their arguments as text.
 
     Args:
         message: the message.
-        tools: only calls of these tools, in lower case; a result is searched whole.
+        tools: only calls of these tools, in lower case; empty for the whole text. A result is always returned whole.
     """
     content = message.get("content")
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
@@ -256,7 +262,13 @@ def searched_text(message: Message, tools: Collection[str] = ()) -> str:
 
 
 def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int = 0) -> Iterator[FoundLine]:
-    """Yield the lines of a text with matches, and the lines of context around each, in order and once."""
+    """Yield the lines of a text with matches and the context lines around them, in order and each once.
+
+    Args:
+        text: the text.
+        spans: the start and the end of each match in the text.
+        context: the number of context lines before and after a matching line.
+    """
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     spans_by_line: dict[int, list[tuple[int, int]]] = {}
@@ -275,7 +287,7 @@ def matching_lines(text: str, spans: Iterable[tuple[int, int]], *, context: int 
 
 
 def _spans(text: str, pattern: Pattern | AllWords) -> tuple[list[tuple[int, int]], bool]:
-    """The matches in a text, and whether it was searched to its end."""
+    """Return the start and the end of each match in a text, and whether the text was searched to its end."""
     spans: list[tuple[int, int]] = []
     deadline = time.monotonic() + MESSAGE_S
     try:

@@ -1,4 +1,7 @@
-"""The origin of an imported or forked session, from its log: linked sessions, earlier compactions."""
+"""Read the origin of an imported or forked session from its log: linked sessions and earlier compactions.
+
+The source is the agent that a session was imported from.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from ..log.record_line import name_of
 from .transcript import Transcript
 
 _OWN_FIELDS = {"_record", "version", "log_id", "session_id", "tokenizer", "created"}
-"""The header keys that every session writes; an import or a fork adds the origin."""
+"""The header keys that sessions of this package write. An import or a fork adds others."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceCompaction:
-    """One compaction; it came after the live message at `position`, counted from 0."""
+    """A compaction that the source made, after the live message at `position` (from 0)."""
 
     position: int
     dropped: int
@@ -26,18 +29,18 @@ class SourceCompaction:
     summary: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the compaction as plain JSON types, without its position."""
         return {name: getattr(self, name) for name in self.__slots__ if name != "position"}
 
     def line(self) -> str:
-        """A compaction on one line."""
+        """Return a one-line description of the compaction."""
         tokens = f"{self.tokens_before:,} to {self.tokens_after:,} tokens"
         left_out = f"{self.dropped:,} message{'' if self.dropped == 1 else 's'} left out"
         return f"the source compacted here: {left_out}, {self.kept:,} kept, {tokens}"
 
 
 def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
-    """The compactions of the source, by the position of the message that they came after."""
+    """Return the compactions of the source, by the position of the live message that each came after."""
     index = transcript.reader.index
     if not index.control_counts.get("plan") or _is_own(index):
         return {}
@@ -56,23 +59,26 @@ def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
 
 
 def _is_own(index: Index) -> bool:
-    """Whether sessions wrote all headers of a log: then no plan in it was imported, and none is looked for."""
+    """Return whether all headers of a log were written by sessions, so that no plan in it was imported."""
     return bool(index.headers) and all(header.keys() <= _OWN_FIELDS for header in index.headers)
 
 
 @dataclass(frozen=True, slots=True)
 class Relatives:
-    """Ids, or paths of sessions without one. `call_id` is the parent's call that started a sub-agent."""
+    """The sessions that a session is linked to, by id, or by path if a session has no id.
+
+    `call_id` is the id of the parent's call that started this session as a sub-agent.
+    """
 
     parent: str = ""
     call_id: str = ""
     subagents: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     subagent_tasks: tuple[str, ...] = ()
-    """A sub-agent's type and task, if the source tells them, in the order of `subagents`."""
+    """The type and the task of each sub-agent, in the order of `subagents`; empty if the source does not give them."""
 
     def lines(self) -> list[str]:
-        """The linked sessions, a line for each kind."""
+        """Return a line for each kind of linked session."""
         called = f" (call {self.call_id})" if self.call_id else ""
         told = (("Parent", f"{self.parent}{called}" if self.parent else ""),)
         tasks = dict(zip(self.subagents, self.subagent_tasks, strict=False))
@@ -82,7 +88,7 @@ class Relatives:
 
 
 def relatives_of(header: Mapping[str, Any]) -> Relatives:
-    """Read the links of a log's header."""
+    """Return the linked sessions in a log's header."""
     source = header.get("source")
     told = source if isinstance(source, dict) else {}
     return Relatives(

@@ -1,6 +1,10 @@
-"""A session's log, opened for reading: its messages, its turns, the views that models got.
+"""Open a session's log for reading: its messages, its turns, and the views that models got.
 
-Reads only, also while the session is running. It keeps no message in memory: each one is parsed when it is asked for.
+The log is never written, and can also be read while the session is running. No message is kept in memory: each message
+is parsed when it is requested.
+
+A message is live if nothing, such as a clear or a rewind, has removed it from the session's history. A view is the list
+of messages that a model gets in a request. A receipt is the record of a view, with its hash.
 """
 
 from __future__ import annotations
@@ -27,22 +31,26 @@ from ..view.turns import TurnCount, turn_starts
 from .calls import CallLookup, CallOutcome
 from .raw_records import follow_log
 
-if TYPE_CHECKING:  # what makes views again is half of all that a command loads, and most need no views
+if TYPE_CHECKING:  # half of a command's imports are for rebuilding views, and most commands need no views
     from .find_request import FoundRequest
     from .view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog
 
 _BATCH = 256
 
 Progress = Callable[[str, int, int], None]
-"""Is called with the stage of some work, how much of it is done, and how much it is in all."""
+"""A function that is called with the stage of the work, the amount that is done, and the total amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A turn: a human message and the messages after it, up to the next human message.
 
-    `number` counts from 1. Its messages are at `start` to before `stop` in the live history, which counts from 0.
     Messages before the first human message belong to the first turn.
+
+    Attributes:
+        number: the number of the turn, from 1.
+        start: the position of its first message in the live history, from 0.
+        stop: the position after its last message.
     """
 
     number: int
@@ -55,7 +63,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class LiveMessage:
-    """A live message, and its number in the live history, which counts from 1."""
+    """A live message and its number in the live history, from 1."""
 
     number: int
     message: Message
@@ -68,33 +76,33 @@ class LiveMessage:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools that it calls, or the tool whose result it is; looked up at each access."""
+        """The tools that the message calls, or the tool whose result it is; looked up at each access."""
         return self.find_tools()
 
     @property
     def ending(self) -> CallOutcome | None:
-        """The outcome of the call whose result it is; None if it is not a result. Looked up at each access."""
+        """The outcome of the call that the message answers; None if it is not a result. Looked up at each access."""
         return self.find_ending()
 
     @property
     def open_calls(self) -> frozenset[str]:
-        """The ids of its calls that have no result; looked up at each access."""
+        """The ids of the message's calls that have no result; looked up at each access."""
         return self.find_open_calls()
 
 
 class Transcript:
-    """A log that is read and never written; close it, or use it in a `with` statement.
+    """A log that is open for reading. Close it, or use it in a `with` statement.
 
     Args:
         path: the log's file, or `postgresql://…#NAME`.
-        files: the system calls, to be told how far reading is.
+        files: the system calls, which can report the progress of reading.
 
     Raises:
-        LogUnreadableError: it is not there, it cannot be read, or no line of it is a record.
+        LogUnreadableError: the log does not exist, cannot be read, or none of its lines is a record.
     """
 
     def __init__(self, path: str | Path, *, files: FileSystem | None = None) -> None:
-        location = shown_location(os.fspath(path))  # and still names it
+        location = shown_location(os.fspath(path))  # without a password; it still names the log
         self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
         try:
             follow_log(self.reader)
@@ -109,7 +117,7 @@ class Transcript:
         self.close()
 
     def __len__(self) -> int:
-        """The number of live messages."""
+        """Return the number of live messages."""
         return len(self.reader.index.live)
 
     def __repr__(self) -> str:
@@ -117,20 +125,20 @@ class Transcript:
 
     @property
     def path(self) -> str:
-        """The log's file, or its location without a password."""
+        """The path of the log's file, or its location in a database without the password."""
         return self.reader.describe().location
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """The fields of the log's header record, as `naming_header` chooses it; empty if it has none."""
+        """The fields of the log's header record (chosen by `naming_header`); {} if the log has no header."""
         return naming_header(self.reader.index.headers)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the log."""
         self.reader.close()
 
     def messages(self, start: int = 0, stop: int | None = None) -> Iterator[Message]:
-        """Parse the live messages from `start` to before `stop`, one after the other.
+        """Yield the live messages from position `start` to before `stop`.
 
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
@@ -147,15 +155,16 @@ class Transcript:
         may_match: Callable[[bytes], bool] | None = None,
         among: Sequence[int] | None = None,
     ) -> Iterator[LiveMessage]:
-        """Parse the live messages from `start` to before `stop` that are asked for, one after the other.
+        """Yield the live messages that match the arguments, each with its number.
 
         Args:
             start: the first position, from 0.
-            stop: the position after the last one; by default the end.
+            stop: the position after the last message; by default the end.
             role: only messages of this role.
-            tools: only messages that call one of these tools or are its results, whatever the case of their names.
-            may_match: asked of each line that this package wrote; what it refuses is not parsed.
-            among: only these places, from 0, in their order, in the place of `start` and `stop`.
+            tools: only calls and results of these tools, ignoring case.
+            may_match: called with each undamaged line that this package wrote. If it returns False, the message is
+                skipped without being parsed.
+            among: the positions to look at, from 0 and in this order, instead of `start` and `stop`.
 
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
@@ -189,53 +198,53 @@ class Transcript:
                     yield placed
 
     def tool_names(self) -> list[str]:
-        """The tools that live messages call, by name."""
+        """Return the names of the tools that live messages call, sorted."""
         names: set[str] = set()
         for placed in self.placed(role="assistant"):
             names.update(placed.tools)
         return sorted(names)
 
     def turn_starts(self) -> list[int]:
-        """The positions in the live history at which turns begin; empty if the history is."""
+        """Return the positions in the live history at which turns begin; [] if the history is empty."""
         return turn_starts(self.reader.index, self.reader.read)
 
     def turns(self) -> list[Turn]:
-        """The turns of the live history; empty if the history is."""
+        """Return the turns of the live history; [] if the history is empty."""
         edges = [*self.turn_starts(), len(self)]
         return [Turn(number, *edge) for number, edge in enumerate(pairwise(edges), 1)]
 
     def turn_count(self, starts: Sequence[int] | None = None) -> TurnCount:
-        """Number the turns while the live history is gone through; nothing is read ahead.
+        """Return a counter of turns for going through the live history; it reads no messages in advance.
 
         Args:
-            starts: what `turn_starts` gave, if that is known.
+            starts: the result of `turn_starts`, if it is known.
         """
         return TurnCount(self.reader.index, self.reader.read, starts)
 
     def is_hidden(self, position: int) -> bool:
-        """Whether the turn of a message, named by its position in the live history, is hidden from views."""
+        """Return whether views leave out the turn of the message at a position in the live history."""
         return self.reader.index.live[position] in self.reader.index.session.hidden
 
     @cached_property
     def book(self) -> ReceiptLog:
-        """The receipts of the log, and what they name."""
+        """The receipts of the log, and the records that they refer to; read at the first access."""
         from .view_rebuild import read_receipts
 
         return read_receipts(self.reader)
 
     def requests(self) -> list[PlacedReceipt]:
-        """The requests whose views left a receipt, in order."""
+        """Return the requests that have a receipt, in order."""
         return self.book.requests
 
     def has_requests(self) -> bool:
-        """Whether views left receipts; quicker than `requests`."""
+        """Return whether the log has receipts; faster than `requests`."""
         return self.reader.index.control_counts.get("view", 0) > 0
 
     def request(self, number: int) -> FoundRequest:
-        """One request by its number, from 1, or from -1 for the last one.
+        """Return a request by its number, from 1, or from -1 for the last request.
 
-        An imported session has no stored receipts. One is made up for the request before each answer, without a hash;
-        its view is the history under the source's compactions.
+        An imported session has no stored receipts. For each of its answers, a receipt without a hash is made up; its
+        view is the history before the answer, as the compactions of the imported agent left it.
 
         Raises:
             IndexError: there is no such request.
@@ -246,7 +255,7 @@ class Transcript:
         return find_request(self.reader, self.book, number)
 
     def view(self, request: int) -> RebuiltView:
-        """Make the view of a request again; `request` counts from 1, or from -1 for the last one.
+        """Rebuild the view of a request; `request` is its number from 1, or from -1 for the last request.
 
         Raises:
             IndexError: there is no such request.
@@ -258,20 +267,20 @@ class Transcript:
 
 
 def session_id_in(transcript: Transcript) -> str | None:
-    """A session's id: from its header, else the name of its directory; None if there is neither."""
+    """Return a session's id from the header of its log, else from the log's path; None if neither has an id."""
     return header_session_id(transcript.reader.index.headers) or session_id_of(transcript.path)
 
 
 def header_session_id(headers: Sequence[Mapping[str, Any]]) -> str | None:
-    """The id of a session that the headers of its log name; None if they name none."""
+    """Return the session's id from the headers of its log; None if they contain none."""
     named = naming_header(headers).get("session_id")
     return named if isinstance(named, str) and named else None
 
 
 def naming_header(headers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The last header that names its session; without one the last header, or an empty one.
+    """Return the last header that contains a session's id; else the last header, or {} without headers.
 
-    A session without an id that went on with a log wrote a header of its own in earlier versions.
+    There may be several headers: in earlier versions, a session without an id that continued a log wrote its own.
     """
     named = (header for header in reversed(headers) if header.get("session_id"))
     return next(named, headers[-1] if headers else {})
