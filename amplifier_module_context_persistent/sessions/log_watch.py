@@ -1,7 +1,7 @@
-"""Noticing that logs changed: one look at all that an event loop watches, so that a hundred idle logs cost as one.
+"""Notice changes of logs. One check covers all logs that an event loop watches, so idle logs cost little.
 
-A file has changed if its status has: another file, another size, another time. A log in a database has if its row has.
-The looks run on a thread of `aiofiles`, since a disk on a network may keep whoever asks waiting.
+A log file has changed if it is another file, or has another size or time. A log in a database has changed if its row
+has changed. The checks run on a thread of `aiofiles`, because a network disk may block them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FILES_S, DATABASES_S = 0.1, 1.0
 """The intervals at which files and databases are checked."""
 
 Stamp: TypeAlias = tuple[int | str, ...]
-"""A value that differs after each change of a log; empty if the log is not there or cannot be accessed."""
+"""A value that differs after each change of a log; () if the log does not exist or cannot be accessed."""
 
 
 def on_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
-    """Make a function that waits for a disk or a server one that is awaited.
+    """Return an awaitable version of a blocking function, which runs it on a thread.
 
     Raises:
-        DependencyError: the host has new code of ours without the package that it newly depends on.
+        DependencyError: `aiofiles` is not installed; the host may have updated this package without it.
     """
     called: Callable[..., Awaitable[T]] = _wrap()(function)
     return called
@@ -47,24 +47,24 @@ def _wrap() -> Callable[..., Any]:
 
 
 class LogWatch:
-    """Watches one log."""
+    """A watch on one log."""
 
     def __init__(self, place: str, watched: _Watched) -> None:
         self._place, self._watched = place, watched
         self._stamp: Stamp | None = None
-        """As of the last change; None before the first look, which counts as one."""
+        """The stamp after the last change; None before the first check, whose result is treated as a change."""
 
     async def change(self) -> None:
-        """Wait until the log is other than it was when this was last waited for."""
+        """Wait until the log has changed since the last call; the first call returns after the first check."""
         self._stamp = await self._watched.change(self._place, self._stamp)
 
 
 @asynccontextmanager
 async def watching(place: str) -> AsyncIterator[LogWatch]:
-    """Watch a log on the running event loop.
+    """Watch a log on the running event loop, until the end of the `async with` block.
 
     Args:
-        place: the log's file, or its location in a database.
+        place: the path of the log's file, or its location in a database.
     """
     is_stored = stored_name(place) is not None
     loops = _DATABASES if is_stored else _FILES
@@ -80,7 +80,7 @@ Look: TypeAlias = Callable[[Iterable[str]], Mapping[str, Stamp]]
 
 
 class _Watched:
-    """The logs that are watched on one event loop: a task looks at them for as long as somebody waits for one."""
+    """The logs that are watched on one event loop. A task checks them while somebody waits for a change."""
 
     def __init__(self, look: Look, interval_s: float) -> None:
         self._look: Callable[[Iterable[str]], Awaitable[Mapping[str, Stamp]]] = on_thread(look)
@@ -89,7 +89,11 @@ class _Watched:
         self._task: asyncio.Task[None] | None = None
 
     async def change(self, place: str, known: Stamp | None) -> Stamp:
-        """Wait until a log's stamp is another one than the one known."""
+        """Wait until the stamp of a log differs from a known stamp, and return the new stamp.
+
+        Raises:
+            Exception: the check failed.
+        """
         waiter: asyncio.Future[Stamp] = asyncio.get_running_loop().create_future()
         self._waiting[waiter] = place, known
         if self._task is None or self._task.done():
@@ -98,13 +102,13 @@ class _Watched:
             first_of: set[asyncio.Future[Any]] = {waiter, self._task}
             await asyncio.wait(first_of, return_when=asyncio.FIRST_COMPLETED)
             if not waiter.done():
-                self._task.result()  # the look failed; so does whoever waits for it
+                self._task.result()  # the check failed: raise its error here
             return waiter.result()
         finally:
             del self._waiting[waiter]
 
     async def rest(self) -> None:
-        """End the task if nobody waits any more."""
+        """Stop the task if nobody waits for a change any more."""
         if self._task is not None and not self._waiting:
             task, self._task = self._task, None
             task.cancel()
@@ -146,7 +150,7 @@ def _stored_stamps(places: Iterable[str]) -> dict[str, Stamp]:
     stamps = dict[str, Stamp]()
     for storage, named in by_storage.items():
         heads = dict[str, Stamp]()
-        with suppress(LogUnreadableError):  # then each stamp is empty: whoever follows a log asks, and has the error
+        with suppress(LogUnreadableError):  # then each stamp is empty, and the follower gets the error itself
             heads.update(stored_heads(storage, list(named)))
         stamps |= {place: heads.get(name, ()) for name, place in named.items()}
     return stamps

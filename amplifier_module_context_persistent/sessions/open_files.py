@@ -1,7 +1,7 @@
-"""Whether a session has a log open.
+"""Find out whether a running session has a log open.
 
-A session marks its log as open (`log/open_mark.py`). Sessions of an earlier version did not, and a directory that may
-not be written takes no mark; so on Linux the open files of this user's processes are looked at too.
+A session marks its log as open (`log/open_mark.py`). Sessions of earlier versions make no mark, and a directory that is
+not writable allows none. So on Linux, the open files of this user's processes are checked too.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Collection, Iterator
 from ..log.open_mark import is_marked
 
 Identity = tuple[int, int]
-"""Device and inode."""
+"""The device and the inode of a file."""
 
 
 def is_open(log: str | os.PathLike[str], held: Collection[Identity | str] | None = None) -> bool | None:
-    """Tell whether a session has a log open.
+    """Return whether a session has a log open.
 
     Args:
-        log: the log's file.
-        held: the files that are held open for writing, as `held_for_writing` found them; by default it is asked now.
+        log: the path of the log's file.
+        held: the files that are open for writing, as returned by `held_for_writing`; by default it is called here.
 
     Returns:
-        True or False; None if it is not known, since the system gives no locks there.
+        True or False; None if this is unknown because the system has no file locks for the log.
     """
     marked = is_marked(os.fspath(log))
     if marked:
@@ -33,7 +33,7 @@ def is_open(log: str | os.PathLike[str], held: Collection[Identity | str] | None
 
 
 def is_held(log: str | os.PathLike[str], held: Collection[Identity | str] | None = None) -> bool:
-    """Whether a process of this user is seen to hold a log's file open for writing; arguments as `is_open`."""
+    """Return whether a process of this user is known to have a log open for writing; arguments as for `is_open`."""
     others = held_for_writing({os.path.basename(log)}) if held is None else held
     with contextlib.suppress(OSError):
         return others is not None and identity_of(log) in others
@@ -41,24 +41,24 @@ def is_held(log: str | os.PathLike[str], held: Collection[Identity | str] | None
 
 
 def identity_of(path: str | os.PathLike[str]) -> Identity:
-    """The device and the inode of a file.
+    """Return the device and the inode of a file.
 
     Raises:
-        OSError: it cannot be looked at.
+        OSError: the status of the file cannot be read.
     """
     status = os.stat(path)
     return status.st_dev, status.st_ino
 
 
 def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[Identity] | None:
-    """Find the files with one of these names that processes of this user hold open for writing.
+    """Return the files with these names that processes of this user have open for writing.
 
     Args:
-        names: names of files, without their directories.
-        proc: the directory in which the system shows processes.
+        names: the names of files, without directories.
+        proc: the directory with the system's processes.
 
     Returns:
-        Their identities; None if the system does not tell.
+        The identities of the files; None if the system does not report open files.
     """
     try:
         if not os.listdir(f"{proc}/self/fd"):
@@ -76,7 +76,7 @@ def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[I
 
 
 def _open_files(proc: str) -> Iterator[str]:
-    """The links to open files; none of other users' processes, nor of those that ended."""
+    """Yield the paths of the links to open files of all processes, except those that cannot be read."""
     for process in filter(str.isdecimal, os.listdir(proc)):
         directory = f"{proc}/{process}/fd"
         with contextlib.suppress(OSError):

@@ -1,7 +1,8 @@
-"""Projects other than this one that have sessions, for a person who looks for them in the wrong directory.
+"""Name other projects with sessions, for a user who looks for sessions in the wrong directory.
 
-A checkout that was moved has another project. Its sessions are found by the git remote that their logs name
-(`find_session.project_sessions`); sessions that name none stay in the old project, which is named here.
+A project belongs to a directory, so a checkout that was moved has a new project. Its older sessions are found by the
+git remote in their logs (`find_session.project_sessions`). Sessions without a remote are only found in the old project,
+which this module names.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ _MOST_NAMED = 3
 
 
 def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -> SessionFile:
-    """The session of the project of `working_dir` that was written last.
+    """Return the last written session of the project of `working_dir`.
 
     Raises:
-        SessionNameError: there is none.
+        SessionNameError: the project has no session.
         LogUnreadableError: the database cannot be asked.
     """
     found = project_sessions(working_dir, storage=storage)
@@ -31,7 +32,7 @@ def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -
 
 
 def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str:
-    """Say which projects have sessions, if this project has none."""
+    """Return a sentence that names other projects with sessions, for a project without sessions."""
     usual = "`context-persistent list --all` shows those of others"
     if storage is not None:
         return usual
@@ -43,7 +44,7 @@ def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str
 
 
 def _sessions_above(working_dir: str | Path) -> tuple[Path, int] | None:
-    """The nearest directory above that is a project with sessions, and how many; None if there is none."""
+    """Return the nearest parent directory with sessions, and their number; None if there is none."""
     for directory in Path(working_dir).resolve().parents:
         if count := len(session_files(project_slug(directory))):
             return directory, count
@@ -51,7 +52,10 @@ def _sessions_above(working_dir: str | Path) -> tuple[Path, int] | None:
 
 
 def named_projects(sessions: Iterable[SessionFile]) -> str:
-    """Name the projects of sessions, the largest first, and the option that means one; empty if there is none."""
+    """Return a text that names the projects of sessions, the largest first, and the option for a project.
+
+    Return "" if no session has a project.
+    """
     counts = Counter(one.project for one in sessions if one.project).most_common()
     if not counts:
         return ""
@@ -64,11 +68,11 @@ def named_projects(sessions: Iterable[SessionFile]) -> str:
 
 
 def without_remote(found: Sequence[SessionFile], working_dir: str | Path = ".") -> str:
-    """Name the projects of this repository's earlier checkouts that have more sessions than were found; else "".
+    """Return a text that names earlier checkouts of this repository with sessions that were not found; else "".
 
     Args:
         found: the sessions of the project of `working_dir`.
-        working_dir: a directory in the present checkout.
+        working_dir: a directory in the current checkout.
     """
     here = project_slug(working_dir)
     earlier = {one.project for one in found if one.project and one.project != here}

@@ -1,11 +1,13 @@
-"""The checkpoint of a session that several of Amplifier's hosts share: a copy of all its messages, away from its log.
+"""Find the checkpoints of a session that several of Amplifier's hosts share.
 
-It is a file of the host. A purge names it and a search for hidden texts looks into it, but nothing here changes it.
+A checkpoint is a file of the hosts, away from the log, with a copy of all messages of a session. A purge reports it and
+a search for hidden texts reads it, but this package never changes it.
 
     <root>/v1/<sha256 of the resolved working directory>/<session id>/checkpoint.json
 
 The root is `AMPLIFIER_SESSION_STATE_HOME`, else `amplifier/sessions` below `XDG_STATE_HOME`, else
-`~/.local/state/amplifier/sessions`. A write that was killed leaves a temporary file beside it, `.checkpoint.json.*`.
+`~/.local/state/amplifier/sessions`. A host that is killed while writing leaves a temporary file,
+`.checkpoint.json.*`, beside it.
 Source: amplifier-foundation, `amplifier_foundation/session/shared_state.py` at commit 24f5db7.
 """
 
@@ -25,18 +27,18 @@ from .raw_records import strings_of
 CHECKPOINT_NAME = "checkpoint.json"
 _TEMPORARY = f".{CHECKPOINT_NAME}."
 _SHARED_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}")
-"""The only ids that foundation shares."""
+"""The form of the ids of sessions whose checkpoints are shared."""
 
 
 def shared_checkpoints(log: str | Path, session_id: str | None = None) -> list[Path]:
-    """Find the shared checkpoints of a session.
+    """Return the paths of the shared checkpoints of a session.
 
-    A session that moved to another directory has one for each directory. A session of another project that only has
-    the same id keeps its own.
+    A session that moved to another directory has a checkpoint for each directory. The checkpoint of another project's
+    session with the same id is not returned.
 
     Args:
         log: the session's log: its file, or its location in a database.
-        session_id: the session's id, if its log's place does not give it.
+        session_id: the session's id, which is used if the path or location of the log does not contain it.
 
     Raises:
         OSError: a directory of checkpoints cannot be read.
@@ -50,10 +52,10 @@ def shared_checkpoints(log: str | Path, session_id: str | None = None) -> list[P
 
 
 def texts_of(document: Path) -> list[str]:
-    """Read the texts of a JSON document; all of it as one text if it is no JSON.
+    """Return all strings in a JSON file; if it is not JSON, its whole content as one string.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     content = document.read_bytes()
     try:
@@ -63,7 +65,10 @@ def texts_of(document: Path) -> list[str]:
 
 
 def _roots() -> list[Path]:
-    """The places of checkpoints. A command may run without the host's variables, so the usual place counts too."""
+    """Return the directories of checkpoints.
+
+    The default directory is always included, because a command may run without the host's environment variables.
+    """
     found = [Path.home() / ".local" / "state" / "amplifier" / "sessions"]
     if state_home := os.environ.get("XDG_STATE_HOME"):
         found.append(Path(state_home).expanduser() / "amplifier" / "sessions")
@@ -85,7 +90,7 @@ def _is_checkpoint(file: Path) -> bool:
 
 
 def _project_of(log: str | Path) -> str:
-    """The host's name of a log's project; empty if its place does not say it."""
+    """Return the host's name of a log's project; "" if the log's path or location does not contain it."""
     if (name := stored_name(os.fspath(log))) is not None:
         return name.rpartition("/")[0]
     path = Path(log).absolute()
@@ -94,7 +99,10 @@ def _project_of(log: str | Path) -> str:
 
 
 def _is_of_other_session(checkpoint: Path, project: str, session_id: str) -> bool:
-    """Whether a checkpoint names the directory of another project, and that project has a log of the same id."""
+    """Return whether a checkpoint is of another project's session.
+
+    It is if it names the directory of another project, and that project has a log with the same session id.
+    """
     try:
         named = json.loads(checkpoint.read_bytes())["workspace"]
     except (ValueError, RecursionError, LookupError, TypeError):
