@@ -1,6 +1,6 @@
-"""The append lock, which whatever writes to a log takes: an OS lock on the log's own descriptor.
+"""The append lock: an OS lock on the log's own descriptor, which every writer of a log takes.
 
-It is held for one operation, never for a session, and goes with its process. Once it is held, the path must still name
+It is held for one operation, never for a session, and ends with its process. Once it is held, the path must still name
 the locked file; if not, the new file is opened and locked instead, so nothing is ever written to a file that was
 replaced.
 """
@@ -18,21 +18,21 @@ from .filesystem import WINDOWS, why_refused
 from .reader import LogReader
 from .thread_pool import WAITING
 
-SMALL_FOLLOW_BYTES = 256 << 10  # what may be taken in without waiting: about a millisecond
+SMALL_FOLLOW_BYTES = 256 << 10  # most bytes of other writers that are read without `wait`: about a millisecond
 
 _FIRST_DELAY_S = 0.0005
 _LONGEST_DELAY_S = 0.02
 
 
 class AppendLock:
-    """Holds the lock of the file that the path names, with all that it holds taken in; for a `with` statement.
+    """A lock on the file that the log's path names, for a `with` statement. Once it is held, all records are read.
 
     Args:
         log: the log; it is open.
-        timeout_s: how long to wait for others.
+        timeout_s: how long to wait for another process that holds the lock, in seconds.
 
     Raises:
-        LockTimeoutError: another process kept it for `timeout_s`.
+        LockTimeoutError: another process held the lock for `timeout_s`.
         LogUnreadableError: the log cannot be read.
         AppendError: the system refuses the lock.
     """
@@ -40,7 +40,7 @@ class AppendLock:
     def __init__(self, log: LogReader, *, timeout_s: float) -> None:
         self._log, self._timeout_s = log, timeout_s
         self._deadline_s: float | None = None
-        """When the waiting ends; None as long as nobody waited."""
+        """The time on the monotonic clock at which the waiting ends; None before the first wait."""
 
     def __enter__(self) -> None:
         self.take()
@@ -49,13 +49,15 @@ class AppendLock:
         self.give_back()
 
     def take(self, *, wait: bool = True) -> None:
-        """Take the lock, and take in what others appended; errors as the class's.
+        """Take the lock, and read what other processes appended.
 
         Args:
-            wait: wait for others, and take in however much they appended.
+            wait: wait for another holder of the lock, and read any number of appended bytes.
 
         Raises:
-            BlockingIOError: without `wait`, if it would take long; the lock is not held.
+            LockTimeoutError, LogUnreadableError, AppendError: as for the class.
+            BlockingIOError: without `wait`, if another process holds the lock, or more than `SMALL_FOLLOW_BYTES` would
+                be read; the lock is not held.
         """
         log, file = self._log, self._log.file
         self._deadline_s = None
@@ -81,10 +83,10 @@ class AppendLock:
             log.follow()  # the path names another file by now
 
     def take_at_once(self, size: int, end: bytes) -> bool:
-        """Take the lock if nobody has it and the file has a size and ends with some bytes; else False, and it is free.
+        """Take the lock if it is free and the file still has this size and end; return whether the lock is held now.
 
         Raises:
-            LogUnreadableError, AppendError: as the class's.
+            LogUnreadableError, AppendError: as for the class.
         """
         file, fd, is_as_left = self._log.file, self._log.file.fd, False
         if fd is None:
@@ -104,9 +106,9 @@ class AppendLock:
         return is_as_left
 
     def give_back(self) -> None:
-        """Give the lock back; a file that cannot be unlocked is closed, which does the same."""
+        """Release the lock. If the system cannot unlock the file, close the file, which releases the lock too."""
         file = self._log.file
-        if file.fd is None and not WINDOWS:  # it went when the file was closed
+        if file.fd is None and not WINDOWS:  # closing the file released the lock
             return
         try:
             file.files.unlock(self._lock)
@@ -115,10 +117,10 @@ class AppendLock:
                 file.close()
 
     def _pause(self) -> None:
-        """Let the holder go on: a little longer each time, until the timeout is over.
+        """Sleep while another process holds the lock: twice as long each time, until the timeout is over.
 
         Raises:
-            LockTimeoutError: it is over.
+            LockTimeoutError: the timeout is over.
         """
         now_s = time.monotonic()
         if self._deadline_s is None:
@@ -147,11 +149,11 @@ def _timeout(log: LogReader, timeout_s: float) -> LogError:
 
 
 def _holder(fd: int) -> int | None:
-    """The process that holds the lock on a file, where the system tells it (Linux)."""
+    """Return the id of the process that holds the lock on a file; None if it is unknown (only Linux tells it)."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         inode = f":{os.fstat(fd).st_ino} "
         for row in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             if " FLOCK " in row and inode in row and "->" not in row:
                 holder = int(row.split()[4])
-                return holder if holder > 0 else None  # a process of another namespace has no name here
+                return holder if holder > 0 else None  # a process of another namespace has no id here
     return None

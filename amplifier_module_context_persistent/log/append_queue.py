@@ -1,22 +1,23 @@
-"""The append queue: the one way by which tasks and threads reach a log (group commit).
+"""The append queue, through which all tasks and threads use a log. It writes waiting appends together (group commit).
 
-Every call joins one queue, and the order of the queue is the order in the log. When it is the log's turn, a thread
-takes what waits: appends that follow each other are committed together, with one write and one sync; a call has the log
-to itself. So reads see what was acknowledged before them, and the event loop never waits for a disk. A cancelled call
-is withdrawn if it was not taken yet, else it completes.
+The queue has items of two kinds: appends, and calls of a function with the log. The order of the queue is the order in
+the log. In the log's *turn*, a thread takes items from the queue. Adjacent appends form a *batch*, which is committed
+with one write and one sync. A call runs alone. So a read sees every append that was acknowledged before it, and the
+event loop never waits for a disk. If the caller of an item is cancelled, the item is removed from the queue; if a
+thread has taken it already, it completes.
 
-A call that waits keeps few objects: an item and a future. While thousands of tasks append at once, Python's garbage
-collector visits the objects of all of them again and again, and that can cost more than the appends.
+A waiting call keeps only two objects: an item and a future. While thousands of tasks append at once, Python's garbage
+collector visits the objects of all tasks again and again, and that can cost more than the appends.
 
-The appends of a batch are prepared before one of them is written, so they do not see each other. An append that looks
-at messages (a rewind, a save that compares revisions) therefore begins a batch. So does an append of an id that the
-batch already has: the second one has to find the first one stored.
+All appends of a batch are prepared before any of them is written, so they do not see each other. An append that looks
+at messages (a rewind, a save that compares revisions) therefore begins a batch. So does an append of a message id that
+the batch already has, because it must find the earlier message in the log.
 
 Rules of the turn:
 - A log has one turn at a time, on one of the threads that all logs share (`thread_pool`). It ends when the queue is
   empty, or after a batch if other logs wait for a thread.
-- A forked process begins anew, with a queue and a lock of its own; what was queued belongs to its parent.
-- As the interpreter ends there are no threads any more: then the turn is on the caller's thread.
+- A forked process begins with an empty queue and a new lock; the items in the old queue belong to its parent.
+- While the interpreter exits, no threads can be started. Then the turn runs on the caller's thread.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class _Item:
-    """What waits in the queue: an append (a `Prepare`), or a call of a function with the log."""
+    """An item of the queue: an append (a `Prepare`), or a call of a function with the log."""
 
     work: Callable[[Any], Any]
     appends: bool
@@ -49,9 +50,9 @@ class _Item:
     looks_back: bool = False
     ids: frozenset[str] = frozenset()
     future: asyncio.Future[Any] | None = None
-    """Where somebody waits for the answer."""
+    """The future that the caller awaits; None if nobody waits for the outcome."""
     outcome: Any = None
-    """What the work gave, or the exception that it raised."""
+    """The result of `work`, or the exception that it raised."""
 
 
 class AppendQueue:
@@ -59,8 +60,8 @@ class AppendQueue:
 
     Args:
         log: the log; nothing else may call it.
-        inline: whether small appends may be made on the calling thread (no sync, so no wait for a disk).
-        threads: where the log has its turns.
+        inline: whether small appends may be made on the calling thread, because they need no sync.
+        threads: the threads on which the log has its turns.
     """
 
     def __init__(self, log: Log, *, inline: bool, threads: ThreadPool = FILE_THREADS) -> None:
@@ -70,7 +71,7 @@ class AppendQueue:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._mutex = threading.Lock()
-        """Whoever uses the log holds it; items leave the queue under it, so nothing is overtaken."""
+        """Held during each use of the log. Items are taken from the queue under it, so they keep their order."""
         self._queue: deque[_Item] = deque()
         self._turn = threading.Lock()
         """Locked from the submission of a turn to its end."""
@@ -84,15 +85,15 @@ class AppendQueue:
         ids: frozenset[str] = frozenset(),
         unstored: Callable[[], None] = lambda: None,
     ) -> range:
-        """Append what `prepare` gives once its turn has come; the ordinals of its message records.
+        """Append the records that `prepare` returns, and return the ordinals of their message records.
 
         Args:
             prepare: called under the log's lock, on any thread.
-            small: whether it gives so few bytes that they may be written on the calling thread.
-            looks_back: whether `prepare` looks at messages, so that all that was queued before has to be stored.
+            small: whether the records are so small that they may be written on the calling thread.
+            looks_back: whether `prepare` looks at messages, so that all earlier appends must be stored first.
             ids: the ids of messages that `prepare` stores unless the log has them.
-            unstored: called, on any thread, if the append is withdrawn or fails. A caller who is cancelled does not
-                learn it otherwise.
+            unstored: called, on any thread, if the append is withdrawn or fails. A cancelled caller has no other way
+                to learn this.
 
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.
@@ -112,7 +113,7 @@ class AppendQueue:
         return ordinals
 
     async def run(self, function: Callable[[Log], T]) -> T:
-        """Call a function with the log when it is its turn, after what was queued before."""
+        """Call a function with the log after all earlier items of the queue, and return its result."""
         item = _Item(function, appends=False)
         try:
             result: T = await self._answer(item)
@@ -122,19 +123,23 @@ class AppendQueue:
         return result
 
     def call(self, function: Callable[[Log], None]) -> None:
-        """Call a function with the log, as `run` does; nobody waits for it."""
+        """Queue a call of a function with the log, without waiting for it. An exception in the function is logged."""
         self._enter(_Item(function, appends=False))
 
     async def close(self) -> None:
-        """Commit what waits and close the log; later calls open it anew."""
+        """Commit all queued appends and close the log; a later call opens it again."""
         await self.run(lambda log: log.close())
 
     def close_later(self) -> None:
-        """Close the log after what was queued before; nobody waits for it. For a finaliser: it never blocks."""
+        """Queue the closing of the log without waiting for it. It never blocks, so a finaliser may call it."""
         self.call(lambda log: log.close())
 
     def append_at_once(self, prepare: Prepare) -> range | None:
-        """Append on the calling thread; None, and nothing done, if that would take long or overtake others.
+        """Append on the calling thread, and return the ordinals of the message records.
+
+        Returns:
+            None, and nothing is done, if appends may not be made on this thread (`inline`), other items are queued, or
+            the log would have to wait.
 
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.
@@ -154,13 +159,13 @@ class AppendQueue:
         return outcome
 
     def _answer(self, item: _Item) -> asyncio.Future[Any]:
-        """Queue an item; the future of its answer."""
+        """Queue an item, and return the future of its outcome."""
         item.future = future = asyncio.get_running_loop().create_future()
         self._enter(item)
         return future
 
     def _withdraw(self, item: _Item) -> None:
-        """Take a cancelled caller's item out of the queue; if it was taken already, it completes."""
+        """Remove a cancelled caller's item from the queue. If a thread has taken it already, do nothing."""
         with contextlib.suppress(ValueError):
             self._queue.remove(item)
             item.unstored()
@@ -172,26 +177,26 @@ class AppendQueue:
         self._wake()
 
     def _wake(self) -> None:
-        """Submit a turn for what waits, unless there is one."""
+        """Submit a turn for the queued items, unless a turn is submitted or running."""
         if not self._turn.acquire(blocking=False):
             return  # the turn looks at the queue once more after its end
         try:
             self._threads.submit(self._work)
-        except RuntimeError:  # the interpreter ends, and there are no threads any more
+        except RuntimeError:  # the interpreter exits, and no threads can be started
             self._work()
 
     def _work(self) -> None:
-        """Have a turn: do what waits, in its order."""
+        """Run a turn: process the queued items in order, until none is left or other logs wait for a thread."""
         while self._queue:
             self._do_next()
             if self._threads.is_crowded:
                 break
         self._turn.release()
-        if self._queue:  # left for the next turn, or queued after the last look
+        if self._queue:  # left for the next turn, or queued after the loop's last check
             self._wake()
 
     def _do_next(self) -> None:
-        """Do the next batch of appends, or the next call; nothing if what waited was withdrawn."""
+        """Run the next batch of appends, or the next call. Do nothing if all items were withdrawn meanwhile."""
         with self._mutex:
             taken = self._take()
             if not taken:
@@ -200,37 +205,37 @@ class AppendQueue:
         _settle(taken, outcomes)
 
     def _take(self) -> list[_Item]:
-        """Take the call that is next in the queue, or the appends that are next and need not see each other."""
+        """Take the next call from the queue, or the next appends that may form one batch, and return them."""
         taken, ids, queue = list[_Item](), set[str](), self._queue
         try:
             while queue and (not taken or taken[0].appends):
-                item = queue.popleft()  # a withdrawal may come before it at any moment, so it is looked at afterwards
+                item = queue.popleft()  # checked only afterwards, since a withdrawal may change the queue at any moment
                 if taken and (not item.appends or item.looks_back or not ids.isdisjoint(item.ids)):
                     queue.appendleft(item)
                     break
                 taken.append(item)
                 ids |= item.ids
-        except IndexError:  # the last one was withdrawn at this moment
+        except IndexError:  # the last item was withdrawn at this moment
             pass
         return taken
 
     def _append(self, items: Sequence[_Item]) -> Sequence[Outcome]:
         try:
             return self._log.append([item.work for item in items])
-        except Exception as error:  # noqa: BLE001 - it goes to every caller of the batch
+        except Exception as error:  # noqa: BLE001 - every caller of the batch gets the error
             return [error] * len(items)
 
     def _call(self, item: _Item) -> Any:
         try:
             return item.work(self._log)
-        except BaseException as error:  # it belongs to the caller, who gets it
+        except BaseException as error:  # the caller gets the error
             if item.future is None:
                 logger.exception("a call to the log failed")
             return error
 
 
 def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
-    """Tell what failed, and give the answers on the callers' event loops, with one call for each loop."""
+    """Call `unstored` of failed items, and set the futures on the callers' event loops, with one call for each loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
     for item, outcome in zip(items, outcomes, strict=True):
         item.outcome = outcome

@@ -1,12 +1,12 @@
-"""What a batch of appends is, and what the rooms above need of any log.
+"""Prepare a batch of appends: the records that several callers append together.
 
-Each caller gives a function that prepares its records from the index as it is under the lock. Callers do not see each
-other: what one of them gets wrong is refused to it alone. Rules:
-- What a caller prepares is appended as a whole or not at all.
+Each caller passes a function that prepares its records from the index, while no other process can append. An error in
+one caller's function, or in its records, rejects only this caller. Rules:
+- The records of one caller are appended together or not at all.
 - Nothing is appended to a log of a later format version.
-- A caller's function sees the control records (headers, resets, plans) of those before it in the batch: a batch is
-  written in parts, and a part ends after a caller that appends control records. It need not see their messages:
-  `append_queue` begins a batch with a caller that looks at messages.
+- A caller's function sees the control records (headers, resets, plans) of earlier callers in the batch. For this, a
+  batch is written in *parts*, and a part ends after a caller with control records. The function need not see the
+  messages of earlier callers, since `append_queue` begins a batch with a caller that looks at messages.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from .record_line import CONTROL_HEAD, SEAL_BYTES
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
-PART_BYTES = 8 << 20  # what is written at once, but for a single caller's records
+PART_BYTES = 8 << 20  # a part ends with the caller whose records exceed this size
 
 
 class Part(NamedTuple):
-    """What the first callers of a batch append together."""
+    """A part of a batch: the records of some adjacent callers, which are written together."""
 
     bodies: list[bytes]
     outcomes: list[Outcome]
-    """What each caller is told once the records are stored."""
+    """The outcome of each caller, valid once the records are stored."""
 
 
 class AppendPart(Protocol):
-    """Appends what the first callers of a batch prepare, as `prepare_part` takes them together."""
+    """A function that appends the first part of a batch (`prepare_part`)."""
 
     def __call__(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
-        """Give their outcomes; errors as `Log.append`."""
+        """Append the first part, and return the outcomes of its callers; errors as for `Log.append`."""
 
 
 def append_in_parts(batch: Sequence[Prepare], append_part: AppendPart, *, wait: bool) -> list[Outcome]:
-    """Append a batch part by part; who comes after a part that is refused is told why, and all if it is the first.
+    """Append a batch part by part, and return the outcome of each caller.
 
     Raises:
-        LogError, BlockingIOError: as `Log.append`; nothing was acknowledged.
+        LogError, BlockingIOError: the first part failed, as for `Log.append`; nothing was acknowledged. If a later part
+            fails, its error is the outcome of all remaining callers.
     """
     outcomes = append_part(batch, wait=wait) if batch else []
     while len(outcomes) < len(batch):
@@ -53,15 +54,15 @@ def append_in_parts(batch: Sequence[Prepare], append_part: AppendPart, *, wait: 
         try:
             outcomes += append_part(rest, wait=True)
         except LogError as error:
-            outcomes += [error] * len(rest)  # what was acknowledged before stays acknowledged
+            outcomes += [error] * len(rest)  # earlier outcomes stay valid
     return outcomes
 
 
 def reset_parts(bodies: Sequence[bytes]) -> list[int]:
-    """Where the records of a part are to be synced in between, so that a reset is in force as a whole or not at all.
+    """Return the positions in a part before which the earlier records must be synced: those of commits of a reset.
 
-    A power cut may keep any blocks of what is not synced. So all that a commit vouches for has to be on the disk before
-    the commit.
+    So a reset takes effect completely or not at all. A power cut may keep any blocks of the unsynced bytes, so all
+    records of a reset must be on the disk before its commit.
     """
     if len(bodies) == 1:
         return []
@@ -72,14 +73,14 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
 def prepare_part(
     batch: Iterable[Prepare], index: Index, max_record_bytes: int, location: str = "", *, bundles: bool = False
 ) -> Part:
-    """Prepare the first part of a batch: up to a caller with control records, or `PART_BYTES`.
+    """Prepare the first part of a batch. It ends after a caller with control records, or beyond `PART_BYTES`.
 
     Args:
         batch: each caller's function.
-        index: the log's, under its lock.
-        max_record_bytes: a larger record is refused.
-        location: where the log lies, for the error.
-        bundles: whether a crash may tear the records of one caller apart, so that they are to be bundled.
+        index: the log's index, while no other process can append.
+        max_record_bytes: the size limit of a record; the caller of a larger one is rejected.
+        location: the location of the log, for the error.
+        bundles: whether a crash may store only some records of a caller, so that they must be bundled (`bundle`).
 
     Raises:
         LogVersionError: a later version wrote the log.
@@ -102,7 +103,7 @@ def prepare_part(
                     control = control or not body.startswith(HEAD)
                 else:
                     stop += 1
-        except Exception as error:  # noqa: BLE001 - it belongs to that caller alone, who gets it
+        except Exception as error:  # noqa: BLE001 - only this caller gets the error
             part.outcomes.append(error)
             continue
         part.bodies.extend(bodies)
@@ -114,10 +115,10 @@ def prepare_part(
 
 
 def check_may_append(index: Index, location: str) -> None:
-    """Refuse to write to a log of a later format version.
+    """Raise an error if the log has a later format version, which must not be appended to.
 
     Raises:
-        LogVersionError: it is one.
+        LogVersionError: the log has a later format version.
     """
     if index.unknown_version:
         reason = f"the log has format version {index.unknown_version}, which this version of the package only reads"

@@ -22,16 +22,16 @@ from .thread_pool import WAITING
 logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 1 << 20
-"""How much of a log is read at once."""
+"""The number of bytes of a log that are read at once."""
 
 
 class FileHandle:
     """A log's file, open or not.
 
     Args:
-        path: the file; its last component is never followed if it is a link.
-        files: the system calls, for tests to replace.
-        writable: open for appending too.
+        path: the path of the file; a symbolic link as its last component is not followed.
+        files: the system calls; tests replace them.
+        writable: open the file for appending too.
     """
 
     def __init__(self, path: str | Path, files: FileSystem | None = None, *, writable: bool = False) -> None:
@@ -48,7 +48,7 @@ class FileHandle:
 
     @property
     def descriptor(self) -> int:
-        """The open file.
+        """The descriptor of the open file.
 
         Raises:
             LogUnreadableError: no file is open.
@@ -58,7 +58,7 @@ class FileHandle:
         return self.fd
 
     def open(self, *, create: bool) -> bool:
-        """Open the file, or create it; returns whether it is open now.
+        """Open the file, or with `create` make it if it does not exist. Return whether the file is open now.
 
         Raises:
             LogUnreadableError: the file exists and cannot be read.
@@ -81,7 +81,7 @@ class FileHandle:
         self.opened_status = self._of_log(status)
 
     def _of_log(self, status: os.stat_result) -> os.stat_result:
-        """The status of the open file, with the size of the log that it holds."""
+        """Return the status of the open file, with the size of the log in it if it is an archive."""
         return status if self.archive is None else with_size(status, self.archive.size)
 
     def close(self) -> None:
@@ -91,16 +91,16 @@ class FileHandle:
         if fd is not None:
             try:
                 self.files.close(fd)
-            except OSError as error:  # what was acknowledged was synced before; the descriptor is gone all the same
+            except OSError as error:  # acknowledged records were synced before, and the descriptor is closed anyway
                 logger.warning("%s: closing it failed: %s", self.path, error)
 
     def __del__(self) -> None:
-        """Close the file of a log that was dropped without a close; it has no other users then."""
+        """Close the file of a handle that was dropped without a `close`."""
         if getattr(self, "fd", None) is not None:  # the constructor may have failed
             self.close()
 
     def size(self) -> int:
-        """The open log's size.
+        """Return the size of the open log in bytes.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -108,7 +108,7 @@ class FileHandle:
         return self.open_status().st_size
 
     def open_status(self) -> os.stat_result:
-        """Ask the system for the open file's status (`fstat`).
+        """Return the open file's status (`fstat`), with the size of the log in it.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -119,10 +119,10 @@ class FileHandle:
             raise unreadable(error, self.path) from error
 
     def status(self) -> os.stat_result:
-        """The status of the file that the path names now.
+        """Return the status of the file that the path names now.
 
         Raises:
-            LogUnreadableError: the file is gone, or the system refuses.
+            LogUnreadableError: the file was removed, or the system refuses.
         """
         try:
             status = self.files.stat(self.path)
@@ -135,10 +135,10 @@ class FileHandle:
             raise unreadable(error, self.path) from error
 
     def is_as_left(self, size: int, end: bytes) -> bool:
-        """Whether the path names the open file, a plain log that has a size and ends with some bytes.
+        """Return whether the path still names the open file, and the file has this size and ends with these bytes.
 
         Raises:
-            LogUnreadableError: the system refuses to tell.
+            LogUnreadableError: the system refuses.
         """
         files, fd = self.files, self.fd
         try:
@@ -152,7 +152,7 @@ class FileHandle:
             raise unreadable(error, self.path) from error
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read `size` bytes from `offset`; fewer only at the end of the file.
+        """Read `size` bytes of the log from `offset`; fewer only at its end.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -161,9 +161,9 @@ class FileHandle:
             return self._read(offset, size)
 
     def before(self, offset: int, size: int) -> bytes:
-        """The last few bytes before an offset; fewer only near the start of the file.
+        """Read the last `size` bytes before `offset`; fewer only near the start of the log.
 
-        Like a look at the file's status, it does not count as a wait, because each append needs both.
+        It is not marked as a wait (`WAITING`), because each append does it.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -187,7 +187,7 @@ class FileHandle:
         return block
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
-        """The lines from the offset `start` up to `end`, without their LF; the last one may lack it in the file.
+        """Yield the lines from the offset `start` up to `end`, without LF. The last line may lack its LF in the file.
 
         Raises:
             LogUnreadableError: the system refuses.
@@ -198,20 +198,20 @@ class FileHandle:
             first, *lines = block.split(b"\n")
             begun.append(first)
             for line in lines:
-                yield b"".join(begun)  # no copy of a line that lies in one block
+                yield b"".join(begun)  # does not copy a line that lies in one block
                 begun = [line]
         if any(begun):
             yield b"".join(begun)
 
 
 def with_size(status: os.stat_result, size: int) -> os.stat_result:
-    """A status with another size."""
+    """Return a copy of a file's status with another size."""
     values, named = cast("tuple[tuple[int, ...], dict[str, Any]]", status.__reduce__()[1])
     return os.stat_result((*values[:6], size, *values[7:]), named)
 
 
 def is_archived(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an archived log, by its first bytes.
+    """Return whether a file is an archived log, judged by its first bytes.
 
     Raises:
         OSError: the file cannot be read.
@@ -221,7 +221,7 @@ def is_archived(path: str | os.PathLike[str]) -> bool:
 
 
 def size_of_log(path: str | os.PathLike[str]) -> int:
-    """The size of a log; for an archived log, the size of the log in the archive.
+    """Return the size of a log in bytes, or for an archived log the size of the log in the archive.
 
     Raises:
         OSError: the file cannot be read.
@@ -234,7 +234,7 @@ def size_of_log(path: str | os.PathLike[str]) -> int:
 
 
 def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
-    """The first line of a log, archived or not, up to a number of bytes.
+    """Return the first line of a log, archived or not; at most `most_bytes` of it.
 
     Raises:
         OSError: the file cannot be read.
@@ -247,7 +247,7 @@ def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
 
 
 def beginning(path: str | os.PathLike[str], size: int) -> bytes:
-    """The first bytes of a log, archived or not, or of any other file.
+    """Return the first `size` bytes of a log, archived or not, or of any other file.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,19 +1,19 @@
-"""A log in a file: `FileLog`. `base` states the contract that it keeps.
+"""A log in a file: `FileLog`. It implements the contract in `base`.
 
-What has survived when `FileLog.append` returns without an error:
-- with `durability="fsync"` every record of the batch, after a killed process and after a power cut, and the directory
-  entries that lead to it;
-- with `durability="write"` every record of the batch after a killed process, not after a power cut.
+When `FileLog.append` returns without an error, the records of the batch survive:
+- with `durability="fsync"` a killed process and a power cut, and so do the directory entries of the log's path;
+- with `durability="write"` a killed process, but not a power cut.
 
 Rules:
-- Everything that writes does so under one lock, on the log's own descriptor, held for that one operation.
-- Memory changes after the disk does. A refused write is cut back and raised. After a failed sync or cut-back nobody
-  knows what is on disk: the log latches, serves what was acknowledged, and takes no append until it is opened anew
+- Each operation that writes holds one lock on the log's own descriptor, and only for this operation.
+- Memory changes after the disk does. If a write is refused, the file is cut back to its former size, and the error is
+  raised. After a failed sync or cut-back it is unknown which bytes are on the disk. Then the log still serves the
+  acknowledged records, but rejects every append until it is closed and opened again
   (on Linux a second sync after a failed one proves nothing: https://lwn.net/Articles/752063/).
-- A torn tail is saved aside and synced before it is cut.
-- An archived log is read as it is, and brought back before the first append (`archive_log`).
+- A torn tail (an incomplete record at the end) is saved to another file and synced before it is cut.
+- An archived log is read in place, and brought back before the first append (`archive_log`).
 
-Its calls block and are not safe for concurrent use; `append_queue.AppendQueue` serialises them.
+Calls block and are not safe for concurrent use; `append_queue.AppendQueue` serialises them.
 """
 
 from __future__ import annotations
@@ -39,22 +39,23 @@ from .thread_pool import WAITING
 from .torn_tail import save_torn_tail
 
 APPENDED_BYTES = 64 << 20
-"""A snapshot is taken after so much was appended: a resume after SIGKILL scans at most that."""
+"""A snapshot is taken each time this many bytes were appended, so a resume after SIGKILL scans at most this many."""
 CLOSE_BYTES = 64 << 10
-"""Likewise as the log is closed."""
+"""When the log is closed, a snapshot is taken if at least this many bytes were appended since the last one."""
 
 
 class FileLog(LogReader):
-    """A log in one file: what `LogReader` reads, and appends at its end.
+    """A log in one file: a `LogReader` that can also append.
 
     Args:
-        path: the file; its last component is never followed if it is a link.
-        files: the system calls, for tests to replace.
+        path: the path of the file; a symbolic link as its last component is not followed.
+        files: the system calls; tests replace them.
         durability: `fsync` or `write` (see the module's docstring).
-        lock_timeout_s: how long to wait for another process that holds the lock.
-        max_record_bytes: larger records are refused at append, and reported and skipped at a scan.
-        snapshots: keeps what a scan knows; else every opening scans the whole file.
-        marks_open: mark the log as open for as long as it is (`open_mark`), as a session does.
+        lock_timeout_s: how long to wait for another process that holds the lock, in seconds.
+        max_record_bytes: the size limit of a record. Larger records are rejected by `append`, and reported and skipped
+            by a scan.
+        snapshots: keeps the results of scans; without it, every opening scans the whole file.
+        marks_open: mark the log as open while it is open (`open_mark`), as a session does.
     """
 
     def __init__(
@@ -73,22 +74,22 @@ class FileLog(LogReader):
         self._durable = durability == "fsync"
         self._lock = AppendLock(self, timeout_s=lock_timeout_s)
         self._failure = ""
-        """Why the state of the file is unknown; empty as long as it is known."""
+        """The reason why the state of the file is unknown; "" while it is known."""
         self._checked: tuple[int, int] | None = None
-        """The file whose owner was looked at; None as long as there was none."""
+        """The identity of the file whose owner was checked; None before the first check."""
         self._named: tuple[int, int] | None = None
-        """The file of which the directory entries that lead to it are on the disk."""
+        """The identity of the file whose directory entries were synced; None before the first sync."""
 
     @property
     def waits_for_storage(self) -> bool:
-        """Whether an append waits for the disk."""
+        """Whether an append waits for the disk: true with `durability="fsync"`."""
         return self._durable
 
     def follow(self) -> None:
-        """Take in what others appended since; nothing once the log has failed.
+        """Read records that others appended. Do nothing if the log has failed.
 
         Raises:
-            LogUnreadableError: the log cannot be read, or was removed while it was open.
+            LogUnreadableError: the log cannot be read, is not trusted, or was removed while it was open.
         """
         if not self._failure:
             super().follow()
@@ -101,7 +102,7 @@ class FileLog(LogReader):
         return opened
 
     def close(self) -> None:
-        """Close the file; `follow` and `append` open it anew, also after a failure."""
+        """Close the file and forget a failure; `follow` and `append` open the file again."""
         if not self._failure:
             self._keep_snapshot(CLOSE_BYTES, waits=True)
         super().close()
@@ -110,19 +111,20 @@ class FileLog(LogReader):
         self._failure, self._named = "", None
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Append what each of the batch prepares, with one write and one sync; with more for a reset (`reset_parts`).
+        """Append the records of each caller of a batch, and return the outcome of each caller.
 
         Args:
-            batch: each prepares its records; what one of them raises refuses that one alone.
-            wait: wait for another process's lock, else raise BlockingIOError.
+            batch: each caller's function; an exception in one function rejects only its caller.
+            wait: if false, raise BlockingIOError instead of waiting for another process or for a repair.
 
         Raises:
             AppendError: the write was refused; nothing of the batch is stored.
             LogFailedError: a sync or a cut-back failed, now or before; the outcome is unknown.
             LockTimeoutError: another process holds the lock; nothing of the batch is stored.
             LogCreateError: there is no log and none can be created.
-            LogUnreadableError: the log is there and cannot be read.
-            LogVersionError: a later version wrote it; nothing was stored.
+            LogUnreadableError: the log exists and cannot be read.
+            LogVersionError: a later version wrote the log; nothing was stored.
+            BlockingIOError: without `wait`; nothing was done.
         """
         if len(batch) == 1 and self._is_ready() and self._lock.take_at_once(self.size, self._end):
             try:
@@ -132,10 +134,10 @@ class FileLog(LogReader):
         return append_in_parts(batch, self._append_part, wait=wait)
 
     def repair(self) -> None:
-        """Save a torn tail aside and cut it, or give a last line its LF; nothing where the tail is sound.
+        """Repair the end of the log: save a torn tail to another file and cut it, or add a missing last LF.
 
         Raises:
-            LogError: as `append`; nothing was removed that is not saved.
+            LogError: as for `append`; no byte was removed without a saved copy.
         """
         self.follow()
         if self.file.fd is None:
@@ -156,7 +158,7 @@ class FileLog(LogReader):
             self._lock.give_back()
 
     def _is_ready(self) -> bool:
-        """Whether the file is open and as far as known sound, so that a record may be written once it is locked."""
+        """Return whether a record may be written as soon as the file is locked, without any other preparation."""
         file = self.file
         if file.fd is None or file.identity is not self._checked:
             return False
@@ -167,12 +169,12 @@ class FileLog(LogReader):
         return self._mark is None or not self._mark.is_due
 
     def _append_one(self, prepare: Prepare) -> Outcome:
-        """Append what one caller prepares, under the lock of a file that `_is_ready`, as most appends are."""
+        """Append one caller's records, and return its outcome. The file must be locked, and `_is_ready` be true."""
         scanner = self.scanner
         index = scanner.builder.index
         try:
             bodies = prepare(index)
-        except Exception as error:  # noqa: BLE001 - it belongs to the caller, who gets it
+        except Exception as error:  # noqa: BLE001 - the caller gets the error
             return error
         if len(bodies) != 1 or index.unknown_version or len(bodies[0]) > self.max_record_bytes - SEAL_BYTES:
             part = prepare_part([lambda _: bodies], index, self.max_record_bytes, self.path, bundles=True)
@@ -194,7 +196,7 @@ class FileLog(LogReader):
         return range(first, len(index.columns.offsets))
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
-        """Append what the first of the batch prepare, as `prepare_part` takes them together; their outcomes."""
+        """Append the first part of a batch (`prepare_part`), and return the outcomes of its callers."""
         if self._failure:
             raise LogFailedError(errno.EIO, f"{self._failure}; close() and initialize() read the log anew", self.path)
         file = self.file
@@ -226,12 +228,12 @@ class FileLog(LogReader):
             self._lock.give_back()
 
     def _take_lock(self, *, wait: bool = True) -> None:
-        """Take the lock of a plain log; an archived one is brought back first.
+        """Take the log's lock. If the log is archived, bring it back first.
 
         Raises:
-            LogError: as `AppendLock.take`.
+            LogError: as for `AppendLock.take`.
             AppendError: the log cannot be brought back; the lock is not held.
-            BlockingIOError: without `wait`, if it is archived; the lock is not held.
+            BlockingIOError: without `wait`, if the log is archived or as for `AppendLock.take`; the lock is not held.
         """
         self._lock.take(wait=wait)
         while self.file.archive is not None:
@@ -251,10 +253,10 @@ class FileLog(LogReader):
             self._lock.take()
 
     def _check_file(self) -> None:
-        """Look at the file whenever another one was opened: it must be there if it ever was, and of a trusted owner.
+        """Check a newly opened file: it must have a trusted owner. A file that was opened before must still exist.
 
         Raises:
-            LogUnreadableError: it was there and is no more, or somebody else may have made it up.
+            LogUnreadableError: the file was removed, or another user may have forged it.
         """
         if self.file.fd is None:
             if self._checked is None:
@@ -272,11 +274,11 @@ class FileLog(LogReader):
         self._checked = self.file.identity
 
     def _create(self) -> None:
-        """Create the log, and the directories that lead to it.
+        """Create the log, and missing directories above it.
 
         Raises:
-            LogCreateError: that cannot be done.
-            LogUnreadableError: it is there by now and cannot be read.
+            LogCreateError: the system refuses.
+            LogUnreadableError: another process created the log meanwhile, and it cannot be read.
         """
         try:
             make_directories(self.file.files, os.path.dirname(self.path))
@@ -305,11 +307,11 @@ class FileLog(LogReader):
         self._keep_snapshot(APPENDED_BYTES)
 
     def _write(self, data: bytes) -> None:
-        """Write at the end of the file: all or nothing.
+        """Write all bytes at the end of the file, or none of them.
 
         Raises:
-            AppendError: the write was refused; the file is as it was.
-            LogFailedError: it was refused, and the file could not be cut back.
+            AppendError: the write was refused; the file is unchanged.
+            LogFailedError: the write was refused, and the file could not be cut back to its former size.
         """
         files, fd, before = self.file.files, self.file.descriptor, self.size
         try:
@@ -328,15 +330,15 @@ class FileLog(LogReader):
         raise AppendError(code, f"the write was refused ({why}); nothing was stored", self.path) from error
 
     def _sync(self) -> None:
-        """Bring what was written to the disk, and once for each file the directory entries that lead to it.
+        """Sync the file to the disk, and for a newly opened file also the directories above it.
 
         Raises:
-            LogFailedError: nobody knows what is there.
+            LogFailedError: a sync failed, so it is unknown which bytes are on the disk.
         """
         files = self.file.files
         try:
             files.sync(self.file.descriptor)
-            if self._named != self.file.identity:  # who put another file in its place may have died before that
+            if self._named != self.file.identity:  # a process that replaced the file may have died before this sync
                 for directory in reversed(directories_above(self.path)):
                     files.sync_directory(directory)
         except OSError as error:
@@ -344,11 +346,11 @@ class FileLog(LogReader):
         self._named = self.file.identity
 
     def _cut(self, torn: TornTail) -> None:
-        """Save the bytes after the last whole record aside, sync the copy, and cut them (I2).
+        """Copy the bytes after the last whole record to another file, sync the copy, and cut the bytes (I2).
 
         Raises:
-            AppendError: they cannot be saved, so they were not cut.
-            LogFailedError: they cannot be cut.
+            AppendError: the bytes cannot be saved, so they were not cut.
+            LogFailedError: the bytes cannot be cut.
         """
         files, fd = self.file.files, self.file.descriptor
         try:
@@ -368,6 +370,6 @@ class FileLog(LogReader):
 
 
 def _synced_parts(bodies: Sequence[bytes], lines: Sequence[bytes]) -> list[bytes]:
-    """The bytes of records, divided where they are to be synced in between (`reset_parts`)."""
+    """Join the lines of records into parts that must be synced one after the other (`reset_parts`)."""
     cuts = [0, *reset_parts(bodies), len(lines)]
     return [b"".join(lines[start:stop]) for start, stop in pairwise(cuts)]
