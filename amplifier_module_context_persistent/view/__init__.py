@@ -1,11 +1,14 @@
-"""One view, pure: entries, the providers' rules, the arrangement, the plan that is in force, and receipts.
+"""Make one view as pure functions of the entries, the providers' rules, the plan in force and the reader.
+
+A *view* is the list of messages that one request sends. An *entry* describes one stored message. A *plan* says which
+messages views keep, shorten or leave out. A *receipt* records a view, so that it can be made again and verified.
 
 Rules of this package:
 - No I/O, no clock, no randomness: the same inputs give the same bytes in any process.
 - Views are valid by construction; the tests check them with code of their own.
 
 Where things are done:
-- calls and results are matched: `calls_and_results`; a missing result gets a stand-in: `inserted_messages`;
-- which reasoning is shown: by who reads it, `recipients`; by what came before it, `bound_reasoning`;
+- matching calls and results: `calls_and_results`; stand-ins for missing results: `inserted_messages`;
+- which reasoning is shown: `recipients` decides by the reader, `bound_reasoning` by the messages before it;
 - what providers refuse within a message: `wire_rules`; order and tokens: `arrangement`; the messages: `render`.
 """

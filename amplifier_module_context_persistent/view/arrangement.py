@@ -1,7 +1,10 @@
 """Arrange a view: choose its messages, their order and their form, and count its tokens.
 
-`arrange` decides and counts, `render` writes. Both are pure: the same history, plan and counter give the same bytes in
-any process (I4), and between two plans a view is the last view plus the appended messages (I6).
+`arrange` decides and counts, `render` writes the messages. Both are pure: the same history, plan and counter give the
+same bytes in any process (I4), and between two plans a view is the last view plus the appended messages (I6).
+
+A *tool group* is a message with the results of its calls. A *gap* is a run of messages that the plan leaves out; its
+*marker* is the text that the view shows instead. A *cut* is the part of a shortened message that stays.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ Fetch = Callable[[Sequence[Entry]], Iterable[Message]]
 
 
 class Item(NamedTuple):
-    """One message of a view: a stored one (perhaps cut, its call ids renamed), or one that is inserted."""
+    """One message of a view. It is a stored message, perhaps cut or with other call ids, or an inserted message."""
 
     entry: Entry | None = None
     cut: Cut | None = None
@@ -51,7 +54,7 @@ class Item(NamedTuple):
     """Whether its narration names no way to recall the rest."""
 
     def narration(self, message: Message) -> str:
-        """The text that is shown if the thinking of its message is not; "" if none is."""
+        """Return the text to show if the message's thinking is left out, or "" if there is no such text."""
         if not self.narrates or self.entry is None:
             return ""
         return narration_of(message, "" if self.no_recall else self.entry.id)
@@ -84,7 +87,10 @@ class Arrangement:
 
 
 def unmovable_tokens(item: Item) -> int:
-    """Tokens of a message that no plan may leave out (a pin, or system text that stays); 0 for any other message."""
+    """Return the tokens of a message that no plan may leave out: a pin, or system text that stays.
+
+    Return 0 for others.
+    """
     entry = item.entry
     if entry is None or not (entry.pinned or entry.stays):
         return 0
@@ -102,7 +108,7 @@ def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
 def arrange(
     entries: Iterable[Entry], count: Count, how: Presentation = _AS_STORED, *, after: Arrangement | None = None
 ) -> Arrangement:
-    """Arrange a view: groups in order, each call answered, only system text before the first user message.
+    """Arrange a view: groups in order, every call answered, only system text before the first user message.
 
     If the reader refuses a request that ends with an answer (`wire`), such a view ends with the user message
     `[continued]`. The answer to that request records the line (`Origin.line_before`), and later views repeat it there.
@@ -126,7 +132,7 @@ def arrange(
 
 @dataclass(slots=True)
 class Arranger:
-    """Arranges entries, one tool group after the other. It is used once; a later arrangement continues with a copy."""
+    """The state while entries are arranged, one tool group after the other. Use it once; `copy` continues it."""
 
     count: Count
     how: Presentation
@@ -150,11 +156,15 @@ class Arranger:
     """User messages that this arrangement inserted, by text."""
 
     def copy(self) -> Arranger:
-        """A new arranger that continues where this one ended."""
+        """Return a new arranger that continues after the last entry of this one."""
         return replace(self, items=self.items.copy(), call_ids=self.call_ids.copy(), open_calls=self.open_calls.copy())
 
     def goes_on_in(self, entries: list[Entry], how: Presentation) -> bool:
-        """Whether entries continue those arranged here, with the same presentation and no late result for them."""
+        """Return whether this arrangement can be continued to a list of entries.
+
+        The list must begin with the entries arranged here, the presentation must be equal, and none of the later
+        entries may be a late result for an earlier call.
+        """
         known = len(self.entries)
         if not (self.stays and self.how == how and entries[:known] == self.entries):
             return False
@@ -194,12 +204,19 @@ class Arranger:
         return Arrangement(self.items, self.tokens, self)
 
     def _insert_native(self, item: NativeItem, next_head: Entry) -> None:
-        """Insert the item of a provider's compaction; no word is put between it and what follows it."""
+        """Insert the item of a provider's compaction.
+
+        No user message is inserted between the item and the next message.
+        """
         self.items.append(Item(inserted=item.message, tokens=item.tokens))
         self.previous, self.answered = next_head, True
 
     def _places(self, groups: Sequence[Group]) -> tuple[int, dict[int, str]]:
-        """Positions of the groups before which the plan inserts: the provider's item (-1: none), and texts."""
+        """Return the positions of the groups before which the plan inserts something.
+
+        The first value is the position of the provider's item, or -1 without an item. The second value has the inserted
+        texts by position.
+        """
         plan = self.how.plan
         markers = {gap.before: gap.text for gap in plan.left_out.gaps or () if not gap.after and gap.text}
         texts = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
@@ -210,7 +227,7 @@ class Arranger:
         return self._native_place(groups), texts
 
     def _notice_place(self, groups: Sequence[Group]) -> int:
-        """The notice goes before the message that the plan names; else before the first that is not system text."""
+        """Return the position of the notice: before the message that the plan names, else after the system text."""
         wanted = self.how.plan.notice.before
         if wanted:
             for at, group in enumerate(groups):
@@ -221,7 +238,7 @@ class Arranger:
         return next((at for at, group in enumerate(groups) if not group.head.instructs), len(groups))
 
     def _native_place(self, groups: Sequence[Group]) -> int:
-        """A provider's item goes before the first message that is not sent as system text."""
+        """Return the position of a provider's item: before the first message that is not sent as system text."""
         for at, group in enumerate(groups):
             if group.head.origin.late or not group.head.instructs:
                 return at
@@ -230,7 +247,7 @@ class Arranger:
 
     @property
     def _wants_user(self) -> bool:
-        """Whether missing user messages are inserted. Not if no reader is named and no plan is followed."""
+        """Whether missing user messages are inserted. They are not if no reader is named and no plan is followed."""
         return self.how.wire.user_first or self.how.plan is not NO_PLAN
 
     @property
@@ -239,7 +256,7 @@ class Arranger:
         return self.previous is not None and self.previous.role == "assistant" and not self.answered
 
     def _line_before(self, head: Entry) -> str:
-        """The `[continued]` line to show before a message; "" if none is stored and the rules need none."""
+        """Return the `[continued]` line to show before a message, or "" if none is stored and the rules need none."""
         wire = self.how.wire
         if not self._ends_with_answer or not wire.stored_lines:
             return ""
@@ -275,14 +292,14 @@ class Arranger:
         self.items.append(item)
 
     def _line(self, text: str) -> Item:
-        """A line to show after an answer."""
+        """Make a line to show after an answer."""
         return self._inserted(inserted_message("user", text), for_wire=True)
 
     def _inserted(self, message: Message, *, for_wire: bool = False) -> Item:
         return Item(inserted=message, tokens=self.count(message), wire=(self.how.wire, 0) if for_wire else None)
 
     def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
-        """Add a stored message; its new call ids or name add `more` tokens."""
+        """Add a stored message; `more` is the number of tokens that its new call ids or name add."""
         plan, reasoning = self.how.plan, entry.reasoning
         cut = plan.cuts.get(entry.id)
         tokens = entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens)
@@ -305,21 +322,21 @@ class Arranger:
         )
 
     def _bare(self, entry: Entry) -> str:
-        """An item's `bare`: how much of a message's bound content the reader does not get."""
+        """Return the value of `Item.bare` for a message: which of its bound content the reader does not get."""
         reader, bond = self.how.reader, entry.reasoning.bond
         if bond is None or not reader.refuses(bond):
             return ""
         return "all" if reader.family in FAMILIES else "text"  # providers that sign refuse unsigned thinking
 
     def _narrates(self, entry: Entry) -> bool:
-        """Whether a message's narration is shown if its thinking is not."""
+        """Return whether a message's narration is shown if its thinking is not."""
         reasoning = entry.reasoning
         if not self.how.plan.rules.narrates or not reasoning.narration_tokens or reasoning.bond is None:
             return False
         return self.how.reader.is_narrated(reasoning.bond)
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
-        """The reader's rules and the cache marks to keep, if the message breaks a rule; None if it breaks none."""
+        """Return the reader's rules and the number of cache marks to keep, or None if the message breaks no rule."""
         wire = self.how.wire
         odd = entry.form.odd or Oddities()
         marks_left = max(0, wire.cache_marks - self.marks)
@@ -335,14 +352,14 @@ class Arranger:
         return (wire, marks_left) if breaks_a_rule else None
 
     def _longer(self, call: Call, call_id: str, name: str = "") -> int:
-        """Tokens that a new call id, and a name beside it, add to a message."""
+        """Return the number of tokens that a new call id, and a tool name, add to a message."""
         if call_id == call.id and not name:
             return 0
         return self.count({"tool_call_id": call_id, "name": name}) - self.count({"tool_call_id": call.id})
 
 
 def turn_start(items: Sequence[Item]) -> int:
-    """Position of the last human message, which begins the current turn; 0 if there is none."""
+    """Return the position of the last human message, which begins the current turn, or 0 if there is none."""
     for position in reversed(range(len(items))):
         entry = items[position].entry
         if entry is not None and entry.human:
@@ -351,7 +368,7 @@ def turn_start(items: Sequence[Item]) -> int:
 
 
 def last_line(items: Sequence[Item]) -> str:
-    """The line that a view ends with because its last message is an answer; "" if it has no such line."""
+    """Return the `[continued]` line after the answer that ends a view, or "" if the view has no such line."""
     last = items[-1] if items else None
     if last is None or last.inserted is None or last.wire is None:
         return ""

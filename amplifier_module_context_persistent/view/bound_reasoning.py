@@ -50,12 +50,12 @@ Chains = tuple[bytes, ...]
 
 
 def tools_hash(tools_json: str) -> str:
-    """The hash of the tool definitions, in their order; "" if there are none."""
+    """Return the hash of the tool definitions, in their order, or "" if there are none."""
     return text_hash(orjson.loads(tools_json)) if tools_json else ""
 
 
 def sent_hash(message: Message) -> bytes:
-    """The hash of the sent part of a message: of the metadata only bound keys, and no cache marks."""
+    """Hash what is sent of a message: no cache marks, and of the metadata only the keys of bound reasoning."""
     sent = {key: value for key, value in message.items() if key != "metadata"}
     if bound := only_names(metadata_of(message), REASONING_NAMES):  # ids of responses are no content
         sent["metadata"] = bound
@@ -73,7 +73,7 @@ def _without_cache_control(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Hashes:
-    """The hashes of one message, with and without its reasoning, and facts that decide about the reasoning."""
+    """The hashes of one message with and without its reasoning, and facts that decide if the reasoning is shown."""
 
     shown: bytes
     bare: bytes
@@ -117,7 +117,7 @@ class BoundViews:
 
     @property
     def left_out(self) -> frozenset[int]:
-        """The ordinals of answers without their reasoning."""
+        """The ordinals of the answers whose reasoning the present view leaves out."""
         entries = (self._given[at].entry for at in self.unbound)
         return frozenset(entry.ordinal for entry in entries if entry is not None)
 
@@ -145,7 +145,7 @@ class BoundViews:
         binds: bool = True,
         plans: bool = False,
     ) -> Arrangement:
-        """Leave out the reasoning whose prefix is no longer the one that it was made with.
+        """Leave out the reasoning whose prefix differs from the prefix that the reasoning was made with.
 
         Args:
             arrangement: the view with all reasoning that the reader takes.
@@ -191,7 +191,7 @@ class BoundViews:
     def _hash_new(
         self, items: Sequence[Item], messages: Callable[[int], Sequence[Message]], *, of: object, reader: Recipient
     ) -> int:
-        """Hash the items that differ from the last view; returns how many are the same at the start of both."""
+        """Hash the items that differ from the last view and return the number of items before them."""
         same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
         self._given = ()  # if the messages cannot be read
         new = [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
@@ -202,7 +202,10 @@ class BoundViews:
         return same
 
     def _seed_of(self, tools: str, head: Sequence[Message]) -> bytes:
-        """The chain before the first item: the tools, the head, all other system text in order, and the head again."""
+        """Return the chain before the first item.
+
+        It hashes the tools, the head, all other system text, and the head again.
+        """
         heading = [sent_hash(message) for message in head]
         seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
         for digest in (*heading, *(digest for _, digest in self._instructing), *heading):
@@ -210,7 +213,7 @@ class BoundViews:
         return seed
 
     def _accepts(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
-        """Whether the reader accepts an answer's reasoning at this position, after the items `before`."""
+        """Return whether the reader accepts an answer's reasoning at this position, after the items `before`."""
         checks_prefix = self._reader.checks_prefix
         if checks_prefix and not self._hashes[at].as_given:
             return False
@@ -229,7 +232,7 @@ class BoundViews:
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:
-    """Hash one message; `bare` equals `shown` if the message shows no reasoning."""
+    """Hash one message. `bare` equals `shown` if the message shows no reasoning."""
     shown = sent_hash(message)
     instructs = message.get("role") in INSTRUCTING
     entry = item.entry
@@ -254,7 +257,7 @@ def _is_whole_answer(item: Item) -> bool:
 
 
 def _is_altered(item: Item) -> bool:
-    """Whether the view shows a stored message with different content."""
+    """Return whether the view shows a stored message with different content."""
     entry = item.entry
     return entry is not None and (
         item.cut is not None or item.call_ids != () or not entry.form.plain or bool(entry.changes.omits)
@@ -262,7 +265,7 @@ def _is_altered(item: Item) -> bool:
 
 
 def _lost_tokens(item: Item) -> int:
-    """Tokens that an item loses if its thinking is left out; 0 if it is left out already."""
+    """Return the number of tokens that an item loses if its thinking is left out, or 0 if it already is."""
     if item.entry is None or item.silent or item.bare == "all":
         return 0
     return item.entry.reasoning.tokens - item.narrates * item.entry.reasoning.narration_tokens

@@ -32,6 +32,6 @@ CACHE_LIVES = (
 
 
 def cache_lives_s(provider: str, model: str) -> float:
-    """Seconds that a model's provider keeps a cached prefix after its last use."""
+    """Return the number of seconds for which a model's provider keeps a cached prefix after its last use."""
     family = family_of(provider, model)
     return next(row.seconds for row in CACHE_LIVES if row.family in ("", family))

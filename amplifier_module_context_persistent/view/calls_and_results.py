@@ -19,13 +19,13 @@ from .wire_rules import TAKES_ALL, WireRules
 
 
 class Group(NamedTuple):
-    """A message and the result of each of its calls, in order; None for a missing result."""
+    """A message and the result of each of its calls, in order. A missing result is None."""
 
     head: Entry
     results: tuple[Entry | None, ...] = ()
 
     def entries(self) -> tuple[Entry, ...]:
-        """The stored messages of the group, head first."""
+        """Return the stored messages of the group, its head first."""
         if not self.results:
             return (self.head,)
         return (self.head, *[result for result in self.results if result is not None])
@@ -37,18 +37,18 @@ class Group(NamedTuple):
 
     @property
     def pinned(self) -> bool:
-        """Whether any of its messages is pinned or protected; then the whole group is kept."""
+        """Whether any message of the group is pinned or protected. Then the whole group is kept."""
         if not self.results:
             return self.head.pinned or self.head.changes.protected
         return any(entry.pinned or entry.changes.protected for entry in self.entries())
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
-    """Match calls and results: each result right after its call, in call order.
+    """Match calls and results: each result follows its call, in the order of the calls.
 
     A result answers the last call with its id before it, unless that call is closed. Results that answer no call,
-    second results of one call, and blank messages are left out. A message between a call and its result comes after
-    the result.
+    second results of one call, and blank messages are left out. A message between a call and its result comes after the
+    result.
     """
     groups: list[tuple[Entry, Sequence[Entry | None]]] = []
     waiting: dict[str, tuple[list[Entry | None], int]] = {}
@@ -70,7 +70,7 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
 
 
 class LateResults:
-    """Finds late results: the model had already answered a request with a stand-in in place of the result.
+    """Finds late results: results of calls that the model already saw answered by a stand-in.
 
     Adjacent answers are parts of one response and count as one. If a list continues the list of the call before, only
     its new entries are read.
@@ -87,7 +87,7 @@ class LateResults:
         self._answers, self._before = 0, ""
 
     def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """The late results among entries."""
+        """Return the late results among entries, in order."""
         if entries[: len(self._known)] != self._known:
             self._begin()
         new = entries[len(self._known) :]
@@ -106,14 +106,14 @@ class LateResults:
 
 
 def late_results(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """The late results among entries (`LateResults`)."""
+    """Return the late results among entries, as `LateResults` finds them."""
     return LateResults().of(list(entries))
 
 
 def closed_calls(
     groups: Sequence[Group], kept: Sequence[bool], *, to_the_end: bool = True
 ) -> dict[str, frozenset[str]]:
-    """The ids of calls in kept groups that no later message can answer, by message id.
+    """Return the ids of calls in kept groups that no later message can answer, by message id.
 
     Such an id belongs also to a later call that is not kept. A result of the later call must not be taken for a result
     of the earlier one. If the groups do not reach the end of the history (`to_the_end`), later calls are unknown, and
@@ -136,17 +136,17 @@ def closed_calls(
 
 
 def last_human(groups: Sequence[Group]) -> int | None:
-    """The position of the last human message: the turn in progress begins there."""
+    """Return the position of the last human message, where the turn in progress begins, or None without one."""
     return next((position for position in reversed(range(len(groups))) if groups[position].head.human), None)
 
 
 def first_human(groups: Sequence[Group]) -> int | None:
-    """The position of the first human message."""
+    """Return the position of the first human message, or None without one."""
     return next((position for position, group in enumerate(groups) if group.head.human), None)
 
 
 def open_calls(groups: Sequence[Group]) -> set[int]:
-    """Positions of groups with an open call: it has no result, is not closed, and no later call has its id."""
+    """Return the positions of groups with an open call: without a result, not closed, and the last call with its id."""
     unanswered = [position for position, group in enumerate(groups) if group.unanswered]
     last = _last_groups_by_call(groups) if unanswered else {}
     positions: set[int] = set()
@@ -159,12 +159,12 @@ def open_calls(groups: Sequence[Group]) -> set[int]:
 
 
 def _last_groups_by_call(groups: Sequence[Group]) -> dict[str, int]:
-    """By the id of a call, the position of the last group that has it."""
+    """Return the position of the last group that has a call, by call id."""
     return {call.id: position for position, group in enumerate(groups) for call in group.head.calls}
 
 
 def newest_group(groups: Sequence[Group]) -> int:
-    """Position of the newest group that begins with a human message or an answer; else of the last group."""
+    """Return the position of the newest group that begins with a human message or an answer, else of the last group."""
     for position in reversed(range(len(groups))):
         if groups[position].head.human or groups[position].head.role == "assistant":
             return position
@@ -172,7 +172,7 @@ def newest_group(groups: Sequence[Group]) -> int:
 
 
 def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -> bool:
-    """Whether a user message must be inserted before a message.
+    """Return whether a user message must be inserted before a message.
 
     The first message after the system text must be a user message. A message with calls must follow a user message or
     results.
@@ -190,7 +190,10 @@ def needs_user_before(previous: Entry | None, entry: Entry, *, answered: bool) -
 
 
 def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = TAKES_ALL) -> dict[tuple[int, int], str]:
-    """New ids for calls whose id the reader refuses or an earlier call has (some providers reuse `call_0` each turn).
+    """Return new ids for calls whose id the reader refuses, or whose id an earlier call has.
+
+    Some providers use `call_0` again in each turn. The keys are the ordinal of the message and the position of the call
+    in the message.
 
     The keys are the ordinal of the message and the position of the call in it.
 

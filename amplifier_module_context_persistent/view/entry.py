@@ -1,7 +1,7 @@
-"""An entry: what the pure half knows of one message without holding the message.
+"""An entry: a description of one stored message, with which views and plans work without reading the message.
 
-Only `classify` decides what a message is to the engine: a human's message, an instruction, a pin, a call, a result, or
-nothing that a provider accepts.
+`classify` alone decides what a message is to the engine: a human's message, an instruction, a pin, a call, a result, or
+a message of which providers accept nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """The form of a stored message in a request, apart from plans."""
+    """The form of a stored message in a request before any plan changes it."""
 
     blank: bool = False
     """Whether it has nothing that can be sent: providers refuse a message without content."""
@@ -104,7 +104,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes by plans and windows to how a message is shown, apart from a plan's cuts."""
+    """Changes that plans and windows make to how a message is shown, apart from cuts."""
 
     protected: bool = field(default=False, compare=False)
     """Whether the plan being made must leave it unchanged, although it is not pinned."""
@@ -144,17 +144,17 @@ class Entry:
 
     @property
     def silent_tokens(self) -> int:
-        """Its tokens without its thinking."""
+        """Tokens of the message without its thinking."""
         return self.tokens - self.reasoning.tokens + self.reasoning.narration_tokens
 
     @property
     def instructs(self) -> bool:
-        """Whether it is system text."""
+        """Whether the message is system text."""
         return self.role in INSTRUCTING
 
     @property
     def stays(self) -> bool:
-        """Whether `preserve_system` applies: to all system text except that of hooks in the conversation."""
+        """Whether `preserve_system` keeps the message: all system text but that of hooks in the conversation."""
         return self.role in INSTRUCTING and not self.origin.hook
 
     @property
@@ -166,12 +166,12 @@ class Entry:
 
     @property
     def shown_media(self) -> Iterator[tuple[int, Medium]]:
-        """Its media that are shown, by their numbers."""
+        """The media of the message that are shown, each with its number."""
         return ((number, medium) for number, medium in enumerate(self.form.media) if number not in self.changes.omits)
 
     @property
     def media_reference(self) -> str:
-        """What the lines instead of its media name to recall them; "" if they name nothing."""
+        """The id to recall left-out media by, or "" if the lines shown in their place name no id."""
         return "" if self.changes.no_recall else self.id
 
 
@@ -240,14 +240,14 @@ def classify(
 
 
 def _reasoning_of(bond: Bond | None, thinking_tokens: int, narration_tokens: int) -> Reasoning:
-    """The reasoning of a message; messages without any share one object."""
+    """Return the reasoning of a message. Messages without reasoning share one object."""
     if bond is None and not thinking_tokens:
         return _NO_REASONING
     return Reasoning(bond, thinking_tokens, narration_tokens)
 
 
 def _is_narrated(bond: Bond | None) -> bool:
-    """Whether the maker of an answer gets its own thinking between tool calls as text."""
+    """Return whether the model that made an answer gets its own thinking between tool calls as text."""
     return bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
 
 
@@ -260,7 +260,10 @@ def _form_of(
     offload: Cut | None,
     size_bytes: int,
 ) -> RequestForm:
-    """The form of a stored message in a request; `accepted` is None if providers accept no part of it."""
+    """Return the form of a stored message in a request.
+
+    `accepted` is None if providers accept no part of the message.
+    """
     if sent is not message:
         size_bytes = len(as_json(sent).encode(errors="replace"))
     has_blocks = accepted is not None and isinstance(accepted.get("content"), list)
@@ -277,14 +280,14 @@ def _form_of(
 
 
 def _gist_of(accepted: Message | None, kinds: ToolKinds, outcome: str) -> Gist:
-    """The gist of a message, from its accepted form."""
+    """Return the gist of a message, taken from the form that providers accept."""
     if accepted is None:
         return Gist(outcome=outcome)
     return Gist(terms_of(accepted), kinds.uses_of(accepted) if calls_of(accepted) else (), outcome)
 
 
 def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
-    """The origin of a message; `late`: whether it is after the first message of the conversation."""
+    """Return the origin of a message. `late` says whether the message comes after the first one of the conversation."""
     metadata = metadata_of(sent)
     source = metadata.get("source")
     return Origin(
@@ -299,7 +302,7 @@ def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
 def _sizes(
     accepted: Message, count: Callable[[Message], int], offload: Cut | None, message_id: str, *, late: bool
 ) -> tuple[int, int]:
-    """The tokens of a message before any plan shortens it, and how many of them are thinking."""
+    """Return the tokens of a message before any plan shortens it, and the number of these tokens that are thinking."""
     shown = as_reminder(accepted) if late else accepted
     tokens = count(shown if offload is None else elide_message(accepted, offload, reference=message_id))
     spoken = without_thinking(accepted)
@@ -307,12 +310,12 @@ def _sizes(
 
 
 def with_changes(entry: Entry, **changes: Any) -> Entry:
-    """A copy of an entry with other values in its `changes`."""
+    """Return a copy of an entry with other values in its `changes`."""
     return replace(entry, changes=replace(entry.changes, **changes))
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
-    """Copies of entries with some calls closed; `closed` has the ids of the calls, by message id."""
+    """Return copies of entries with some calls closed. `closed` has the ids of the calls by message id."""
     return [
         with_changes(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries
     ]
@@ -325,7 +328,7 @@ def without_some_media(
     *,
     no_recall: bool = False,
 ) -> list[Entry]:
-    """Copies of entries without some media.
+    """Return copies of entries without some media.
 
     Args:
         entries: the entries.
@@ -342,7 +345,7 @@ def without_some_media(
 def lighter(
     entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int], *, no_recall: bool = False
 ) -> Entry:
-    """A copy of an entry without some of its media; a line of text replaces each."""
+    """Return a copy of an entry without some of its media. A line of text replaces each of them."""
     changes, form = entry.changes, entry.form
     if changes.omits and changes.no_recall == no_recall and numbers <= changes.omits:
         return entry
@@ -357,7 +360,7 @@ def lighter(
 
 
 def _lines_size(entry: Entry, count: Callable[[Message], int]) -> tuple[int, int]:
-    """The tokens and the bytes of the lines that a view shows instead of an entry's media."""
+    """Return the tokens and the bytes of the lines that a view shows instead of an entry's media."""
     media, empty = entry.form.media, count({"content": ""})
     lines = [media[at].line(entry.media_reference, at, len(media)) for at in sorted(entry.changes.omits)]
     tokens = sum(count({"content": line}) - empty for line in lines)
@@ -365,7 +368,7 @@ def _lines_size(entry: Entry, count: Callable[[Message], int]) -> tuple[int, int
 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:
-    """Leave out the ids of a server's copy of the conversation, since a new plan comes after these entries."""
+    """Remove the ids of server-side conversations from entries, because a new plan follows these entries."""
     return [with_changes(entry, chain_ends=True) if _names_chain(entry) else entry for entry in entries]
 
 
@@ -375,10 +378,10 @@ def _names_chain(entry: Entry) -> bool:
 
 
 def media_left_out(entries: Iterable[Entry]) -> dict[str, frozenset[int]]:
-    """Numbers of the media that entries leave out, by message id."""
+    """Return the numbers of the media that entries leave out, by message id."""
     return {entry.id: entry.changes.omits for entry in entries if entry.changes.omits and entry.id}
 
 
 def gives_way(role: str, source: Any) -> bool:
-    """Whether a stored system message is left out if a factory gives the system text."""
+    """Return whether a stored system message is left out when a factory gives the system text."""
     return role == "system" and source not in ("hook", MEMORY_FILE_SOURCE)

@@ -1,4 +1,4 @@
-"""Messages that views insert and no log has: stand-ins for missing results, and lines that keep roles alternating."""
+"""Messages that views insert and the log does not contain: results for unanswered calls, and lines between messages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CONTINUED = "[continued]"
 
 
 def inserted_message(role: str, text: str, **keys: str) -> Message:
-    """A message that exists only in views; its metadata says so."""
+    """Make a message that exists only in views. Its metadata says so."""
     return {"role": role, **keys, "content": text, "metadata": {"source": COMPACTION_SOURCE}}
 
 
 def stand_in(call_id: str, name: str) -> Message:
-    """The result of a call that has none."""
+    """Make the result to show for a call that has no result."""
     return inserted_message("tool", INTERRUPTED, tool_call_id=call_id, name=name)

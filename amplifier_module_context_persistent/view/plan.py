@@ -1,9 +1,10 @@
 """A plan: which messages views keep, shorten or leave out. It is stored in the log and followed until the next plan.
 
 A plan covers the history up to one message (`upto`) and names the messages that it keeps. Messages appended later are
-shown in full. The record of a plan is small however long the history is: it lists runs of kept messages and the
-shortened messages. The text that compaction inserts is part of the plan, so the same plan gives the same bytes in any
-process. Records name messages by id; the functions here translate between ids and the log's ordinals.
+shown in full. The record of a plan is small however long the history is: it lists the shortened messages, and *runs* of
+adjacent kept messages by the first and the last id. The text that compaction inserts is part of the plan, so the same
+plan gives the same bytes in any process. Records name messages by id; the functions here translate between ids and the
+log's ordinals.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ SUMMARY_TAGS = ("<summary>\n", "\n</summary>")
 
 
 class Quote(NamedTuple):
-    """What was said in a message that a view leaves out, shortened, in a line."""
+    """One line that quotes a message left out of the view, shortened."""
 
     id: str
     """The id of the message."""
@@ -119,7 +120,7 @@ class NativeItem:
     """The provider's usage report for the request that made the item."""
 
     def is_for(self, provider: str, model: str) -> bool:
-        """Whether this provider and model made the item."""
+        """Return whether a provider and model made the item."""
         return (self.provider, self.model) == (kept_name(provider), kept_name(model))
 
     def to_record(self) -> dict[str, Any]:
@@ -160,7 +161,7 @@ class NativeItem:
 
 
 def counts_in(usage: Any) -> dict[str, int]:
-    """The token counts in a provider's usage report; other fields are left out."""
+    """Return the token counts in a provider's usage report. Other fields are ignored."""
     if not isinstance(usage, Mapping):
         return {}
     return {key: count for key, count in usage.items() if _is_token_count(key, count)}
@@ -181,7 +182,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The messages that a plan leaves out, and what the notice and later plans tell of them."""
+    """The messages that a plan leaves out, and what the notice and later plans say about them."""
 
     messages: int = 0
     """Messages of the history up to `upto` that are not kept."""
@@ -213,7 +214,7 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class PlanRules:
-    """The rules of the views that follow a plan; plans of older versions have none of them."""
+    """The rules that views under a plan follow. All are off for plans of older versions."""
 
     wire: bool = True
     """Whether the views keep the strict rules of `view.wire_rules`."""
@@ -249,18 +250,18 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """The summary at the start of the notice; "" if there is none."""
+        """The summary at the start of the notice, or "" if there is none."""
         opening, closing = SUMMARY_TAGS
         if not self.notice.text.startswith(opening):
             return ""
         return self.notice.text.removeprefix(opening).partition(closing)[0]
 
     def with_tokens(self, tokens_after: int) -> Plan:
-        """The plan with the tokens of its arranged view."""
+        """Return a copy of the plan with the number of tokens of its arranged view."""
         return replace(self, making=replace(self.making, tokens_after=tokens_after))
 
     def to_record(self, runs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """The fields of the plan's control record.
+        """Return the fields of the plan's control record.
 
         Args:
             runs: the kept messages as runs: the ids of the first and the last message of each run.
@@ -330,7 +331,7 @@ class Plan:
 
 
 def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
-    """The fields of a plan's record about the messages that are left out."""
+    """Read from a plan's record what the plan leaves out."""
     gaps = None
     if "gaps" in record:
         gaps = tuple(map(Gap.from_record, record["gaps"]))
@@ -345,14 +346,14 @@ def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
 
 
 def _rules_of(record: Mapping[str, Any]) -> PlanRules:
-    """The rules of a plan, as its record says."""
+    """Read the rules of a plan from its record."""
     return PlanRules(
         wire=record.get(WIRE) == 1, narrates=record.get("narrates") == 1, no_recall=record.get("no_recall") == 1
     )
 
 
 def _making_of(record: Mapping[str, Any]) -> Making:
-    """How a plan was made, as its record says."""
+    """Read from a plan's record how the plan was made."""
     return Making(
         strategy=str(record["strategy"]),
         step=int(record["step"]),
@@ -368,7 +369,7 @@ NO_PLAN = Plan(id="", upto="", keep=())
 
 
 def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """The kept messages in these runs. A run whose ends are not kept is ignored."""
+    """Return the ids of the kept messages in some runs. A run is ignored if its first or last message is not kept."""
     positions = {message_id: position for position, message_id in enumerate(keep)}
     found: set[str] = set()
     for first, last in runs:
@@ -391,7 +392,7 @@ def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
 
 
 def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], int]:
-    """The ordinals that a plan's record keeps, and the position of its message `upto` in the live history.
+    """Return the ordinals that a plan's record keeps, and the position of its message `upto` in the live history.
 
     Raises:
         ValueError: the record names messages that the live history lacks, or is not of this shape.
@@ -416,7 +417,7 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
 
 
 def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
-    """The budget of a stored plan that is still in use; else 0.
+    """Return the budget of a stored plan that is still in use, or 0 if it is not.
 
     A plan is no longer in use if its last message is not live, or if more was appended since than the budget holds.
     """
@@ -432,12 +433,15 @@ def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
 
 
 def is_plan_for(index: Index, record: Mapping[str, Any] | None, budget_tokens: int) -> bool:
-    """Whether a stored plan is in use for about this budget. Budgets follow the provider's counts, so they drift."""
+    """Return whether a stored plan is in use for about this budget.
+
+    Budgets drift, since they follow providers' counts.
+    """
     return abs(budget_in_use(index, record) - budget_tokens) <= _DRIFT * budget_tokens
 
 
 def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
-    """The positions of records in the live history.
+    """Return the positions of records in the live history.
 
     Raises:
         KeyError: a record is not live.
@@ -450,7 +454,7 @@ def live_positions(live: array[int], ordinals: Sequence[int]) -> list[int]:
 
 
 def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
-    """Join messages at adjacent positions into runs; returns the ids of the first and the last message of each run."""
+    """Join messages at adjacent positions into runs. Return the ids of the first and the last message of each run."""
     runs: list[tuple[str, str]] = []
     end = None
     for position, message_id in positions:

@@ -1,10 +1,11 @@
-"""Receipts: a small record of each request's view, by which the view can be made again from the log and verified.
+"""Receipts: a small record of each request's view. With it the view can be made again from the log and verified.
 
 Rules:
-- A receipt has ids (plan, last message, head text) and counts, but no content.
+- A receipt has ids (plan, last message, head text) and counts, but no content. The *head text* is the system text at
+  the start of a view.
 - Its hash is a chain over the canonical bytes of the view's messages, in order. The head text is hashed last, although
   it comes first in the view, because it changes while the messages after it stay. So if a view continues the last one,
-  only its new messages are hashed; after a repair, everything behind the repaired group is hashed again.
+  only its new messages are hashed. After a repair, the repaired group and everything after it are hashed again.
 - The same view has the same hash in any process.
 """
 
@@ -40,7 +41,7 @@ RULES_KEY = "rules"
 
 
 def canonical(message: Any) -> bytes:
-    """The canonical bytes of a message: JSON without spaces, keys sorted, UTF-8, as `orjson` writes it.
+    """Encode a message as canonical bytes: JSON without spaces, keys sorted, in UTF-8, as `orjson` writes it.
 
     If `orjson` would alter or refuse a value (integers beyond 64 bits, NaN, infinities, lone surrogates), the standard
     library writes the message in ASCII.
@@ -58,7 +59,7 @@ def canonical(message: Any) -> bytes:
 
 
 def text_hash(text: Any) -> str:
-    """The hash by which receipts name a head text, or the definitions of tools."""
+    """Return the hash by which receipts name a head text or the definitions of tools."""
     return blake2b(canonical(text), digest_size=_SHORT_DIGEST_BYTES).hexdigest()
 
 
@@ -140,7 +141,7 @@ class Receipt:
 
     @property
     def rules(self) -> int:
-        """The version of the rules that the view was made by; 0 if the receipt does not give a number."""
+        """The version of the rules that the view was made by, or 0 if the receipt has no valid number."""
         named = self.render.get(RULES_KEY, FIRST_RULES)
         return named if type(named) is int else 0
 
@@ -184,7 +185,7 @@ class Receipt:
 
 
 def render_options(config: Config) -> dict[str, Any]:
-    """A receipt's `render`: the options of `RENDERING` that are not at their default, and the version of the rules."""
+    """Return a receipt's `render`: the options of `RENDERING` that differ from the defaults, and the rules' version."""
     options = {key: getattr(config, key) for key in RENDERING}
     changed = {key: value for key, value in options.items() if value != RENDERING[key]}
     return {**changed, RULES_KEY: RULES}
@@ -194,7 +195,7 @@ _WIRE_OF, _CALL_IDS_OF = attrgetter("wire"), attrgetter("call_ids")
 
 
 def keeps_wire_rules(items: Sequence[Item]) -> bool:
-    """Whether the view shows a message differently from how it is stored, because of `view.wire_rules`."""
+    """Return whether a view changes any stored message because of `view.wire_rules`."""
     return any(map(_WIRE_OF, items)) or any(map(_CALL_IDS_OF, items))
 
 

@@ -70,7 +70,7 @@ class Binding(NamedTuple):
     """Whether its text between tool calls comes as readable thinking."""
 
     def fits(self, family: str, model: str) -> bool:
-        """Whether the row is about this model; `model` is "" if the request does not name it."""
+        """Return whether the row applies to a model. `model` is "" if the request does not name one."""
         if self.family not in ("", family):
             return False
         if not self.models:
@@ -181,7 +181,7 @@ promise this for turns that are kept after an item.
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """The maker of the bound parts of a message, as far as it is known."""
+    """The maker of the bound parts of a message, as far as the maker is known."""
 
     family: str = ""
     provider: str = ""
@@ -200,7 +200,7 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Who gets a view. Without provider and model the reader is unknown."""
+    """The reader of a view. Without provider and model the reader is unknown."""
 
     provider: str = ""
     model: str = ""
@@ -209,12 +209,12 @@ class Recipient:
 
     @classmethod
     def of(cls, provider: str, model: str, *, rules: int = RULES) -> Recipient:
-        """The reader that a request names, with its names as receipts keep them."""
+        """Make the reader that a request names, with the names shortened as in receipts."""
         return cls(kept_name(provider), kept_name(model), rules)
 
     @classmethod
     def parse(cls, name: str) -> Recipient:
-        """Read a name as people write it: `anthropic`, `anthropic/claude-opus-5-5`, or a model's name alone."""
+        """Read a reader's name as people write it: `anthropic`, `anthropic/claude-opus-5-5`, or only a model's name."""
         provider, slash, model = name.strip().partition("/")
         if not slash and any(char.isdigit() for char in provider) and family_of("", provider) in FAMILIES:
             provider, model = family_of("", provider), provider
@@ -227,7 +227,7 @@ class Recipient:
 
     @property
     def refuses_prefill(self) -> bool:
-        """Whether it is known to refuse a request that ends with an answer."""
+        """Whether the reader is known to refuse a request that ends with an answer."""
         family = self.family
         row = next((row for row in PREFILL if row.family == family), None)
         if row is None:
@@ -255,15 +255,15 @@ class Recipient:
 
     @property
     def checks_prefix(self) -> bool:
-        """Whether reasoning is valid for it only after the prefix that it was made for."""
+        """Whether the reader accepts reasoning only after the prefix that the reasoning was made for."""
         return PREFIX in self.binding.binds
 
     def is_narrated(self, bond: Bond) -> bool:
-        """Whether it gets its own thinking between tool calls as text; the table names such models."""
+        """Return whether the reader gets its own thinking between tool calls as text. The table names such models."""
         return self.binding.narrates and bool(self.provider) and not self.refuses(bond)
 
     def refuses(self, bond: Bond) -> bool:
-        """Whether it would refuse content with this bond, whatever comes before it in the request.
+        """Return whether the reader would refuse content with this bond, whatever comes before the content.
 
         If the maker is unknown, every family that may have made the content accepts it. An unknown reader refuses
         nothing.
@@ -294,7 +294,7 @@ NOBODY = Recipient()
 
 @lru_cache(maxsize=256)
 def family_of(provider: str, model: str = "") -> str:
-    """The family of a model, else of its provider; the provider's name if neither is known."""
+    """Return the family of a model, else of its provider, else the provider's name in small letters."""
     for name in (model.lower(), provider.lower()):
         for family, parts in _PARTS:
             if any(part in name for part in parts):
@@ -304,7 +304,7 @@ def family_of(provider: str, model: str = "") -> str:
 
 @lru_cache(maxsize=256)
 def kept_name(name: str) -> str:
-    """A provider's or a model's name as records keep it.
+    """Return a provider's or a model's name in the form that records keep.
 
     Only the part after the last slash is kept of a long name: the ARN of an inference profile is longer than
     `NAME_CHARS`, and ends with the name of the model (Amazon Bedrock User Guide, Inference profiles).
@@ -315,7 +315,7 @@ def kept_name(name: str) -> str:
 
 
 def plain_model(model: str) -> str:
-    """A model's name without the prefix of a gateway and the date at its end; points become hyphens."""
+    """Return a model's name without a gateway's prefix and without the date at its end. Points become hyphens."""
     return _GATEWAY.sub("", _first_plain_model(model))
 
 
@@ -352,7 +352,7 @@ SIGNATURES = ("signature", "thought_signature", "thoughtSignature", "encrypted_c
 
 
 def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
-    """The maker of the bound parts of a message; None if nothing is bound.
+    """Return the maker of the bound parts of a message, or None if no part is bound.
 
     Args:
         message: the message.
@@ -382,7 +382,7 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
 
 
 def _family_by_form(may_be: frozenset[str], metadata: Mapping[str, Any]) -> str:
-    """The family that the form of the blocks, else the metadata's keys, show to be the maker; "" if they do not."""
+    """Return the family that made a message, by the form of its blocks, else by its metadata keys, or "" if unknown."""
     if len(may_be) == 1:
         return next(iter(may_be))
     named = {_namespace(key) for key in metadata} & FAMILIES
@@ -390,7 +390,7 @@ def _family_by_form(may_be: frozenset[str], metadata: Mapping[str, Any]) -> str:
 
 
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
-    """The families that may have made a message's blocks, by their form; and whether anything in them is bound."""
+    """Return the families that may have made a message's blocks, by form, and whether any block is bound."""
     may_be, is_bound = FAMILIES, False
     given = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
     for block in given:
@@ -409,21 +409,24 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
 
 
 def _has_unsigned(message: Message) -> bool:
-    """Whether visible thinking has no signature. Thinking beside the content counts if the content has none."""
+    """Return whether visible thinking has no signature.
+
+    `thinking_block` is checked only if the content has no thinking.
+    """
     own = message.get("thinking_block")
     thinking: list[Any] = blocks_of(message, _THINKING) or ([own] if is_block(own, _THINKING) else [])
     return any(not block.get("signature") and not block.get("content") for block in thinking)
 
 
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
-    """The model that made the message's compaction item, as the item says; empty without one."""
+    """Return the model that the message's compaction item names as its maker, or "" without such an item."""
     items = (value for key, value in metadata.items() if key.rpartition(":")[2] == "compaction")
     models = (item.get("model") for item in items if isinstance(item, dict))
     return next((model for model in models if isinstance(model, str)), "")
 
 
 def lacks_reasoning(message: Message) -> bool:
-    """Whether an answer names its request (`bound`), but its reasoning was left out of the view."""
+    """Return whether an answer names its request (`bound`), but its reasoning was left out of the view."""
     if not bound_to(message):
         return False
     bond = bond_of(message, ("", ""))
@@ -431,7 +434,7 @@ def lacks_reasoning(message: Message) -> bool:
 
 
 def reasons_first(message: Message, *, once: bool) -> bool:
-    """Whether an answer begins with its reasoning, in adjacent blocks; `once` demands one block at most."""
+    """Return whether an answer begins with all its reasoning. `once` allows only one block of reasoning."""
     places = [at for at, block in enumerate(_blocks(message, "content")) if is_block(block, THINKING_BLOCKS)]
     return places == list(range(len(places))) and (len(places) < 2 or not once)
 
@@ -442,7 +445,7 @@ def _blocks(message: Message, key: str) -> list[Any]:
 
 
 def _namespace(key: Any) -> str:
-    """The family in the name of a metadata key (`openai`, `openai:response_id`); "" if there is none."""
+    """Return the family in the name of a metadata key (`openai`, `openai:response_id`), or "" if there is none."""
     prefix, colon, _ = str(key).partition(":")
     family = family_of(prefix)
     if family not in FAMILIES:
@@ -451,7 +454,7 @@ def _namespace(key: Any) -> str:
 
 
 def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
-    """The metadata that have none of these names, also below the name of a family."""
+    """Return metadata without the keys of these names, also inside the part of a provider family."""
     return {
         key: metadata_without(value, names) if _inner(key, value) else value
         for key, value in metadata.items()
@@ -460,7 +463,7 @@ def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Mess
 
 
 def only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
-    """The metadata that have one of these names, also below the name of a family."""
+    """Return only the metadata with keys of these names, also inside the part of a provider family."""
     picked = {key: value for key, value in metadata.items() if _is_named(key, names)}
     inner = {key: only_names(value, names) for key, value in metadata.items() if _inner(key, value)}
     return picked | {key: value for key, value in inner.items() if value}
@@ -471,7 +474,7 @@ def _is_named(key: Any, names: frozenset[str]) -> bool:
 
 
 def _inner(key: Any, value: Any) -> bool:
-    """Whether the value is a family's own part of the metadata."""
+    """Return whether a metadata value is the part of a provider family."""
     return isinstance(value, dict) and str(key) in FAMILIES
 
 

@@ -58,19 +58,19 @@ def render(
 
 
 def copied(messages: Sequence[Message]) -> list[Message]:
-    """A deep copy of messages."""
+    """Return deep copies of messages."""
     return list(map(_copied, messages))
 
 
 def _copied(value: Any) -> Any:
-    """A deep copy of a JSON value; `copy.deepcopy` takes three times as long."""
+    """Return a deep copy of a JSON value. `copy.deepcopy` takes three times as long."""
     if isinstance(value, dict):
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "line") -> Message:
-    """A stored message in the form of a view: accepted by providers, cut, without the media that are left out.
+    """Give a stored message the form of a view: accepted by providers, cut, and without the media that are left out.
 
     Late system text becomes a reminder. An offloaded result is always cut at the ends of lines, whatever `boundary`
     says, so that its bytes depend on its record alone.
@@ -117,7 +117,7 @@ def _render_item(item: Item, entry: Entry, message: Message, boundary: str) -> M
 
 
 def _with_answered_call(message: Message, call_id: str, name: str) -> Message:
-    """A result with the id and the name of the call that it answers; the name that it has stays."""
+    """Return a result with the id and the tool name of the call that it answers. A name that the result has stays."""
     own_name = message.get("name")
     if message.get("tool_call_id") == call_id and own_name:
         return message

@@ -1,6 +1,6 @@
-"""Turns of a live history: a turn begins at a person's message; what comes before the first one belongs to it.
+"""Turns of a live history. A turn begins at a person's message; messages before the first one belong to the first turn.
 
-The index knows of most users' messages whether a person wrote them; only the others are read.
+The index knows of most users' messages whether a person wrote them, so only the other messages are read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Read = Callable[[Sequence[int]], Iterable[Message]]
 
 
 def turn_starts(index: Index, read: Read) -> list[int]:
-    """Positions in the live history at which turns begin; empty if the history is empty."""
+    """Return the positions in the live history at which turns begin. The list is empty if the history is empty."""
     plain, live = index.columns.plain_users, index.live
     users = list(_users(index, 0, len(live)))
     unknown = [position for position in users if not plain[live[position]]]
@@ -30,7 +30,10 @@ def turn_starts(index: Index, read: Read) -> list[int]:
 
 
 def _users(index: Index, start: int, stop: int) -> Iterator[int]:
-    """Positions of users' messages in a part of the live history; roles are searched, not gone through one by one."""
+    """Yield the positions of users' messages in a part of the live history.
+
+    The column of roles is searched as bytes, which is faster than a look at each message.
+    """
     position = start
     for run in index.live_runs(start, stop):
         roles = index.columns.roles[run.start : run.stop]
@@ -52,7 +55,7 @@ class TurnCount:
         """The number of messages read so far, and how many of them a person wrote."""
 
     def begun_by(self, position: int, message: Message) -> int | None:
-        """The number of the turn that a message begins, as `turn_starts` has it; None if it begins none.
+        """Return the number of the turn that a message begins, as in `turn_starts`, or None if it begins none.
 
         Args:
             position: the message's position in the live history; positions must not decrease from call to call.

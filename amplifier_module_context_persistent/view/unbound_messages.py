@@ -10,12 +10,12 @@ from .recipients import CHAIN_NAMES, REASONING_NAMES, SIGNATURES, metadata_witho
 
 
 def without_names(message: Message, names: frozenset[str]) -> Message:
-    """A copy of a message without metadata of these names."""
+    """Return a copy of a message without the metadata of these names."""
     return {**message, "metadata": metadata_without(metadata_of(message), names)}
 
 
 def without_bonds(message: Message, *, keep_text: bool) -> Message:
-    """A copy of a message without the parts that are bound to their maker, wherever the message has them.
+    """Return a copy of a message without the parts that are bound to their maker.
 
     Args:
         message: the message, in its accepted form.
@@ -50,7 +50,7 @@ def _unbound(block: Any, *, keep_text: bool) -> Any:
 
 
 def _plain_thinking(block: Message) -> Message | None:
-    """A block with only the text of visible thinking; None if there is no text."""
+    """Return a thinking block with only its visible text, or None if it has no text."""
     text = block.get("thinking")
     return {"type": "thinking", "thinking": text} if isinstance(text, str) and text.strip() else None
 

@@ -64,7 +64,7 @@ _FORMS = ("tool", "name")
 
 @dataclass(frozen=True, slots=True)
 class WireRules:
-    """The rules of one reader. By default, every text is accepted."""
+    """The rules of one reader. The defaults accept every text."""
 
     id_chars: int = _ANY
     name_chars: int = _ANY
@@ -89,16 +89,22 @@ class WireRules:
     """The name to send for a tool without a name; the first version of the rules sent an empty name."""
 
     def call_id(self, call_id: str) -> str:
-        """A call id that the reader accepts: the same id if possible. Two different ids may give the same result."""
+        """Return a call id that the reader accepts, unchanged if possible.
+
+        Two different ids may give the same result.
+        """
         return _fitted(call_id, self.other_in_id, self.id_chars)
 
     def numbered(self, call_id: str, number: int) -> str:
-        """The id with a number at its end, within the length limit: for the second call with the same id, and so on."""
+        """Return the id with a number at its end, within the length limit.
+
+        It is for a second or later call with the same id.
+        """
         suffix = f"_{number}"
         return call_id[: self.id_chars - len(suffix)] + suffix
 
     def name(self, name: str) -> str:
-        """A tool name that the reader accepts: the same name if possible."""
+        """Return a tool name that the reader accepts, unchanged if possible."""
         return _fitted(name, self.other_in_name, self.name_chars) or self.unnamed
 
 
@@ -131,7 +137,7 @@ _NARROWEST = WireRules(64, 64, _PLAIN, _PLAIN, 4, answer_last=False, true_types=
 
 @lru_cache(maxsize=64)
 def rules_of(family: str, *, strict: bool) -> WireRules:
-    """The rules of a family of providers.
+    """Return the rules of a family of providers.
 
     Args:
         family: as `family_of` names it; "" if no provider is named.
@@ -145,7 +151,7 @@ def rules_of(family: str, *, strict: bool) -> WireRules:
 
 @lru_cache(maxsize=64)
 def request_rules(rules: WireRules, *, is_named: bool, line_last: bool, old_lines: bool) -> WireRules:
-    """The rules for the view of one request.
+    """Return the rules for the view of one request.
 
     Args:
         rules: the rules of the reader's family.
@@ -164,19 +170,19 @@ def request_rules(rules: WireRules, *, is_named: bool, line_last: bool, old_line
 
 
 def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the log's views keep the strict rules from its beginning, as its headers say."""
+    """Return whether the log's views keep the strict rules from its beginning, according to its headers."""
     return not headers or headers[0].get(WIRE) == 1
 
 
 def has_old_lines(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the log is of a version that showed lines between all answers, as its headers say."""
+    """Return whether a version that showed lines between all answers began the log, according to its headers."""
     return bool(headers) and headers[0].get(LINES) != 1
 
 
 def late_system_of(
     configured: LateSystem, headers: Sequence[Mapping[str, Any]], *, is_new: bool
 ) -> Literal["system", "reminder"]:
-    """How a log's late system messages are shown, `system` or `reminder`.
+    """Return how the log's late system messages are shown, `system` or `reminder`.
 
     With `auto`, a new log gets `reminder`, and an older log stays as it began.
     """
@@ -189,7 +195,7 @@ def late_system_of(
 
 
 def header_marks(headers: Sequence[Mapping[str, Any]], *, late_system: str = "system") -> dict[str, Any]:
-    """The fields of a new header that say how the log's views began; they repeat the first header.
+    """Return the fields of a new header that say how the log's views began. They repeat the first header.
 
     Args:
         headers: the headers that the log has.
@@ -221,7 +227,7 @@ class Oddities:
 
 
 def oddities_of(message: Message) -> Oddities | None:
-    """The parts of a message, in its accepted form, that some reader may refuse; None if there are none."""
+    """Return the parts of a message, in its accepted form, that some reader may refuse, or None if there are none."""
     # Most messages have nothing odd: a look at their JSON is faster than a walk through their parts.
     try:
         encoded = orjson.dumps(message)
@@ -244,13 +250,13 @@ def oddities_of(message: Message) -> Oddities | None:
 
 
 def _result_name(message: Message) -> str:
-    """The tool's name in a result; "" if the message is not a result or has no name."""
+    """Return the tool's name in a result, or "" if the message is not a result or has no name."""
     name = message.get("name")
     return name if isinstance(name, str) and message.get("role") in ("tool", "function") else ""
 
 
 def sendable(message: Message, rules: WireRules, marks: int) -> Message:
-    """A copy of a message that the reader accepts; the ids of calls are not changed.
+    """Return a copy of a message that the reader accepts. The ids of calls stay unchanged.
 
     Args:
         message: the message in its accepted form.
@@ -275,7 +281,7 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
 
 
 def _renamed(call: Any, rules: WireRules) -> Any:
-    """A call with a tool name that the reader accepts."""
+    """Return a call with a tool name that the reader accepts."""
     given = given_name_of(call)
     name = rules.name(given)
     if name == given:
@@ -301,7 +307,7 @@ def _marks_in(content: Any) -> int:
 
 
 def _with_marks(block: Any, marks_left: Iterator[int]) -> Any:
-    """A block without the cache marks beyond `marks_left`; the blocks within it come before the block itself."""
+    """Return a block without the cache marks beyond `marks_left`. Marks of inner blocks are counted first."""
     if not isinstance(block, dict):
         return block
     key = _inner_key(block)
@@ -314,12 +320,12 @@ def _with_marks(block: Any, marks_left: Iterator[int]) -> Any:
 
 
 def _inner_key(block: Message) -> str:
-    """The key under which a block has inner blocks: `content`, or `output` of some results."""
+    """Return the key under which a block has inner blocks: `content`, or `output` in some results."""
     return "output" if block.get("type") == "tool_result" and "output" in block else "content"
 
 
 def well_formed_value(value: Any) -> Any:
-    """A copy of a JSON value in which every text (keys too) and number can be encoded.
+    """Return a copy of a JSON value in which all texts (also keys) and numbers can be encoded.
 
     The value of a key `message_id` is not changed, because hosts name a message by it.
     """
