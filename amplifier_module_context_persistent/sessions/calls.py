@@ -69,7 +69,7 @@ class CallOutcome:
 
 
 class CallLookup:
-    """Finds calls and results in a log.
+    """A lookup of tool calls and their results in a log.
 
     Args:
         log: the log.

@@ -150,7 +150,7 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
     """Return an error message that no project has this name, with the projects that have similar names.
 
     Raises:
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     projects = sorted({one.project for one in session_files(storage=storage)})
     named = wanted.casefold()
@@ -168,7 +168,7 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
 
     Raises:
         OSError: a place cannot be read.
-        LogUnreadableError: the database of `storage` cannot be asked.
+        LogUnreadableError: the database of `storage` cannot be queried.
     """
     project = wanted.project
     if wanted.places:

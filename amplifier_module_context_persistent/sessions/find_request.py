@@ -46,7 +46,7 @@ def imported_plans(index: Index, book: ReceiptLog) -> Iterator[tuple[int, int, M
             try:
                 kept, position = kept_ordinals(index, record)
                 Plan.from_record(record, ())
-            except ValueError:  # a reset has hidden its messages
+            except ValueError:  # a reset has hidden messages that the plan names
                 continue
             yield position, len(kept), record
 

@@ -37,9 +37,9 @@ from .session_name import key_of, metadata_files, name_of, names_of
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
-_HEAD_BYTES = 1 << 16  # of the beginning of a file are looked at
-_MOST_NAMED = 5  # candidates for an ambiguous name
-_NAME_CHARS = 40  # of a candidate's name are shown
+_HEAD_BYTES = 1 << 16  # the bytes at the beginning of a file that are looked at
+_MOST_NAMED = 5  # the candidates that an error lists for an ambiguous name
+_NAME_CHARS = 40  # the characters of a candidate's name that an error shows
 _NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list DIRECTORY` shows the logs in one"
 
 
@@ -99,7 +99,7 @@ def session_files(
             Files are not filtered.
 
     Raises:
-        LogUnreadableError: the database of `storage` cannot be asked.
+        LogUnreadableError: the database of `storage` cannot be queried.
     """
     if storage is not None:
         from ..log.postgres.names import stored_logs  # its driver is an extra
@@ -120,7 +120,7 @@ def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[Sessi
     """Return the sessions with this id, in all projects.
 
     Raises:
-        LogUnreadableError: the database of `storage` cannot be asked.
+        LogUnreadableError: the database of `storage` cannot be queried.
     """
     if storage is not None:
         return [session for session in _stored_of_id(storage, session_id, None) if session.id == session_id]
@@ -137,7 +137,7 @@ def project_sessions(working_dir: str | Path = ".", *, storage: str | None = Non
     the directory itself are found.
 
     Raises:
-        LogUnreadableError: the database of `storage` cannot be asked.
+        LogUnreadableError: the database of `storage` cannot be queried.
     """
     found = session_files(project_slug(working_dir), storage=storage)
     if storage is not None or not (remote := remote_of(working_dir)):
@@ -161,10 +161,10 @@ def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[Ses
 def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
     """Return the sessions in databases whose ids begin with the id of one of these logs' sessions.
 
-    This includes the sessions of the logs themselves. Paths of files are ignored.
+    Only sessions of that log's project are returned, including the log's own session. Paths of files are ignored.
 
     Raises:
-        LogUnreadableError: a database cannot be asked.
+        LogUnreadableError: a database cannot be queried.
     """
     found: dict[str, SessionFile] = {}
     for path in paths:
@@ -203,7 +203,7 @@ def stored_session_pages(storage: str, project: str | None) -> Iterator[list[Ses
     """Yield pages of the sessions in a database, of one project or of all projects, the last written first.
 
     Raises:
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     from ..log.postgres.names import stored_pages  # its driver is an extra
 
@@ -261,13 +261,13 @@ def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
         except FileNotFoundError:
             continue  # it was removed meanwhile
         except OSError:
-            modified_s = path.parent.lstat().st_mtime  # its directory may not be searched
+            modified_s = path.parent.lstat().st_mtime  # there is no permission to search its directory
         sessions.append(SessionFile(path, session_id, project, modified_s))
     return sorted(sessions, key=_age)
 
 
 def _may_exist(path: Path) -> bool:
-    """Return whether a file has this name, or whether its directory may not be searched."""
+    """Return whether a file exists, or may exist because there is no permission to search its directory."""
     try:
         path.lstat()
     except OSError as error:
@@ -281,7 +281,7 @@ def _begins_as_session(path: Path) -> bool:
     The result is False for JSON lines of another program, an empty file, a directory and a device.
     """
     try:
-        if not path.is_file():  # a FIFO would be waited for
+        if not path.is_file():  # reading a FIFO would block
             return path.is_symlink() and not path.exists()
         lines = beginning(path, _HEAD_BYTES).splitlines()
     except OSError:
@@ -307,7 +307,7 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
 
     Raises:
         SessionNameError: no session, or more than one, has this name.
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     location = stored_name(name)
     if location == "":
@@ -321,7 +321,7 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
         raise SessionNameError(why_not)
 
     path = Path(name)
-    is_directory = os.path.isdir(path)  # a name may be longer than a path may be
+    is_directory = os.path.isdir(path)  # the name may be longer than a path can be
     if is_directory and (path / LOG_NAME).exists():
         return path / LOG_NAME
     if is_directory and (os.sep in name or name.strip(".") == ""):
@@ -410,7 +410,7 @@ def is_short_id_of(session_id: str, name: str) -> bool:
 
 
 def _what_to_give(found: Sequence[SessionFile]) -> str:
-    """Return the advice how to name exactly one of several sessions."""
+    """Return advice on how to name exactly one of several sessions."""
     ids = {session.id for session in found}
     return "give more of it" if len(ids) == len(found) else "name one by its path"
 
@@ -418,7 +418,7 @@ def _what_to_give(found: Sequence[SessionFile]) -> str:
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
     """Return the session with this name from a user or a host; None if there is none.
 
-    If no name is equal, a name that begins with the text is taken, else a name that contains it.
+    If no name is equal, a name that begins with the text matches, else a name that contains it.
 
     Raises:
         SessionNameError: more than one session matches.

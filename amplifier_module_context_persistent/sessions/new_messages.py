@@ -175,7 +175,7 @@ class SessionFollower:
 
 
 def _seen_in(index: Index) -> int:
-    """Return the number of message records up to the last live one, so without those of an unfinished reset."""
+    """Return the number of message records up to the last live message. Those of an unfinished reset do not count."""
     return max(index.live, default=-1) + 1
 
 

@@ -29,7 +29,7 @@ def sessions_without_news(storage: str, since_s: float, project: str | None = No
         project: return only sessions of this project; None for all projects.
 
     Raises:
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     found = logs_without_news(storage, since_s, project)
     if found is None:

@@ -22,7 +22,7 @@ def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -
 
     Raises:
         SessionNameError: the project has no session.
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     found = project_sessions(working_dir, storage=storage)
     if not found:

@@ -44,7 +44,7 @@ class Overview(Glance):
 
     session: SessionFile
     is_open: bool | None = None
-    """Whether a process holds the log open for writing; None if the system does not tell."""
+    """Whether a process holds the log open for writing; None if this is unknown."""
     tokenizer: str = ""
     """The name of the counter that counted `tokens`."""
     error: str = ""
@@ -62,7 +62,7 @@ class Overview(Glance):
 
     @property
     def has_time(self) -> bool:
-        """Whether the time of the session is known; False if its last message has no time, as in some imports."""
+        """Whether the time of the session is known; False if its last message has no time, as in some imported sessions."""
         return not self.messages or instant_of(self.last_message) is not None
 
     @property

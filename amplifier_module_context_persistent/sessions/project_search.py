@@ -230,7 +230,7 @@ def may_match_there(sessions: Sequence[SessionFile], storage: str, pattern: Patt
     """Return those sessions of a database that may match, with one query to the server.
 
     Raises:
-        LogUnreadableError: the server cannot be asked.
+        LogUnreadableError: the server cannot be queried.
     """
     from ..log.postgres.names import logs_with_word  # its driver is an extra
 

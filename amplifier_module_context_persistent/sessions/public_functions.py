@@ -88,7 +88,7 @@ def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[
 
     Raises:
         FilterError: a filter cannot be understood.
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     found = _chosen(storage, filters)
     return sorted(look_at_all(found, held_logs(found)), key=lambda one: (-one.known_s, one.session.id))
@@ -116,7 +116,7 @@ def search(
     Raises:
         FilterError: a filter cannot be understood.
         RecallError: the question is too long, or contains no word.
-        LogUnreadableError: the database cannot be asked.
+        LogUnreadableError: the database cannot be queried.
     """
     wanted = _filter(filters)
     narrowing = Narrowing(role, _names(of_tool), wanted.since_s, wanted.until_s)

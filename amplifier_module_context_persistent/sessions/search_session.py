@@ -227,7 +227,7 @@ def _saved_tail(name: str) -> str:
 
 
 def _checkpoints(transcript: Transcript) -> Iterator[HiddenText]:
-    """Yield the checkpoints that several hosts share. They contain the session's messages, and a purge keeps them."""
+    """Yield the checkpoints that several hosts share. They contain the session's messages, also after a purge."""
     try:
         for checkpoint in shared_checkpoints(transcript.path, session_id_in(transcript)):
             text = "\n".join(texts_of(checkpoint))

@@ -1,4 +1,4 @@
-"""Compare two sessions with a common beginning, such as a fork and its origin: find what each did after it."""
+"""Compare two sessions with a common beginning, such as a fork and its origin: find what each session did after it."""
 
 from __future__ import annotations
 

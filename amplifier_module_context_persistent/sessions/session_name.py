@@ -91,7 +91,7 @@ class SessionNames:
         try:
             if (kept := self._glances.of(location)) is not None:
                 return kept
-            from .transcript import Transcript  # most names are kept
+            from .transcript import Transcript  # most names are in the catalogue
 
             with Transcript(location) as transcript:
                 where = location if stored_name(location) is not None else ""
@@ -180,9 +180,9 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def _content(descriptor: int) -> bytes:
-    """Read a regular file, at most `_MOST_BYTES` and one byte, which shows that it is too large.
+    """Return the content of a regular file, at most `_MOST_BYTES + 1` bytes; b"" if it is not a regular file.
 
-    Return b"" for anything else than a regular file.
+    The last byte shows that the file is too large.
     """
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         return b""

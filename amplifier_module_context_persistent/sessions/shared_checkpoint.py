@@ -101,7 +101,7 @@ def _project_of(log: str | Path) -> str:
 def _is_of_other_session(checkpoint: Path, project: str, session_id: str) -> bool:
     """Return whether a checkpoint is of another project's session.
 
-    It is if it names the directory of another project, and that project has a log with the same session id.
+    This is the case if it names the directory of another project that has a log with this session id.
     """
     try:
         named = json.loads(checkpoint.read_bytes())["workspace"]
