@@ -62,7 +62,7 @@ class Overview(Glance):
 
     @property
     def has_time(self) -> bool:
-        """Whether the time of the session is known; False if its last message has no time, as in some imported sessions."""
+        """Whether the time of the session is known; False if its last message has no time, as in some imports."""
         return not self.messages or instant_of(self.last_message) is not None
 
     @property
