@@ -382,8 +382,10 @@ Scopes = Sequence[Callable[[], list[SessionFile]]]
 def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
     """Return the session with this id, beginning of an id, or short form of an id; None if there is none.
 
+    If a session matches together with its sub-sessions and branches, return that session.
+
     Raises:
-        SessionNameError: more than one session matches.
+        SessionNameError: several unrelated sessions match.
     """
     for look in scopes:
         sessions = look()

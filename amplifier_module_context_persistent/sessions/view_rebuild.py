@@ -152,7 +152,7 @@ class RebuiltView:
         reasons: what is missing in the log. If this is empty and the view is not proved, the log lacks nothing, but the
             rebuilt view differs from the original view.
         damaged: the ids of messages in the view whose lines do not match their checksums.
-        proved: whether the view has the hash of its receipt.
+        proved: whether the view has the length and the hash in its receipt, and nothing is missing.
     """
 
     messages: list[Message] | None
