@@ -52,7 +52,7 @@ class Config(Options):
         return {option.name: option for option in fields(Options)}
 
     def given(self) -> dict[str, Any]:
-        """The keys that were given, with their values; all others have their defaults."""
+        """Return the keys that were given, with their values; all others have their defaults."""
         given = {name: getattr(self, name) for name in self.configured}
         if "max_tokens" not in given and self.max_tokens != self.options()["max_tokens"].default:
             given[FALLBACK_BUDGET] = self.max_tokens

@@ -11,37 +11,37 @@ TOOL_KINDS = ("read", "change", "todo", "run", "ask", "other")
 
 
 def is_int(value: Any) -> bool:
-    """Whether it is a whole number, and no truth value."""
+    """Return whether it is a whole number, and no truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number, and no truth value."""
+    """Return whether it is a number, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def path(value: Any) -> bool:
-    """Whether it is the path of a file, or nothing."""
+    """Return whether it is the path of a file, or nothing."""
     return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")
 
 
 def share(value: Any) -> bool:
-    """Whether it is a share above 0."""
+    """Return whether it is a share above 0."""
     return is_number(value) and 0 < value <= 1
 
 
 def share_or_zero(value: Any) -> bool:
-    """Whether it is a share, 0 among them."""
+    """Return whether it is a share, 0 among them."""
     return is_number(value) and 0 <= value <= 1
 
 
 def flag(value: Any) -> bool:
-    """Whether it is true or false."""
+    """Return whether it is true or false."""
     return isinstance(value, bool)
 
 
 def kinds_of_tools(value: Any) -> bool:
-    """Whether it names tools with their kinds."""
+    """Return whether it names tools with their kinds."""
     if value is None:
         return True
     return isinstance(value, Mapping) and all(
@@ -51,10 +51,10 @@ def kinds_of_tools(value: Any) -> bool:
 
 
 def one_of(*names: str) -> Check:
-    """A check for one of some texts."""
+    """Return a check for one of some texts."""
     return lambda value: value in names
 
 
 def at_least(least: int) -> Check:
-    """A check for a whole number from one on."""
+    """Return a check for a whole number from one on."""
     return lambda value: is_int(value) and value >= least

@@ -62,7 +62,7 @@ ELSEWHERE = {
 
 
 def told_elsewhere(given: Mapping[str, Any]) -> str:
-    """The warning about keys of other modules that have no effect here; empty if there are none."""
+    """Return the warning about keys of other modules that have no effect here; empty if there are none."""
     found = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
     return f"keys of another context module have no effect: {', '.join(found)}" if found else ""
 
@@ -88,6 +88,6 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nearest_key(key: str, options: Mapping[str, Any]) -> str:
-    """The end of a message about an unknown key: the most similar known key, if there is one."""
+    """Return the end of a message about an unknown key: the most similar known key, if there is one."""
     near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

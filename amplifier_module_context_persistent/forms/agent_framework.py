@@ -82,7 +82,7 @@ def _result(content: Mapping[str, Any]) -> Message:
 
 
 def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
-    """An answer with its texts, its thinking and its calls; a text alone is its content."""
+    """Return an answer with its texts, its thinking and its calls; a text alone is its content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for content in contents:

@@ -115,7 +115,7 @@ _SIGNS = SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinki
 
 
 def is_sure(message: Mapping[str, Any]) -> bool:
-    """Whether a message of a file has blocks that other providers' messages lack."""
+    """Return whether a message of a file has blocks that other providers' messages lack."""
     blocks = [block for block in items(message.get("content")) if isinstance(block, Mapping)]
     return any(text(block.get("type")) in _SIGNS and "tool_call_id" not in block for block in blocks)
 
@@ -207,7 +207,7 @@ def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
 
 
 def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """The messages of a user's message: each of its results, and each run of other blocks, in order."""
+    """Return the messages of a user's message: each of its results, and each run of other blocks, in order."""
     parts = read_said(blocks, _read_result, dict, **without(message, "content", "metadata"))
     given = metadata_of(message)
     for number, part in enumerate(parts):
@@ -216,7 +216,7 @@ def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) 
 
 
 def _metadata(given: Mapping[str, Any], number: int) -> Mapping[str, Any]:
-    """The metadata of one part; the first one keeps the message's id, others get a number at its end."""
+    """Return the metadata of one part; the first one keeps the message's id, others get a number at its end."""
     message_id = given.get("message_id")
     if number == 0 or not isinstance(message_id, str):
         return given
@@ -242,7 +242,7 @@ def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
 
 
 def _read_inner(block: Mapping[str, Any]) -> Message:
-    """A block of a result; callers also give what an MCP tool gave, of which other providers know the words."""
+    """Return a block of a result; callers also give what an MCP tool gave, of which other providers know the words."""
     return mcp.read_block(block) if text(block.get("type")) in mcp.KINDS else dict(block)
 
 
@@ -272,12 +272,12 @@ def write(messages: Iterable[Message], *, exact: bool = False, goes_on: bool = F
 
 
 def system_text(message: Message) -> str:
-    """The text of a system message."""
+    """Return the text of a system message."""
     return "\n".join(said for block in blocks_without_calls(message) if (said := block_text(block)).strip())
 
 
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
-    """Whether a message goes into the user's message before it: of one foreign message, or the next result."""
+    """Return whether a message goes into the user's message before it: of one foreign message, or the next result."""
     return is_next_part(before, message) or (not exact and _is_result(before) and _is_result(message))
 
 
@@ -286,7 +286,7 @@ def _is_result(message: Message) -> bool:
 
 
 def is_own(message: Message) -> bool:
-    """Whether the message is this provider's, so that all of its blocks may go back to it."""
+    """Return whether the message is this provider's, so that all of its blocks may go back to it."""
     return form_of(message) == NAME
 
 
@@ -351,7 +351,7 @@ def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) ->
 
 
 def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
-    """A block as Anthropic takes it; None for one that says nothing, or is not signed."""
+    """Return a block as Anthropic takes it; None for one that says nothing, or is not signed."""
     original = original_of(block)
     kind, form, own = original.get("type"), form_of(message), is_own(message)
     if exact and own:
@@ -382,7 +382,7 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
 
 
 def _is_anthropic_source(source: Any, form: str) -> bool:
-    """Whether a document's or search result's source is one that Anthropic takes.
+    """Return whether a document's or search result's source is one that Anthropic takes.
 
     Args:
         source: the source.
@@ -402,7 +402,7 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
 
 
 def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
-    """A document or search result; of another provider's only the keys that Anthropic's have too."""
+    """Return a document or search result; of another provider's only the keys that Anthropic's have too."""
     if not is_foreign:
         return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK | _FROM_MCP}
     written: Message = {key: value for key, value in block.items() if key in _OF_DOCUMENTS}
@@ -414,7 +414,7 @@ def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
 
 
 def _medium(block: Mapping[str, Any], form: str) -> Message | None:
-    """An image or a PDF, in whatever form it is; None if Anthropic does not take it.
+    """Return an image or a PDF, in whatever form it is; None if Anthropic does not take it.
 
     Args:
         block: the medium.

@@ -23,7 +23,7 @@ _SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
 
 
 def has_paused(message: Mapping[str, Any]) -> bool:
-    """Whether a message is an answer that Anthropic goes on with if it is sent back as it is (`pause_turn`)."""
+    """Return whether a message is an answer that Anthropic goes on with if it is sent back as it is (`pause_turn`)."""
     return message.get("role") == "assistant" and metadata_of(message).get("stop_reason") == "pause_turn"
 
 
@@ -48,7 +48,7 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
 
 
 def _programs(messages: Iterable[Message]) -> dict[str, str]:
-    """The ids that the provider takes of programs that called tools of the client, by their own ids.
+    """Return the ids that the provider takes of programs that called tools of the client, by their own ids.
 
     The result of such a program comes only after those of the tools, in a later answer; until then its call waits. A
     user's word before that breaks the program off.
@@ -71,7 +71,7 @@ def _programs(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def _caller_of(block: Message) -> str:
-    """The id of the program that made a call of the client's tools; "" for another call or block."""
+    """Return the id of the program that made a call of the client's tools; "" for another call or block."""
     return text(mapping(block.get("caller")).get("tool_id")) if block.get("type") == "tool_use" else ""
 
 
@@ -96,7 +96,7 @@ def _paired(message: Message, programs: Mapping[str, str]) -> Message | None:
 
 
 def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = None) -> list[Message]:
-    """The blocks of a message without server calls that have no result, and without results that have no call.
+    """Return the blocks of a message without server calls that have no result, and without results that have no call.
 
     Ids are replaced by those that the provider accepts.
 
@@ -127,12 +127,12 @@ def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = No
 
 
 def _id_key(block: Message) -> str:
-    """The key of a server block that has the id of the call."""
+    """Return the key of a server block that has the id of the call."""
     return "id" if is_block(block, SERVER_CALLS) else "tool_use_id"
 
 
 def _server_id(asked: Message) -> str:
-    """The id of a server's call as the provider takes it."""
+    """Return the id of a server's call as the provider takes it."""
     call_id = str(asked.get("id"))
     if _SERVER_ID.fullmatch(call_id):
         return call_id

@@ -199,7 +199,7 @@ def _read_block(block: Mapping[str, Any]) -> Message:
 
 
 def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
-    """The text of an answer with citations, or of what a guardrail checks; None for another block."""
+    """Return the text of an answer with citations, or of what a guardrail checks; None for another block."""
     if block.keys() == {_CITED}:
         given = mapping(block[_CITED])
         pieces = [mapping(piece) for piece in items(given.get("content"))]
@@ -214,7 +214,7 @@ def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
 
 
 def _write_wrapped(block: Mapping[str, Any], said: str) -> Message | None:
-    """The block that `_read_wrapped` took a text from; None for another text."""
+    """Return the block that `_read_wrapped` took a text from; None for another text."""
     if isinstance(rest := block.get(_CITED), Mapping):
         pieces = items(rest.get("content"))
         is_whole = "".join(text(mapping(piece).get("text")) for piece in pieces) == said
@@ -300,13 +300,13 @@ def _write_result(message: Message, *, exact: bool) -> Message:
 
 
 def _text_of_audio(block: Message) -> Message:
-    """One line about audio, which results cannot have; the same object for any other block."""
+    """Return one line about audio, which results cannot have; the same object for any other block."""
     source = source_of(original_of(block))
     return text_block(told(block)) if source is not None and source.kind == "audio" else block
 
 
 def _block(block: Mapping[str, Any], message: Message) -> Message | None:
-    """A block as Bedrock takes it; None for one that says nothing, or thinking that is not signed."""
+    """Return a block as Bedrock takes it; None for one that says nothing, or thinking that is not signed."""
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _write_reasoning(original, own=own)
@@ -401,13 +401,13 @@ def _with_usable_name(block: Message, seen: set[str]) -> Message:
 
 
 def _name_of_document(name: str, form: str) -> str:
-    """A document's name as the service takes it, without the ending that its format says."""
+    """Return a document's name as the service takes it, without the ending that its format says."""
     plain = _NOT_IN_NAMES.sub(" ", name.removesuffix(f".{form}"))
     return " ".join(plain.split())[:_NAME_CHARS].strip() or "document"
 
 
 def with_bytes(value: Any, key: str = "") -> Any:
-    """A value of a provider's item, under a key, as the client takes it: what is kept in base64 is bytes."""
+    """Return a value of a provider's item, under a key, as the client takes it: what is kept in base64 is bytes."""
     if isinstance(value, dict):
         return {name: with_bytes(item, name) for name, item in value.items()}
     if isinstance(value, list):
@@ -416,7 +416,7 @@ def with_bytes(value: Any, key: str = "") -> Any:
 
 
 def decoded_bytes(data: str) -> Any:
-    """The bytes of a base64 text, as the client takes them; the text itself if it is no base64."""
+    """Return the bytes of a base64 text, as the client takes them; the text itself if it is no base64."""
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

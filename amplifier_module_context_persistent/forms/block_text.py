@@ -21,7 +21,7 @@ def as_blocks(content: Any) -> list[Message]:
 
 
 def told(block: Mapping[str, Any]) -> str:
-    """A block as text: what it says, or one line about it; "" for a cache mark of Bedrock's."""
+    """Return a block as text: what it says, or one line about it; "" for a cache mark of Bedrock's."""
     original = original_of(block)
     if original.keys() == _CACHE_POINT:
         return ""
@@ -34,7 +34,7 @@ def told(block: Mapping[str, Any]) -> str:
 
 
 def result_blocks(message: Message) -> Iterator[Message]:
-    """The blocks of a result; those of `tool_result` blocks in it are taken out of them."""
+    """Yield the blocks of a result; those of `tool_result` blocks in it are taken out of them."""
     for block in blocks_without_calls(message):
         if block.get("type") != "tool_result":
             yield block

@@ -101,5 +101,5 @@ _CALL = " call"
 
 
 def is_next_part(before: Message, message: Message) -> bool:
-    """Whether a message belongs to the foreign message that the one before it is a part of."""
+    """Return whether a message belongs to the foreign message that the one before it is a part of."""
     return part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool")

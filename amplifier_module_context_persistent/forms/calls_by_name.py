@@ -17,7 +17,7 @@ GEMINI = "gemini"
 
 
 def lack_calls(messages: Iterable[Message]) -> bool:
-    """Whether a result among messages answers a call that is not among them."""
+    """Return whether a result among messages answers a call that is not among them."""
     called: set[str] = set()
     for message in messages:
         called |= {str(call_id_of(call)) for call in _calls(message)}
@@ -27,7 +27,7 @@ def lack_calls(messages: Iterable[Message]) -> bool:
 
 
 def with_ids_of_calls(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
-    """Give each result that names no call, or none that there is, the id of the call that it answers.
+    """Return each result that names no call, or none that there is, the id of the call that it answers.
 
     Args:
         messages: in order; the same object is returned for any that needs no other id.
@@ -59,7 +59,7 @@ class _Asked:
             self._answered.append(str(message.get("tool_call_id")))
 
     def answered_by(self, message: Message) -> Message:
-        """A result with the id of its call."""
+        """Return a result with the id of its call."""
         if not _is_result(message):
             return message
         named = [call for call in self._calls if call_name_of(call) == message.get("name")]

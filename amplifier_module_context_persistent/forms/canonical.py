@@ -53,27 +53,27 @@ _GOOGLES_FILES = "https://generativelanguage.googleapis.com/"
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """An object, or an empty one for anything else."""
+    """Return an object, or an empty one for anything else."""
     return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """A list, or an empty one for anything else."""
+    """Return a list, or an empty one for anything else."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """A string, or an empty one for anything else."""
+    """Return a string, or an empty one for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def id_text(value: Any) -> str:
-    """An id as a text: some programs write numbers; empty for anything else."""
+    """Return an id as a text: some programs write numbers; empty for anything else."""
     return str(value) if type(value) is int else text(value)
 
 
 def without(value: Mapping[str, Any], *keys: str) -> Message:
-    """An object without some keys, and without keys whose value is None."""
+    """Return an object without some keys, and without keys whose value is None."""
     return {key: item for key, item in value.items() if key not in keys and item is not None}
 
 
@@ -86,38 +86,38 @@ def mark_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def form_of(message: Mapping[str, Any]) -> str:
-    """The name of the form that a message came in; empty for Amplifier's own."""
+    """Return the name of the form that a message came in; empty for Amplifier's own."""
     name = mark_of(message).get("name")
     return name if isinstance(name, str) and name in FOREIGN else ""
 
 
 def beside(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keys of the foreign message that the canonical one has no place for."""
+    """Return the keys of the foreign message that the canonical one has no place for."""
     return mapping(mark_of(message).get("beside"))
 
 
 def marked(message: Message, name: str, **facts: Any) -> Message:
-    """A message with a mark; facts that are empty are left out."""
+    """Return a message with a mark; facts that are empty are left out."""
     told = {key: value for key, value in facts.items() if value not in (None, {}, [], "", False)}
     return {**message, "metadata": {**metadata_of(message), FORM_KEY: {**mark_of(message), "name": name, **told}}}
 
 
 def unmarked(message: Message) -> Message:
-    """A message without its mark: for importers, whose records say in other ways where a message is from."""
+    """Return a message without its mark: for importers, whose records say in other ways where a message is from."""
     metadata = {key: value for key, value in metadata_of(message).items() if key != FORM_KEY}
     rest = {key: value for key, value in message.items() if key != "metadata"}
     return {**rest, "metadata": metadata} if metadata else rest
 
 
 def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
-    """The messages that one foreign message stands for, each with its number in the mark."""
+    """Return the messages that one foreign message stands for, each with its number in the mark."""
     if len(parts) < 2:
         return list(parts)
     return [marked(part, name, part=[number, len(parts)]) for number, part in enumerate(parts)]
 
 
 def part_number(message: Mapping[str, Any]) -> int:
-    """The number of a message among those that one foreign message became; -1 if it is the only one."""
+    """Return the number of a message among those that one foreign message became; -1 if it is the only one."""
     part = mark_of(message).get("part")
     return part[0] if isinstance(part, list) and part and type(part[0]) is int else -1
 
@@ -126,17 +126,17 @@ def part_number(message: Mapping[str, Any]) -> int:
 
 
 def text_block(said: str, **more: Any) -> Message:
-    """A text as a content block."""
+    """Return a text as a content block."""
     return {"type": "text", "text": said, **more}
 
 
 def medium(kind: str, source: Mapping[str, Any], name: str = "", **more: Any) -> Message:
-    """An image, a document, audio or video; `name` is its file's name."""
+    """Return an image, a document, audio or video; `name` is its file's name."""
     return {"type": kind, "source": dict(source), **({"title": name} if name else {}), **more}
 
 
 def base64_source(data: str, media_type: str) -> Message:
-    """The source of a medium that is in the message."""
+    """Return the source of a medium that is in the message."""
     return {"type": "base64", "media_type": media_type, "data": data}
 
 
@@ -149,7 +149,7 @@ def source_from_url(url: str) -> Message:
 
 
 def url_of(source: Mapping[str, Any]) -> str:
-    """The address of a medium's source, the data in it if it is in the message; empty for another one."""
+    """Return the address of a medium's source, the data in it if it is in the message; empty for another one."""
     if source.get("type") == "base64":
         return f"data:{text(source.get('media_type'))};base64,{text(source.get('data'))}"
     return text(source.get("url"))
@@ -167,18 +167,18 @@ def kind_of_type(media_type: str) -> str:
 
 
 def item_block(part: Mapping[str, Any]) -> Message:
-    """A provider's item as a content block: as it came, with a `type`."""
+    """Return a provider's item as a content block: as it came, with a `type`."""
     return dict(part) if isinstance(part.get("type"), str) else {"type": PART, **part}
 
 
 def is_item(block: Mapping[str, Any]) -> bool:
-    """Whether a block is a provider's item: no text, no medium, no thinking, no call and no result."""
+    """Return whether a block is a provider's item: no text, no medium, no thinking, no call and no result."""
     kind = block.get("type")
     return not (isinstance(kind, str) and kind in _OWN_KINDS)
 
 
 def part_of(block: Mapping[str, Any]) -> Message:
-    """The item that `item_block` made a block of."""
+    """Return the item that `item_block` made a block of."""
     return {key: value for key, value in block.items() if key != "type"} if block.get("type") == PART else dict(block)
 
 
@@ -186,7 +186,7 @@ def part_of(block: Mapping[str, Any]) -> Message:
 
 
 def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
-    """A call; arguments that are no object are put under `arguments`, JSON text of an object is parsed."""
+    """Return a call; arguments that are no object are put under `arguments`, JSON text of an object is parsed."""
     if isinstance(arguments, str):
         try:
             given = parsed(arguments) if arguments.strip() else {}
@@ -207,18 +207,18 @@ def parsed_calls(message: Message) -> Message:
 
 
 def parsed_call(given: Message) -> Message:
-    """A call in Amplifier's shape, with parsed arguments."""
+    """Return a call in Amplifier's shape, with parsed arguments."""
     return call(call_id_of(given) or "", call_name_of(given), given_arguments_of(given))
 
 
 def result(call_id: str, content: Any, *, failed: bool = False, name: str = "") -> Message:
-    """The result of a call."""
+    """Return the result of a call."""
     told = {"metadata": {"is_error": True}} if failed else {}
     return {"role": "tool", "tool_call_id": call_id, **({"name": name} if name else {}), "content": content, **told}
 
 
 def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (), **metadata: Any) -> Message:
-    """An answer.
+    """Return an answer.
 
     Args:
         content: a text or blocks.
@@ -290,7 +290,7 @@ def plain_content(blocks: list[Message]) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A value as text: a string as it is, anything else as JSON."""
+    """Return a value as text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
 
 
@@ -305,7 +305,7 @@ def usage_of(**counts: Any) -> dict[str, Any]:
 
 
 def total(*counts: Any) -> int | None:
-    """The sum of those that are whole numbers; None if none is."""
+    """Return the sum of those that are whole numbers; None if none is."""
     known = [count for count in counts if type(count) is int]
     return sum(known) if known else None
 
@@ -314,12 +314,12 @@ def total(*counts: Any) -> int | None:
 
 
 def refused(where: str, what: str, remedy: str) -> RecordError:
-    """The error about a malformed message: where, what is wrong, what to do."""
+    """Return the error about a malformed message: where, what is wrong, what to do."""
     return RecordError(f"message{where}: {what}; {remedy}")
 
 
 def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> str:
-    """The id under a key of a call or result.
+    """Return the id under a key of a call or result.
 
     Raises:
         RecordError: there is none.
@@ -332,7 +332,7 @@ def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> st
 
 
 def objects_in(content: Any, where: str) -> list[Mapping[str, Any]]:
-    """The blocks of a list of blocks; a text among them is a text block.
+    """Return the blocks of a list of blocks; a text among them is a text block.
 
     Raises:
         RecordError: an item is neither.

@@ -56,7 +56,7 @@ def _url_in(given: Any) -> str:
 
 
 def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
-    """A file of either of OpenAI's APIs as a document."""
+    """Return a file of either of OpenAI's APIs as a document."""
     if data := text(given.get("file_data")):
         source = source_from_url(data) if data.startswith("data:") else base64_source(data, "application/pdf")
     elif file_id := text(given.get("file_id")):
@@ -67,7 +67,7 @@ def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
 
 
 def file_part(block: Mapping[str, Any], form: str) -> Message | None:
-    """A document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it.
+    """Return a document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it.
 
     Args:
         block: the document.
@@ -85,7 +85,7 @@ def file_part(block: Mapping[str, Any], form: str) -> Message | None:
 
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """A part of a message: text, an image, a PDF, audio; a line about what is none of these."""
+    """Return a part of a message: text, an image, a PDF, audio; a line about what is none of these."""
     original = original_of(block)
     own = form_of(message) == CHAT
     if own and original.get("refusal") is True:
@@ -112,19 +112,19 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
 
 
 def spoken_part(block: Mapping[str, Any]) -> Message | None:
-    """A part of an answer: a text or a refusal."""
+    """Return a part of an answer: a text or a refusal."""
     if block.get("refusal") is True:
         return {"type": "refusal", "refusal": text(block.get("text"))}
     return text_part(block)
 
 
 def _audio_format(media_type: str) -> str:
-    """The format of audio as OpenAI names it; empty for one that it does not take."""
+    """Return the format of audio as OpenAI names it; empty for one that it does not take."""
     named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
     return named if named in ("wav", "mp3") else ""
 
 
 def text_part(block: Mapping[str, Any]) -> Message | None:
-    """A block as a text, a line about what is none; None if it says nothing."""
+    """Return a block as a text, a line about what is none; None if it says nothing."""
     said = told(block)
     return {"type": "text", "text": said} if said.strip() else None

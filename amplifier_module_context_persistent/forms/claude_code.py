@@ -46,7 +46,7 @@ def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
 
 
 def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
-    """Give the entries of a history, as they were; those of which a purge left only a part are left out."""
+    """Yield the entries of a history, as they were; those of which a purge left only a part are left out."""
     return (body for _, body in bodies_in(messages, NAME) if isinstance(body, dict))
 
 

@@ -64,7 +64,7 @@ def with_messages_before(messages: Sequence[Message], before: Sequence[Message])
 
 
 def is_foreign(message: Any, *, guesses: bool = True) -> bool:
-    """Whether a message is in another form than Amplifier's, or is a client's object."""
+    """Return whether a message is in another form than Amplifier's, or is a client's object."""
     if not isinstance(message, Mapping):
         return True
     if _is_own_text(message):
@@ -108,7 +108,7 @@ def _is_own_text(message: Mapping[str, Any]) -> bool:
 
 
 def _with_list(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message whose content, if it is one block, is a list of it."""
+    """Return a message whose content, if it is one block, is a list of it."""
     content = message.get("content")
     return {**message, "content": [content]} if isinstance(content, Mapping) and "type" in content else message
 

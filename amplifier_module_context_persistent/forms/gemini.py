@@ -135,7 +135,7 @@ def _camel(key: str) -> str:
 
 
 def parts_in(content: Any) -> list[Mapping[str, Any]]:
-    """The parts of a content, with the names of keys in camel case."""
+    """Return the parts of a content, with the names of keys in camel case."""
     given = content if isinstance(content, list) else [content]
     listed = [text_block(part) if isinstance(part, str) else part for part in given]
     return [_with_camel(without(part, "type") if part.get("type") == "text" else part) for part in listed]
@@ -168,7 +168,7 @@ def _read_one(content: Mapping[str, Any]) -> list[Message]:
 
 
 def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
-    """The calls among the parts of an answer, by position; one without an id is named after its function."""
+    """Return the calls among the parts of an answer, by position; one without an id is named after its function."""
     named: Counter[str] = Counter()
     calls: dict[int, Message] = {}
     for at, part in enumerate(parts):
@@ -190,14 +190,14 @@ def _id_for(name: str, number: int) -> str:
 
 
 def _more(part: Mapping[str, Any], *keys: str) -> Message:
-    """The other keys of a part; its signature has one name in all forms."""
+    """Return the other keys of a part; its signature has one name in all forms."""
     rest = without(part, *keys, "thoughtSignature")
     signature = part.get("thoughtSignature")
     return {**rest, **({_SIGNATURE: signature} if signature is not None else {})}
 
 
 def _numbered_results(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
-    """The results among the parts of a content, by position; what has no id is matched by name and number."""
+    """Return the results among the parts of a content, by position; what has no id is matched by name and number."""
     named: Counter[str] = Counter()
     results: dict[int, Message] = {}
     for at, part in enumerate(parts):
@@ -352,7 +352,7 @@ def _is_medium(block: Message) -> bool:
 
 
 def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
-    """The part for an image or a document; None if the block is none, or Gemini does not take its address."""
+    """Return the part for an image or a document; None if the block is none, or Gemini does not take its address."""
     source = source_of(original)
     if source is None:
         return None
@@ -370,7 +370,7 @@ def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
 
 
 def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """The part that a block becomes; None if Gemini gets nothing of it."""
+    """Return the part that a block becomes; None if Gemini gets nothing of it."""
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _thought(original) if own and original.get("type") == "thinking" else None
@@ -387,7 +387,7 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
 
 
 def _thought(block: Mapping[str, Any]) -> Message:
-    """The part of a block of thinking."""
+    """Return the part of a block of thinking."""
     thought: Message = {"text": text(block.get("thinking"))}
     if block.get("part") != "text":
         thought["thought"] = True

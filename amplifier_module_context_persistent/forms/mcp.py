@@ -81,7 +81,7 @@ def _read_one(message: Mapping[str, Any]) -> Message:
 
 
 def read_block(block: Mapping[str, Any]) -> Message:
-    """One block of a result's content."""
+    """Return one block of a result's content."""
     kind = block.get("type")
     if kind in ("image", "audio") and isinstance(block.get("data"), str):
         named = text(block.get("mimeType")) or text(block.get("mime_type"))
@@ -111,7 +111,7 @@ def bare_content(content: Any) -> Any:
 
 
 def _link(block: Mapping[str, Any]) -> str:
-    """A link as one line: its name, what it is, where it is."""
+    """Return a link as one line: its name, what it is, where it is."""
     name = text(block.get("title")) or text(block.get("name"))
     details = [text(block.get("description")), text(block.get("mimeType")), text(block.get("uri"))]
     told_of = ", ".join(" ".join(detail.split()) for detail in details if detail)

@@ -36,7 +36,7 @@ def read_items(items: Sequence[Item]) -> list[Message]:
 
 
 def items_in(messages: Iterable[Message]) -> list[Item]:
-    """Give the items of a history, as they were added."""
+    """Return the items of a history, as they were added."""
     items: list[Item] = []
     for group, body in bodies_in(messages, NAME):
         items += body if isinstance(body, list) else _written(group)
@@ -44,7 +44,7 @@ def items_in(messages: Iterable[Message]) -> list[Item]:
 
 
 def key_of(item: Mapping[str, Any]) -> str:
-    """The key by which an item is recognised: its call id, else its id, else its content."""
+    """Return the key by which an item is recognised: its call id, else its id, else its content."""
     kind, call_id = kind_of(item), item.get("call_id")
     if isinstance(call_id, str):
         return f"{kind} {call_id}"

@@ -183,7 +183,7 @@ def _thoughts_of(message: Mapping[str, Any], told_of: Message) -> list[Message]:
 
 
 def _read_call(asked: Any) -> Any:
-    """A call; a custom tool's input is its one argument."""
+    """Return a call; a custom tool's input is its one argument."""
     custom = asked.get("custom") if isinstance(asked, Mapping) else None
     if not isinstance(custom, Mapping):
         return asked
@@ -192,7 +192,7 @@ def _read_call(asked: Any) -> Any:
 
 
 def _legacy_id(named: Mapping[str, Any]) -> str:
-    """The id of a call that has none: the older form has one call an answer, and names the function."""
+    """Return the id of a call that has none: the older form has one call an answer, and names the function."""
     return f"call_{text(named.get('name')) or 'function'}"
 
 
@@ -222,7 +222,7 @@ def _is_own(message: Message) -> bool:
 
 
 def _keeps_list(message: Message, *, exact: bool) -> bool:
-    """Whether content that was a list stays one; for a request, other providers' texts become one text."""
+    """Return whether content that was a list stays one; for a request, other providers' texts become one text."""
     is_alike = _is_own(message) or (exact and not form_of(message))
     return is_alike and isinstance(message.get("content"), list)
 
@@ -238,7 +238,7 @@ def _write_one(message: Message, *, exact: bool, reasoning: bool) -> Iterator[Me
 
 
 def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
-    """A message of a person, the system or a developer; nothing if a request would find it empty."""
+    """Yield a message of a person, the system or a developer; nothing if a request would find it empty."""
     role = message["role"]
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     if role in _INSTRUCTING:  # system text has no images
@@ -253,7 +253,7 @@ def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
 
 
 def _named(message: Message) -> Message:
-    """The name of a speaker, as far as it is one that OpenAI takes."""
+    """Return the name of a speaker, as far as it is one that OpenAI takes."""
     name = message.get("name")
     is_name = isinstance(name, str) and form_of(message) in ("", NAME) and _NAME.fullmatch(name)
     return {"name": name} if is_name else {}
@@ -273,7 +273,7 @@ def _write_result(message: Message, *, exact: bool) -> Message:
 
 
 def _exact_answer(message: Message) -> Message:
-    """An answer as it was added."""
+    """Return an answer as it was added."""
     kept = beside(message)
     blocks = blocks_without_calls(message)
     thinking = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
@@ -311,7 +311,7 @@ def _exact_answer(message: Message) -> Message:
 
 
 def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool) -> Any:
-    """The content of an answer as it was added; if it `is_text`, one part of text is written as that text."""
+    """Return the content of an answer as it was added; if it `is_text`, one part of text is written as that text."""
     if not isinstance(message.get("content"), list):
         return message.get("content")
     parts = [part for block in spoken if (part := write_part(block, message, exact=True)) is not None]
@@ -334,13 +334,13 @@ def _added_by_server(message: Message) -> Message:
 
 
 def _audio_in(blocks: Iterable[Message]) -> Message | None:
-    """The spoken words of an answer of which only the id is known."""
+    """Return the spoken words of an answer of which only the id is known."""
     given = next((one for one in map(original_of, blocks) if one.get("type") == _AUDIO), None)
     return None if given is None else without(given, "type")
 
 
 def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
-    """An answer for a request; one in which a server ran tools is several, with the results between them."""
+    """Yield an answer for a request; one in which a server ran tools is several, with the results between them."""
     spoken = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     originals = [block if (kept := original_of(block)) is block or not _of_server(kept) else kept for block in spoken]
     said: list[Message] = []
@@ -390,7 +390,7 @@ def _answer(said: list[Message], calls: list[Message], message: Message, *, reas
 
 
 def _content_of_answer(said: list[Message], message: Message) -> Any:
-    """The content of an answer: text, or parts if it came as a list; None if it says nothing."""
+    """Return the content of an answer: text, or parts if it came as a list; None if it says nothing."""
     was_list = {"thoughts", "refusal", _DETAILS}.isdisjoint(beside(message)) or len(said) > 1
     if said and _keeps_list(message, exact=False) and (was_list or said[0].get("refusal")):
         parts = [part for part in map(spoken_part, said) if part is not None]
@@ -416,7 +416,7 @@ def _function(call_id: str, name: str, arguments: str) -> Message:
 
 
 def _without_secrets(value: Any) -> Any:
-    """A value without what only the server that made it can read."""
+    """Return a value without what only the server that made it can read."""
     if isinstance(value, list):
         return [_without_secrets(item) for item in value]
     if isinstance(value, dict):

@@ -43,20 +43,20 @@ _SURE = CALLS | OUTPUTS | {"reasoning"}
 
 
 def is_sure(message: Mapping[str, Any]) -> bool:
-    """Whether a message or item can be of no other provider."""
+    """Return whether a message or item can be of no other provider."""
     if "role" not in message:
         return text(message.get("type")) in _SURE
     return any(text(mapping(part).get("type")) in _OWN_PARTS for part in items(message.get("content")))
 
 
 def is_output(item: Mapping[str, Any]) -> bool:
-    """Whether an item is the output of a call."""
+    """Return whether an item is the output of a call."""
     kind = text(item.get("type"))
     return kind in OUTPUTS or kind_of(_as_function(item)) in OUTPUTS
 
 
 def is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Whether an item becomes a part of an answer; items that tell nothing of a conversation do not."""
+    """Return whether an item becomes a part of an answer; items that tell nothing of a conversation do not."""
     kind = text(item.get("type"))
     if kind not in KINDS:
         kind = kind_of(_as_function(item))
@@ -74,7 +74,7 @@ def words_of_agent(item: Mapping[str, Any]) -> str:
 
 
 def is_older_call(message: Mapping[str, Any]) -> bool:
-    """Whether an answer calls in the older form of Chat Completions, which gives a call no id."""
+    """Return whether an answer calls in the older form of Chat Completions, which gives a call no id."""
     return bool(mapping(message.get("function_call"))) and not items(message.get("tool_calls"))
 
 
@@ -130,14 +130,14 @@ def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Me
 
 
 def of_provider(message: Message) -> Message:
-    """An answer with the mark of its form if it has items that only its provider understands."""
+    """Return an answer with the mark of its form if it has items that only its provider understands."""
     content = message["content"]
     has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
     return marked(message, openai_responses.NAME) if has_items else message
 
 
 def with_items_as_text(message: Message) -> Message:
-    """An answer for an agent of another provider: calls that OpenAI's server ran, with their results, are text.
+    """Return an answer for an agent of another provider: calls that OpenAI's server ran, with their results, are text.
 
     Of an image that was made there is one line.
     """
@@ -162,7 +162,7 @@ def _read_part(part: Message) -> Message:
 
 
 def _bare(block: Message) -> Message:
-    """A block without what only its own form needs to write it again."""
+    """Return a block without what only its own form needs to write it again."""
     if block["type"] == "text":
         return text_block(text(block.get("text")))
     return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
@@ -184,7 +184,7 @@ def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """An item with the id of its call and its lists of objects, which a source may give in other ways."""
+    """Return an item with the id of its call and its lists of objects, which a source may give in other ways."""
     if kind == "reasoning":
         return {**item, **{key: blocks_of(item.get(key)) for key in ("summary", "content")}}
     if kind not in CALLS:

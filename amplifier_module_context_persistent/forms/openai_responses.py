@@ -123,7 +123,7 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
-    """The type of an item, also of one that does not name it."""
+    """Return the type of an item, also of one that does not name it."""
     if kind := text(item.get("type")):
         return kind
     if "role" in item:
@@ -134,7 +134,7 @@ def kind_of(item: Mapping[str, Any]) -> str:
 
 
 def is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Whether an item is a part of an answer."""
+    """Return whether an item is a part of an answer."""
     kind = kind_of(item)
     if kind == "message":
         return item.get("role") == "assistant"
@@ -225,7 +225,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 
 def is_one_answer(message: Message, after: Message) -> bool:
-    """Whether two messages are items of answers, which need no word of a user between them."""
+    """Return whether two messages are items of answers, which need no word of a user between them."""
     return all(one.get("role") == "assistant" and form_of(one) == NAME for one in (message, after))
 
 

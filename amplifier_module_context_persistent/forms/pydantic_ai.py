@@ -55,7 +55,7 @@ def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def _asked(part: Mapping[str, Any]) -> Message | None:
-    """A part of a request as a message; None if it says nothing."""
+    """Return a part of a request as a message; None if it says nothing."""
     kind, content = part.get("part_kind"), part.get("content")
     if kind == "system-prompt":
         return {"role": "system", "content": text(content)}
@@ -97,7 +97,7 @@ def _blocks(content: Any) -> list[Message]:
 
 
 def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> Message:
-    """An answer with its texts, its thinking and its calls; a text alone is its content."""
+    """Return an answer with its texts, its thinking and its calls; a text alone is its content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for part in parts:

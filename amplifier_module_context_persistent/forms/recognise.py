@@ -92,7 +92,7 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a text in Amplifier's own form, as most are; nothing more needs to be looked at."""
+    """Return whether a message is a text in Amplifier's own form, as most are; nothing more needs to be looked at."""
     role, content, calls = message.get("role"), message.get("content", ""), message.get("tool_calls")
     if not isinstance(role, str) or role not in _PLAIN_ROLES or not message.keys() <= _PLAIN_KEYS:
         return False
@@ -156,12 +156,12 @@ def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
 
 
 def _is_text_block(block: Any) -> bool:
-    """Whether a block is a text as all forms with typed blocks have it, and Amplifier's own."""
+    """Return whether a block is a text as all forms with typed blocks have it, and Amplifier's own."""
     return type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str
 
 
 def _of_answer(message: Mapping[str, Any]) -> Shape | None:
-    """The form of a whole answer."""
+    """Return the form of a whole answer."""
     if isinstance(message.get("choices"), list):
         return Shape(openai_chat.NAME, is_answer=True)
     if message.get("object") == "response" and isinstance(message.get("output"), list):
@@ -174,7 +174,7 @@ def _of_answer(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_keys(message: Mapping[str, Any]) -> Shape | None:
-    """The form that a message's own keys tell, whatever its content is."""
+    """Return the form that a message's own keys tell, whatever its content is."""
     role, kind = message.get("role"), message.get("type")
     if isinstance(message.get("parts"), list | Mapping) or role == "model":
         return Shape(gemini.NAME)
@@ -196,7 +196,7 @@ def _of_keys(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_item(message: Mapping[str, Any]) -> Shape | None:
-    """The form of what has no role: an item of OpenAI's Responses.
+    """Return the form of what has no role: an item of OpenAI's Responses.
 
     Raises:
         RecordError: it is an event of a stream, which every later request would be refused for.
@@ -211,7 +211,7 @@ def _of_item(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
-    """The form that the blocks of a message tell: the first block that only one form has."""
+    """Return the form that the blocks of a message tell: the first block that only one form has."""
     content = message.get("content")
     listed = [content] if isinstance(content, Mapping) and "type" in content else items(content)
     blocks = [block for block in listed if isinstance(block, Mapping)]
@@ -230,7 +230,7 @@ def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
 
 
 def _of_strange(kind: str, role: str, before: str) -> Shape | None:
-    """The likely form of a block of an unknown type.
+    """Return the likely form of a block of an unknown type.
 
     An answer is a provider's, so it may go back to it. What a person or a tool gives goes to a provider only if the
     messages before it are that provider's: to any other one it would be a mistake that refuses every later request.
@@ -245,7 +245,7 @@ def _of_strange(kind: str, role: str, before: str) -> Shape | None:
 
 
 def _of_block(block: Mapping[str, Any], role: str) -> str | None:
-    """The form that has a block, if only one has it."""
+    """Return the form that has a block, if only one has it."""
     kind = text(block.get("type"))
     if not kind:
         if not gemini.PARTS.isdisjoint(block):
@@ -274,7 +274,7 @@ def _calls_alone(message: Mapping[str, Any]) -> bool:
 
 
 def _may_be(form: str, message: Mapping[str, Any]) -> bool:
-    """Whether a message of an ambiguous shape can be in a form."""
+    """Return whether a message of an ambiguous shape can be in a form."""
     if "role" not in message:
         return form == openai_responses.NAME
     untyped = any("type" not in block for block in items(message.get("content")) if isinstance(block, Mapping))

@@ -167,7 +167,7 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
 
 
 def _given(**facts: Any) -> dict[str, Any]:
-    """The facts that there are."""
+    """Return the facts that there are."""
     return {key: value for key, value in facts.items() if value is not None}
 
 
@@ -177,7 +177,7 @@ def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> li
 
 
 def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | None, list[Message]]:
-    """The system text that a view begins with, and the messages after it.
+    """Return the system text that a view begins with, and the messages after it.
 
     Args:
         view: the messages.
@@ -250,7 +250,7 @@ def _instructs(message: Message) -> bool:
 
 
 def _without_lines(messages: Sequence[Message], goes_on: Callable[[Message, Message], bool]) -> list[Message]:
-    """The messages without the lines that views put after an answer that is gone on with as it is.
+    """Return the messages without the lines that views put after an answer that is gone on with as it is.
 
     Args:
         messages: in order.
@@ -268,7 +268,7 @@ def _without_lines(messages: Sequence[Message], goes_on: Callable[[Message, Mess
 
 
 def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
-    """A body of Anthropic's with cache marks; those that it has already count.
+    """Return a body of Anthropic's with cache marks; those that it has already count.
 
     Args:
         body: the body.
@@ -375,7 +375,7 @@ def from_bedrock(answer: Any) -> Message:
 
 
 def _answer(plain: Message, form: str, *, is_message: bool) -> Message:
-    """The message in a provider's whole answer; with `is_message`, `plain` is only the inner message."""
+    """Return the message in a provider's whole answer; with `is_message`, `plain` is only the inner message."""
     messages = FORMS[form].read([plain]) if is_message else read_answer(plain, form)
     return messages[-1]
 

@@ -160,7 +160,7 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
 
 
 def _output(message: Message, kind: str, chunks: Sequence[Any], *, is_own: bool, exact: bool) -> Any:
-    """The `output` of a result, as its kind has it: a screenshot, chunks, parts, or text."""
+    """Return the `output` of a result, as its kind has it: a screenshot, chunks, parts, or text."""
     blocks = list(result_blocks(message))
     said = "\n".join(told(block) for block in blocks)
     if kind == "computer_call_output":
@@ -185,7 +185,7 @@ def _status(message: Message) -> str:
 
 
 def lacks_screenshot(message: Message) -> bool:
-    """Whether a result has no image: a view has left it out, or there is no result."""
+    """Return whether a result has no image: a view has left it out, or there is no result."""
     return not any(block.get("type") == "image" for block in result_blocks(message))
 
 
@@ -200,12 +200,12 @@ _STREAMS = ("stdout", "stderr")
 
 
 def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
-    """A chunk of a shell's output as texts; what else it says is in the mark, since views have no empty text."""
+    """Return a chunk of a shell's output as texts; what else it says is in the mark, since views have no empty text."""
     return [text_block(said, chunk=number, stream=stream) for stream in _STREAMS if (said := text(chunk.get(stream)))]
 
 
 def _chunks(blocks: Sequence[Message], told_of: Sequence[Any]) -> list[Message]:
-    """A shell's output in chunks, as `_chunk` took them apart; another text is what the first one wrote."""
+    """Return a shell's output in chunks, as `_chunk` took them apart; another text is what the first one wrote."""
     ended = {"outcome": {"type": "exit", "exit_code": 0}}
     chunks = [{"stdout": "", "stderr": "", **ended, **mapping(rest)} for rest in told_of or [{}]]
     for block in blocks:

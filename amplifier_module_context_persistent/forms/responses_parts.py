@@ -59,7 +59,7 @@ def read_part(part: Mapping[str, Any]) -> Message:
 
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """A part of what a person or a tool says; a line about what this form does not take."""
+    """Return a part of what a person or a tool says; a line about what this form does not take."""
     original, own = original_of(block), form_of(message) == RESPONSES
     source = source_of(original)
     if source is not None and source.kind == "image":
@@ -80,7 +80,7 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
 
 
 def _image_part(block: Mapping[str, Any], source: MediaSource, *, own: bool, exact: bool) -> Message | None:
-    """The part of an image; None if its source is not one that this form takes."""
+    """Return the part of an image; None if its source is not one that this form takes."""
     given = mapping(block.get("source"))
     detail = {"detail": block["detail"]} if isinstance(block.get("detail"), str) else {}
     if given.get("type") == "file" and own:

@@ -62,7 +62,7 @@ def lack_reasoning(messages: Sequence[Message]) -> bool:
 
 
 def with_reasoning_before(before: Message, message: Message) -> Message:
-    """A message with the reasoning that was added just before it; the same object if there is none.
+    """Return a message with the reasoning that was added just before it; the same object if there is none.
 
     Args:
         before: the message before it.
@@ -148,7 +148,7 @@ def _with_reasoning(message: Message, thoughts: list[Message]) -> Message:
 
 
 def _cut_again(said: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The parts that a reasoning's text was joined of."""
+    """Return the parts that a reasoning's text was joined of."""
     parts: dict[str, list[str]] = {}
     at = 0
     for key, sizes in lengths.items():

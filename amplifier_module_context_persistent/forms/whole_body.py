@@ -48,7 +48,7 @@ def with_body(parts: Sequence[Message], body: Mapping[str, Any] | list[Any], nam
 
 
 def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Message], Any]]:
-    """Give the bodies of a history in their order, each with its messages; other messages have the body None.
+    """Yield the bodies of a history in their order, each with its messages; other messages have the body None.
 
     A body of which messages are missing, as after a purge, is given as None with those that are left.
     """
@@ -60,7 +60,7 @@ def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Mes
 
 
 def can_be_stored(messages: Sequence[Message]) -> bool:
-    """Whether there are messages, and a log takes each."""
+    """Return whether there are messages, and a log takes each."""
     try:
         for message in messages:
             check_message(message)
@@ -70,7 +70,7 @@ def can_be_stored(messages: Sequence[Message]) -> bool:
 
 
 def for_people(said: str) -> Message:
-    """A line that people read and no model is sent, in the place of what is no message."""
+    """Return a line that people read and no model is sent, in the place of what is no message."""
     return {"role": "system", "content": said, "metadata": {"amplifier_public_reference_only": True}}
 
 

@@ -1,4 +1,4 @@
-"""The tokens that a provider reported of the request that a message answered."""
+"""The tokens that a provider reported for the request that a message answered."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from ..tokens.usage import ReportedUsage, read_usage
 
 NO_MODEL = "<synthetic>"
-"""The model that Claude Code names in answers that it wrote itself, such as those that tell of an error."""
+"""The model that Claude Code names in answers that it wrote itself, for example in error messages."""
 
 
 def usage_of_message(message: Mapping[str, Any]) -> ReportedUsage | None:
-    """Read what a provider reported of the request that a message answered.
+    """Return the tokens that the provider reported for the request that a message answered.
 
-    The figures are those of the report. Claude Code's newer transcripts have the output of the beginning of a stream
-    for many answers, so the output of such a session is a lower bound.
+    The figures are not corrected. In newer transcripts of Claude Code, many answers have the output count from the
+    beginning of the stream, so the output of such a session is a lower bound.
 
     Returns:
-        None if the message does not say, or if no model was asked.
+        The usage; None if the message has none, or if no model wrote the message.
     """
     metadata = message.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}

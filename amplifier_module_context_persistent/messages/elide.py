@@ -1,7 +1,8 @@
-"""Elision: a long text shortened to its head and its tail, with the reference by which the rest can be recalled.
+"""Elision: shorten a long text to its head and its tail, with a reference by which the rest can be recalled.
 
-The inserted marker depends only on the message's id and the cut. Thinking, calls and images are not touched here. A
-message that is cut becomes a new object; nothing is mutated.
+A cut (`Cut`) says how much of the text stays; the marker is the line in place of the missing part. The marker depends
+only on the text, the message's id and the cut. Thinking, calls and images are not touched here. A message that is cut
+becomes a new object; nothing is mutated.
 """
 
 from __future__ import annotations
@@ -20,39 +21,39 @@ class Cut:
     """The form in which a message's text is shown: the parts that stay, and the marker."""
 
     head_chars: int
-    """Characters of its beginning that stay."""
+    """Number of characters of each text's beginning that stay."""
     tail_chars: int
-    """Characters of its end that stay."""
+    """Number of characters of each text's end that stay."""
     lines: tuple[tuple[int, int, int], ...] = ()
-    """Lines between them that stay: the number of the text among the message's texts, start and end in it."""
+    """Spans between head and tail that stay, each as (index of the text among the message's texts, start, end)."""
     instead: str = ""
-    """A text that is shown and none of the message's own."""
+    """A text that is shown instead of the message's own texts; "" for none."""
     then: str = ""
-    """A line that is put after the message's last text."""
+    """A line that is appended to the last text of the message; "" for none."""
     whole_words: bool = False
-    """Whether a cut moves to the end of a word if no end of a line is near."""
+    """Whether a cut moves to the end of a word if there is no end of a line nearby."""
     brief: bool = False
-    """Whether the marker is brief: it only says how to read the rest."""
+    """Whether the marker is brief: it only names the reference, without the numbers of characters."""
     whole_characters: bool = False
-    """Whether no character that is made of several is cut in two, and text without spaces ends at its punctuation."""
+    """Whether a character of several code points is never split; text without spaces is then cut at its punctuation."""
     excerpt: bool = False
-    """Whether the text is shown in whole pieces with a mark at every gap (`excerpt`); plans made before have none."""
+    """Whether the text is shown in whole pieces with a mark at every gap (see `excerpt`); False in older plans."""
     no_recall: bool = False
-    """Whether what is put in names no way to the rest, as the session has no tool `recall`."""
+    """Whether the marker names no reference, because the session has no tool `recall`."""
 
     @property
     def shortens(self) -> bool:
-        """Whether it may leave out any of the text."""
+        """Whether the cut may leave out a part of the text."""
         return self.instead != "" or self.head_chars < WHOLE.head_chars
 
     @property
     def shown_chars(self) -> int:
-        """About how many characters of a text stay."""
+        """The approximate number of characters that stay of each text."""
         ends = self.head_chars + self.tail_chars
         return ends + sum([last - first for _, first, last in self.lines]) if self.lines else ends
 
     def to_record(self) -> list[Any]:
-        """The cut as a plan's record has it."""
+        """Return the cut as a plan's record stores it."""
         more: dict[str, Any] = {"lines": [list(line) for line in self.lines]} if self.lines else {}
         more |= {key: value for key in ("instead", "then") if (value := getattr(self, key))}
         more |= {key: True for key in _FLAGS if getattr(self, key)}
@@ -60,10 +61,10 @@ class Cut:
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> Cut:
-        """Read a cut back.
+        """Return the cut that a plan's record contains.
 
         Raises:
-            ValueError, TypeError, AttributeError: the record is not of this shape.
+            ValueError, TypeError, AttributeError: the record does not have the shape that `to_record` returns.
         """
         head, tail, *rest = record
         if not rest:
@@ -78,33 +79,36 @@ class Cut:
 _FLAGS = ("whole_words", "brief", "whole_characters", "excerpt", "no_recall")
 
 WHOLE = Cut((1 << 31) - 1, 0)
-"""The cut that shortens nothing: for what is shortened without one."""
+"""The cut that shortens nothing; for messages that are changed without being shortened."""
 
 LEAST_SHOWN_CHARS = 240
-"""The least part of a cut text that is shown, unless a smaller one is configured; else nothing of it is shown."""
+"""The smallest part of a cut text that is shown, in characters, unless a smaller one is configured.
 
-_BOUNDARY_CHARS = 200  # how far from the cut the end of a line is looked for
-_WORD_CHARS = 60  # and the end of a word
+A text that would be shorter is not shown at all.
+"""
+
+_BOUNDARY_CHARS = 200  # how far from the cut to look for the end of a line
+_WORD_CHARS = 60  # how far from the cut to look for the end of a word
 _SPACE, _SPACE_OR_END = re.compile(r"\s"), re.compile("\\s|(?<=[。！？；，、])")  # noqa: RUF001 - Chinese punctuation
 
 
 def cut_for(keep_chars: int) -> Cut:
-    """The cut that keeps `keep_chars` characters, half of them at the end, because errors are there."""
+    """Return a cut that keeps `keep_chars` characters, half of them at the end, because errors are often there."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2)
 
 
 def excerpt_cut(keep_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -> Cut:
-    """The cut of a result: as much of the end as of the beginning, and some lines between; every gap is marked."""
+    """Return a cut for a result: half of the characters at each end, some lines between, and a mark at every gap."""
     return Cut(keep_chars - keep_chars // 2, keep_chars // 2, lines, excerpt=True)
 
 
 def prose_cut(head_chars: int, tail_chars: int, lines: tuple[tuple[int, int, int], ...] = ()) -> Cut:
-    """The cut of words that somebody wrote: it ends at paragraphs and sentences, and its marker is brief."""
+    """Return a cut for prose: it ends at paragraphs or sentences, and its marker is brief."""
     return Cut(head_chars, tail_chars, lines, brief=True, excerpt=True)
 
 
 def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str = "line") -> Message:
-    """Shorten a message's text; every text block of a block list is shortened by the same cut."""
+    """Return the message with shortened text; every text block of a list is shortened by the same cut."""
     content = message.get("content")
     if isinstance(content, str):
         shown = _shown([content], cut, reference=reference, boundary=boundary)
@@ -126,14 +130,14 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
 
 
 def _without_original(block: Any) -> Any:
-    """A text block without the original block that it describes, and without references to such a block."""
+    """Return a text block without the original block that it describes and without citations."""
     if not isinstance(block, dict) or not (ORIGINAL in block or "citations" in block):
         return block
     return {key: value for key, value in block.items() if key not in (ORIGINAL, "citations")}
 
 
 def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list[str]:
-    """The texts of a message as a cut shows them."""
+    """Return the texts of a message as the cut shows them."""
     shown = texts
     if cut.instead:
         shown = [cut.instead, *texts[1:]]
@@ -149,7 +153,7 @@ def _shown(texts: list[str], cut: Cut, *, reference: str, boundary: str) -> list
 
 
 def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -> str:
-    """Shorten a text to its head, its tail and the lines that stay; unchanged if that would not make it shorter."""
+    """Return the text with its head, its tail and the cut's lines only; the text itself if that is not shorter."""
     if cut.no_recall:
         reference = ""
     if cut.head_chars + cut.tail_chars >= len(text):
@@ -163,7 +167,7 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
     lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
     marker = elided_marker(elided, len(text), reference, brief=cut.brief)
-    marks_each_gap = cut.brief or not cut.whole_characters  # else the marker says enough
+    marks_each_gap = cut.brief or not cut.whole_characters  # for these cuts the first marker is enough
     between: list[str] = []
     for first, last in lines:
         between.append(text[first:last].strip("\n"))
@@ -176,7 +180,7 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
 
 
 def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
-    """The span left out between a text's head and tail; it starts and ends at ends of words, lines or characters."""
+    """Return the span that is left out between head and tail, moved to the ends of words, lines or characters."""
     start, end = cut.head_chars, len(text) - cut.tail_chars
     if boundary == "line" and cut.whole_words:
         start = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE)
@@ -189,7 +193,7 @@ def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
 
 
 def _character_start(text: str, index: int) -> int:
-    """The index, or the beginning of the character that it would split: a composed emoji, accents, a flag, CR LF."""
+    """Return the index, moved back if it would split a character: a composed emoji, accents, a flag, CR LF."""
     start = index
     while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):
         start -= 1
@@ -197,7 +201,7 @@ def _character_start(text: str, index: int) -> int:
 
 
 def _word_start(text: str, index: int, ends: re.Pattern[str]) -> int:
-    """The end of a line in the last quarter before an index, else the end of the word there."""
+    """Return the start of the last line that begins shortly before the index, else the end of the word at the index."""
     if index == 0:
         return 0
     found = text.rfind("\n", max(index - _BOUNDARY_CHARS, index * 3 // 4), index)
@@ -208,7 +212,7 @@ def _word_start(text: str, index: int, ends: re.Pattern[str]) -> int:
 
 
 def _word_end(text: str, index: int) -> int:
-    """The start of a line in the first quarter after an index, else the start of the word there."""
+    """Return the start of the first line that begins shortly after the index, else of the word at the index."""
     if index == len(text):
         return index
     found = text.find("\n", index, index + min(_BOUNDARY_CHARS, (len(text) - index) // 4))

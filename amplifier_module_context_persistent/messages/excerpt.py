@@ -1,11 +1,11 @@
-"""Excerpts: some whole pieces of a text, with a mark at every place where a piece between them is missing.
+"""Excerpts: some whole pieces of a text, with a mark at every gap between two pieces.
 
 Rules:
-- An excerpt never shows less than was asked for: a cut moves outward, to the end of the line or of the word. In prose
-  it moves to the end of a paragraph, else of a line or a sentence.
+- An excerpt shows at least what the caller asks for: the end of a piece moves outward, to the end of the line or of the
+  word. In prose it moves to the end of a paragraph, else of a line or a sentence.
 - The first gap has the marker with the reference for `recall`; each later gap has a short mark such as `⋮ 31 lines`.
 - If a gap is no longer than its mark, its text is shown instead.
-- In prose, every piece of a fenced block has its own fences.
+- In prose, every piece of a fenced code block has its own fences.
 
 A text's excerpt depends only on the text and the arguments, so a plan gives the same bytes in every process.
 """
@@ -21,10 +21,10 @@ Span = tuple[int, int]
 """Start and end of a piece of a text."""
 
 GAP = "⋮"
-LEAST_GAP_CHARS = 60  # a mark costs as much as 20 characters, and a line more of what there was reads better
-_LINE_CHARS = 200  # how far from a cut the end of its line is looked for
-_WORD_CHARS = 60  # how far the end of its word is looked for
-_PROSE_SHARE = 0.4  # of the length asked for: how far a cut of prose may move outward
+LEAST_GAP_CHARS = 60  # a mark costs as much as 20 characters; of a shorter gap, the text itself is more useful
+_LINE_CHARS = 200  # how far from a cut to look for the end of the line
+_WORD_CHARS = 60  # how far from a cut to look for the end of the word
+_PROSE_SHARE = 0.4  # share of the requested length by which a cut of prose may move outward
 _PARAGRAPH_END, _LINE_END = re.compile(r"\n[ \t]*\n"), re.compile(r"\n")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s|(?<=[。！？؟।])")  # noqa: RUF001 - Chinese, Arabic and Hindi too
 _WORD_END = re.compile("\\s|(?<=[。！？；，、])")  # noqa: RUF001 - Chinese punctuation
@@ -35,15 +35,15 @@ _JOINER = "\u200d"
 def excerpt(
     text: str, head_chars: int, tail_chars: int, lines: Iterable[Span] = (), *, reference: str, prose: bool = False
 ) -> str:
-    """Shorten a text to its head, its tail and some spans between them; the text itself if that is not shorter.
+    """Return a text's head, tail and some spans between them; the text itself if that is not shorter.
 
     Args:
         text: the text.
-        head_chars: about how many characters of its beginning are shown.
-        tail_chars: about how many characters of its end are shown.
-        lines: other spans that are shown.
-        reference: recalls the whole text; "" if nothing does.
-        prose: whether it is cut at paragraphs and sentences; its marker is shorter.
+        head_chars: the approximate number of characters to show of the text's beginning.
+        tail_chars: the approximate number of characters to show of the text's end.
+        lines: further spans to show.
+        reference: the reference by which `recall` returns the whole text; "" if the text cannot be recalled.
+        prose: whether to cut at paragraphs and sentences, with a shorter marker.
     """
     spans = shown_spans(text, head_chars, tail_chars, lines, prose=prose)
     gaps = _gaps(spans, len(text))
@@ -59,7 +59,7 @@ def excerpt(
 
 
 def elided_marker(gone: int, of_chars: int, reference: str, *, brief: bool = False) -> str:
-    """The marker of the first gap; it names the reference, if there is one, by which the rest is recalled."""
+    """Return the marker for the first gap, with the reference by which the rest can be recalled, if there is one."""
     if brief:
         return f"[… recall {reference}]" if reference else f"[… {gone:,} characters left out]"
     recall = f"; recall {reference}" if reference else ""
@@ -69,7 +69,7 @@ def elided_marker(gone: int, of_chars: int, reference: str, *, brief: bool = Fal
 def shown_spans(
     text: str, head_chars: int, tail_chars: int, lines: Iterable[Span] = (), *, prose: bool = False
 ) -> list[Span]:
-    """The spans of a text that an excerpt shows, in order, each apart from the next by a gap that is worth a mark."""
+    """Return the spans that an excerpt shows, in order; spans with only a small gap between them are joined."""
     start = _end_of_head(text, head_chars, prose=prose)
     end = _start_of_tail(text, tail_chars, prose=prose)
     if start >= end:
@@ -79,7 +79,7 @@ def shown_spans(
 
 
 def joined(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Join sorted spans that overlap, or that are apart by no more than a mark would take."""
+    """Return sorted spans, joined if they overlap or if the gap between them is too small for a mark."""
     found: list[Span] = []
     for start, end in spans:
         if found:
@@ -97,18 +97,18 @@ def joined(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _is_small(text: str, start: int, end: int) -> bool:
-    """Whether a gap says less than its mark would take."""
+    """Return whether a gap is too short to be replaced by a mark."""
     return len(text[start:end].strip()) < LEAST_GAP_CHARS
 
 
 def _gaps(spans: Sequence[Span], length: int) -> list[Span]:
-    """The spans between others, and before and after them."""
+    """Return the gaps before, between and after the spans."""
     edges = [(0, 0), *spans, (length, length)]
     return [(before[1], after[0]) for before, after in pairwise(edges) if before[1] < after[0]]
 
 
 def gap_mark(text: str, gap: Span) -> str:
-    """The mark of a gap: how many lines are missing, or, within one line, how many characters."""
+    """Return the mark of a gap: the number of missing lines or, within one line, of missing characters."""
     start, end = gap
     lines = text[start:end].strip("\r\n").count("\n") + 1
     if lines > 1:
@@ -119,7 +119,10 @@ def gap_mark(text: str, gap: Span) -> str:
 
 
 def _piece(text: str, span: Span, *, prose: bool) -> str:
-    """The shown form of a span: without line ends at its gaps; in prose, a cut fenced block gets fences of its own."""
+    """Return the text of a span as an excerpt shows it.
+
+    Line ends next to a gap are removed. In prose, a fenced code block that is cut gets fences of its own.
+    """
     start, end = span
     piece = text[start:end]
     if start > 0:
@@ -140,7 +143,7 @@ def _piece(text: str, span: Span, *, prose: bool) -> str:
 
 
 def open_fence(text: str) -> str:
-    """The fence of the block that is open at the end of a text; empty if none is."""
+    """Return the fence of the code block that is still open at the end of a text; "" if none is open."""
     fence = ""
     for match in _FENCE.finditer(text):
         if not fence:
@@ -151,12 +154,12 @@ def open_fence(text: str) -> str:
 
 
 def _closes(line: str, fence: str) -> bool:
-    """Whether a line closes a block that a fence opened."""
+    """Return whether a line closes the code block that a fence opened."""
     return line.strip().startswith(fence) and not line.strip().strip(fence[0])
 
 
 def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
-    """The end of a head of about this many characters."""
+    """Return the index at which a head of about this many characters ends."""
     if chars <= 0 or chars >= len(text):
         return max(0, min(chars, len(text)))
     last = min(len(text), chars + int(chars * _PROSE_SHARE))
@@ -170,7 +173,7 @@ def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
 
 
 def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
-    """The start of a tail of about this many characters."""
+    """Return the index at which a tail of about this many characters starts."""
     if chars <= 0 or chars >= len(text):
         return len(text) - max(0, min(chars, len(text)))
     index = len(text) - chars
@@ -186,7 +189,7 @@ def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
 
 
 def _ends_between(text: str, first: int, last: int) -> list[int]:
-    """The ends of paragraphs between two places, or else of lines, or else of sentences."""
+    """Return the ends of paragraphs between two indexes; if there are none, of lines; if none either, of sentences."""
     for pattern in (_PARAGRAPH_END, _LINE_END, _SENTENCE_END):
         if ends := [match.end() for match in pattern.finditer(text, first, last)]:
             return ends
@@ -194,7 +197,7 @@ def _ends_between(text: str, first: int, last: int) -> list[int]:
 
 
 def _character_start(text: str, index: int) -> int:
-    """An index, or the start of the character that it would cut in two: an emoji of several, accents, a flag, CR LF."""
+    """Return the index, moved back if it would split a character: a composed emoji, accents, a flag, CR LF."""
     start = index
     while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):
         start -= 1
@@ -202,7 +205,7 @@ def _character_start(text: str, index: int) -> int:
 
 
 def _character_end(text: str, index: int) -> int:
-    """An index, or the end of the character that it would cut in two."""
+    """Return the index, moved forward if it would split a character."""
     end = index
     while 0 < end < min(len(text), index + _WORD_CHARS) and is_joined(text[end - 1], text[end]):
         end += 1
@@ -210,7 +213,7 @@ def _character_end(text: str, index: int) -> int:
 
 
 def is_joined(before: str, here: str) -> bool:
-    """Whether two code points belong to one character."""
+    """Return whether two adjacent code points belong to one character."""
     if before.isascii() and here.isascii():
         return before == "\r" and here == "\n"
     is_flag = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= here <= "\U0001f1ff"

@@ -1,8 +1,9 @@
-"""The form in which a host hands a message back, and equality after it.
+"""The form in which a host hands messages back, and a comparison that allows for it.
 
-A host's sanitising drops values that are None, `thinking_block` and `content_blocks` (of the first it may leave a
-text). Two messages are the same if they are equal after that, metadata left aside. What hosts drop is ignored, what
-they add is not: a message that comes with another `thinking_block` than the stored one is another message.
+When a host sanitises a message, it drops values that are None, `thinking_block` and `content_blocks`; of a
+`thinking_block` it may leave the text. So two messages are the same if they are equal without these fields and without
+metadata. A field that the host gives counts, though: a message with another `thinking_block` than the stored one is
+another message.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ _NOT_COMPARED = frozenset({"metadata", "timestamp", "thinking_text"})
 
 
 def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether a message that a host gives is a stored one, after a host's sanitising."""
+    """Return whether a message from a host is a stored message, though the host may have sanitised it."""
     if _only_lacks_dropped(stored, given):
-        return True  # most often: hosts sanitise little
+        return True  # the usual case: hosts change little
     if _compared(stored) != _compared(given):
         return False
     kept = [key for key in DROPPED_BY_HOSTS if given.get(key) is not None]
@@ -28,7 +29,7 @@ def same_content(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 
 
 def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether all of a given message is in the stored one, and what that has more is what hosts drop."""
+    """Return whether the given message is equal to the stored one but for fields that hosts drop."""
     compared = given.keys() - _NOT_COMPARED
     if not compared <= stored.keys() or any(stored[key] != given[key] for key in compared):
         return False
@@ -36,12 +37,12 @@ def _only_lacks_dropped(stored: Mapping[str, Any], given: Mapping[str, Any]) -> 
 
 
 def content_key(message: Mapping[str, Any]) -> str:
-    """A text that messages share if they are equal after a host's sanitising."""
+    """Return a text that is equal for messages that are equal after a host's sanitising."""
     return json.dumps(_compared(message), sort_keys=True, default=str)
 
 
 def as_hosts_write(message: Mapping[str, Any]) -> Message:
-    """A message as a host writes it to its own transcript."""
+    """Return a message in the form in which a host writes it to its own transcript."""
     kept: Message = _without_none({key: value for key, value in message.items() if key not in DROPPED_BY_HOSTS})
     return kept
 
@@ -51,7 +52,7 @@ def _compared(message: Mapping[str, Any]) -> Message:
 
 
 def _without_none(value: Any) -> Any:
-    if isinstance(value, str | int):  # most values; to ask whether one is a `Mapping` takes longer
+    if isinstance(value, str | int):  # most values are texts or numbers; a check for `Mapping` is slower
         return value
     if isinstance(value, Mapping):
         return {key: _without_none(item) for key, item in value.items() if item is not None}

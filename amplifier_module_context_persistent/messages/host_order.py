@@ -1,4 +1,4 @@
-"""The order in which a host sees a history: the messages of its own repairs at their places.
+"""The order in which a host sees a history: messages of the host's own repairs are at their places.
 
 A host repairs interrupted tool calls by inserting the missing results into the middle of its list. The log only grows,
 so such a message is appended, and names the message that it follows (`placed_after`). Hosts get the history in the
@@ -19,21 +19,21 @@ from .metadata import PLACE_KEY, UNSEEN_KEY, metadata_of
 
 
 def with_place(message: Message, after: str, *, unseen: bool) -> Message:
-    """A message that hosts see right after another one."""
+    """Return a message with the metadata that places it right after the message `after`."""
     marks = {PLACE_KEY: after, **({UNSEEN_KEY: True} if unseen else {})}
     return {**message, "metadata": {**metadata_of(message), **marks}}
 
 
 def is_placed(message: Message) -> bool:
-    """Whether a message names the message that it follows."""
+    """Return whether a message names the message that it follows."""
     return isinstance(metadata_of(message).get(PLACE_KEY), str)
 
 
 def host_order(messages: Sequence[Message]) -> list[int]:
-    """Put the positions of messages into the order in which hosts see them.
+    """Return the positions of messages in the order in which hosts see the messages.
 
-    If the message that it should follow was removed, a message stays at its place in the log. Several messages for one
-    place keep their order.
+    A message stays at its place in the log if the message that it should follow was removed. Several messages that
+    follow the same message keep their order.
     """
     if not any(map(is_placed, messages)):
         return list(range(len(messages)))

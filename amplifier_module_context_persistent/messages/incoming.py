@@ -1,6 +1,6 @@
-"""Incoming messages: a copy in plain JSON types that the log can store, or an error that says what is wrong and where.
+"""Incoming messages: copied into plain JSON types that the log can store, or refused with an error that says why.
 
-Messages that are in a log already are not checked here: they are read in any form. A message in a provider's form is
+Messages that a log already contains are not checked here; they are read in any form. A message in a provider's form is
 copied first (`json_copy`), then translated, then checked (`check_message`).
 """
 
@@ -20,18 +20,18 @@ from ..log.record_line import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
 _PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _CLIENTS = frozenset({"anthropic", "openai"})
 _PARSED = frozenset({"parsed", "parsed_arguments", "parsed_output"})
-"""Fields of clients' models whose names begin with `Parsed`."""
+"""Fields that clients add to their models whose names begin with `Parsed`."""
 _BYTES_KEYS = frozenset({"bytes", "data", "thought_signature", "thoughtSignature", "redactedContent"})
-"""Keys under which providers' clients have bytes; their JSON form is base64."""
+"""Keys whose values may be bytes in the models of providers' clients; the JSON form of these bytes is base64."""
 
 
 def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
-    """Copy a message into plain JSON types: tuples become lists, models and dataclasses are dumped.
+    """Return a copy of a message in plain JSON types; tuples become lists, models and dataclasses become objects.
 
     Args:
         message: the message.
-        is_stored: it was read from a log: a key `_reset` that it still has is its own, and a number that is not finite
-            stays.
+        is_stored: whether the message was read from a log. Then reserved keys and numbers that are not finite are
+            accepted.
 
     Raises:
         RecordError: as `json_copy` and `check_message`.
@@ -42,13 +42,13 @@ def to_plain(message: Mapping[str, Any], *, is_stored: bool = False) -> Message:
 
 
 def json_copy(message: Any, *, is_stored: bool = False) -> Message:
-    """Copy a message of any form, or an answer of a provider's client, into plain JSON types.
+    """Return a copy of a message in any form, or of the answer of a provider's client, in plain JSON types.
 
-    What is nested deeper than records are becomes its JSON text; bytes of a medium become base64.
+    Values that are nested deeper than records may be become JSON text; bytes of a medium become base64.
 
     Raises:
-        RecordError: it is no object; keys that are not strings, numbers that are not finite, types that JSON lacks
-            (with the path).
+        RecordError: the message is not an object, or it contains a key that is not a string, a number that is not
+            finite, or a type that JSON lacks. The error gives the path of the value.
     """
     try:
         plain = (_STORED if is_stored else _NEW).of(message, 0)
@@ -62,10 +62,10 @@ def json_copy(message: Any, *, is_stored: bool = False) -> Message:
 
 
 def listed(given: Any) -> list[Any]:
-    """Give several messages as a list.
+    """Return the given messages as a list.
 
     Raises:
-        RecordError: it is one message or a text, or nothing that gives one message after the other.
+        RecordError: the argument is a single message, a text, or not iterable.
     """
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise RecordError(f"a list of messages is expected, not {type(given).__name__}")
@@ -73,10 +73,10 @@ def listed(given: Any) -> list[Any]:
 
 
 def check_message(plain: Message, *, is_stored: bool = False) -> None:
-    """Check what every record needs.
+    """Check the rules that every record has to follow.
 
     Raises:
-        RecordError: reserved keys, no role or a wrong one, metadata that are no object.
+        RecordError: the message has a reserved key, no role or an unknown one, or metadata that is not an object.
     """
     if not is_stored and not RESERVED_KEYS.isdisjoint(plain):
         reserved = RESERVED_KEYS & plain.keys()
@@ -97,11 +97,11 @@ def check_message(plain: Message, *, is_stored: bool = False) -> None:
 
 
 def why_refused(message: Message) -> str:
-    """Why a new message could be part of no view; an empty text if it can.
+    """Return why a new message could not be a part of any view; "" if it can be.
 
-    Refused is only what no host can mean: a user's or a system's message without content, a result that names no call,
-    calls that are not a list or have no id. Blank content (null, too) is accepted, and so is an empty id: some
-    providers give none. OpenAI's older `function` messages have no id either.
+    Only messages that must be mistakes are refused: a user's or a system message without content, a result that names
+    no call, and calls that are not a list or have no id. Blank content (null, too) is accepted, and so is an empty id:
+    some providers give none. OpenAI's older `function` messages have no id either.
     """
     role, listed = message.get("role"), message.get("tool_calls")
     if role in ("user", "system", "developer") and "content" not in message:
@@ -119,7 +119,7 @@ def why_refused(message: Message) -> str:
 
 
 class _RefusedError(Exception):
-    """A value that JSON cannot carry; the way to it is put together while this passes upwards."""
+    """A value that JSON cannot represent; each caller adds its step to the path while the error passes upwards."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -135,10 +135,10 @@ class _Copy:
     """Copies values into plain JSON types."""
 
     is_stored: bool
-    """Whether numbers that are not finite stay."""
+    """Whether numbers that are not finite are accepted."""
 
     def of(self, value: Any, depth: int, key: str = "") -> Any:
-        """Copy a value at this depth of nesting; `key` is its key in an object, if it has one."""
+        """Return a copy of a value at this depth of nesting; `key` is its key, if it is in an object."""
         if type(value) in _PLAIN_TYPES:
             return value
         if isinstance(value, float):
@@ -149,7 +149,7 @@ class _Copy:
             return self._list(value, depth)
         if depth > MAX_DEPTH:
             return _as_json_text(value)
-        for base in (str, int):  # an enum of strings is a string
+        for base in (str, int):  # a member of a string enum becomes a string
             if isinstance(value, base):
                 return base.__str__(value) if base is str else base(value)
         if isinstance(value, bytes | bytearray) and key in _BYTES_KEYS:
@@ -162,7 +162,7 @@ class _Copy:
         return number
 
     def _object(self, value: Mapping[Any, Any], depth: int) -> Message | str:
-        """Copy an object; what is nested too deeply becomes its JSON text."""
+        """Return a copy of an object, or its JSON text if it is nested too deeply."""
         if depth > MAX_DEPTH:
             return _as_json_text(value)
         plain = dict(value)
@@ -185,7 +185,7 @@ class _Copy:
         return plain
 
     def _list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any] | str:
-        """Copy a list; what is nested too deeply becomes its JSON text."""
+        """Return a copy of a list, or its JSON text if it is nested too deeply."""
         if depth > MAX_DEPTH:
             return _as_json_text(value)
         items = list(value)
@@ -202,7 +202,7 @@ class _Copy:
 
 
 def _plain_key(key: Any) -> str:
-    """The text of a key that may be a member of an enum of strings."""
+    """Return a key as a plain string; it may be a member of a string enum."""
     if not isinstance(key, str):
         raise _RefusedError(f"the key {repr(key)[:40]} is {type(key).__name__}, not a string")
     return str.__str__(key)
@@ -212,7 +212,7 @@ _STORED, _NEW = _Copy(is_stored=True), _Copy(is_stored=False)
 
 
 def _as_json_text(value: Any) -> str:
-    """The JSON text of what is nested deeper than records are."""
+    """Return the JSON text of a value that is nested deeper than records may be."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
@@ -235,7 +235,7 @@ def _is_of_client(value: Any) -> bool:
 
 
 def _without_parsed(dumped: Any, value: Any) -> Any:
-    """The dump of a client's model without the fields that the client parsed from its texts: a server refuses them."""
+    """Return the dump of a client's model without the fields that the client parsed: servers refuse these fields."""
     if isinstance(dumped, list) and isinstance(value, list):
         return [_without_parsed(item, own) for item, own in zip(dumped, value, strict=True)]
     if not isinstance(dumped, dict) or not _is_of_client(value):
@@ -247,7 +247,7 @@ def _without_parsed(dumped: Any, value: Any) -> Any:
 
 
 def _dump_options(module: str) -> dict[str, Any]:
-    """The arguments that dump a model of a provider's client in the form that the server sent."""
+    """Return the arguments with which a client's model is dumped in the form that the server sent."""
     if module.partition(".")[0] in _CLIENTS:
         return {"mode": "json", "exclude_unset": True, "warnings": False}
     if module.startswith("google.genai"):

@@ -6,5 +6,5 @@ from typing import Any
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """The fields that have a value; those that are None, False, 0, "" or an empty list are left out."""
+    """Return the given fields without those that are None, False, 0, "" or an empty list."""
     return {key: value for key, value in fields.items() if value}

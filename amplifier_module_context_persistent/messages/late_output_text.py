@@ -1,7 +1,7 @@
 """Late results: the output of a call that arrived after the model had answered without it.
 
-Requests had a stand-in for this output, and keep it until the next plan, so that the prefix stays the same. From the
-next turn on, a message of its own shows the output, fenced, so that nobody takes it for a person's words.
+Requests show a stand-in for this output until the next plan, so that their prefix stays the same. From the next turn
+on, a separate message shows the output between fences, so that a model does not take it for a person's words.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class LateCall(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """The line before the output."""
+        """The line that is shown before the output."""
         return f"[late output of the tool {self.name}, call {self.id}; it came after the answer to that call]"
 
 
 def told_late(message: Message, call: LateCall) -> Message:
-    """A result as a message that tells its output; a new object."""
+    """Return a new message of the role `user` that shows the output of a late result."""
     content = message.get("content")
     blocks: list[Any] = content if isinstance(content, list) else [{"type": "text", "text": str(content or "")}]
     shown = [_fenced(block) for block in blocks]
@@ -39,7 +39,7 @@ def told_late(message: Message, call: LateCall) -> Message:
 
 
 def _fenced(block: Any) -> Any:
-    """A block of text between fences that are longer than any in it."""
+    """Return a text block with its text between fences that are longer than any fence in it; other blocks unchanged."""
     if not isinstance(block, dict) or block.get("type") != "text" or not isinstance(block.get("text"), str):
         return block
     ticks = "`" * max([3, *[len(found) + 1 for found in _TICKS.findall(block["text"])]])

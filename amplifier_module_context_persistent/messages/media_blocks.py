@@ -1,7 +1,8 @@
-"""Images and documents in a message: their places and sizes, and the message without some of them.
+"""Images and documents in a message: where they are, how large they are, and the message without some of them.
 
 A medium is a block of the content, or a block in the output of a `tool_result` block. Media are numbered in order, in
-the message's accepted form. Only the first bytes of a body are decoded, once, when the message is described.
+the form of the message that `normalise` returns. Only the first bytes of a medium's body are decoded, when the medium
+is described.
 """
 
 from __future__ import annotations
@@ -41,24 +42,30 @@ class Medium:
 
     kind: str
     media_type: str
-    """The type from the block, else from the image's first bytes; empty if neither tells."""
+    """The media type that the block names, else the one of the image's first bytes; "" if neither is known."""
     chars: int
-    """The length of its base64 text; 0 if the body is stored elsewhere."""
+    """The length of the body's base64 text; 0 if the body is stored elsewhere."""
     width: int = 0
     height: int = 0
     bytes: int = 0
-    """About the length of the file itself."""
+    """The approximate size of the file in bytes."""
     tokens: int = 0
     pages: int = 0
-    """The approximate number of pages of a PDF that is in the message."""
+    """The approximate number of pages if the message contains a PDF; else 0."""
 
     @property
     def edge(self) -> int:
-        """The longer edge of an image in pixels; 0 if it is not known."""
+        """The longer edge of an image in pixels; 0 if its size is not known."""
         return max(self.width, self.height)
 
     def line(self, reference: str, number: int, of: int) -> str:
-        """The line that a view shows instead of it; `reference` recalls it, and is "" if nothing does."""
+        """Return the line that a view shows instead of the medium.
+
+        Args:
+            reference: the reference by which the medium can be recalled; "" if it cannot.
+            number: the position of the medium among the message's media, from 0.
+            of: the number of media in the message.
+        """
         is_one_of_many = of > 1
         told = [self.media_type[:40]] if self.media_type else []
         if self.width:
@@ -76,17 +83,17 @@ class Medium:
 
 
 def media_of(message: Mapping[str, Any], count: Callable[[Message], int] | None = None) -> tuple[Medium, ...]:
-    """The media of a message in order; `count` counts a message, for their tokens."""
+    """Return the media of a message in order; with `count`, which counts a message's tokens, they have their tokens."""
     return tuple(_medium(block, count) for block in medium_blocks(message))
 
 
 def describe(block: Message) -> Medium:
-    """One medium, without its tokens."""
+    """Return the description of a medium's block, without its tokens."""
     return _medium(block, None)
 
 
 def medium_blocks(message: Mapping[str, Any]) -> list[Message]:
-    """The blocks of a message's media, in order."""
+    """Return the blocks of a message's media, in order."""
     found: list[Message] = []
 
     def take(block: Message, _: int) -> Message:
@@ -98,12 +105,12 @@ def medium_blocks(message: Mapping[str, Any]) -> list[Message]:
 
 
 def without_media(message: Message, numbers: AbstractSet[int], reference: str) -> Message:
-    """The message with a line instead of each of some media; copies that hosts keep beside the content go too.
+    """Return the message with a line in place of each left-out medium; their copies in `content_blocks` are removed.
 
     Args:
         message: the message.
-        numbers: of its media that are left out.
-        reference: recalls them; "" if nothing does.
+        numbers: the positions of the left-out media among the message's media, from 0.
+        reference: the reference by which they can be recalled; "" if they cannot.
     """
     of, gone = len(medium_blocks(message)), set[str]()
 
@@ -125,26 +132,26 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
 
 @dataclass(frozen=True, slots=True)
 class MediaSource:
-    """The place of a medium's body; a field is empty if the block does not have it."""
+    """The source of a medium's body; a field is "" if the block does not have it."""
 
     kind: str
     """`image`, `document`, `audio` or `video`."""
     media_type: str = ""
     data: str = ""
-    """Its body in base64."""
+    """The body in base64."""
     url: str = ""
     text: str = ""
-    """Of a document that is a text."""
+    """The text of a document that is given as text."""
     name: str = ""
 
     @property
     def address(self) -> str:
-        """Its URL; a `data:` URL contains the body."""
+        """The medium's URL; a `data:` URL if the block contains the body."""
         return f"data:{self.media_type};base64,{self.data}" if self.data else self.url
 
 
 def source_of(block: Mapping[str, Any]) -> MediaSource | None:
-    """The place of a medium's body, in every known form of block; None for a block that is not a medium."""
+    """Return the source of a medium's body, for every known form of block; None if the block is not a medium."""
     if not _is_medium(block):
         return None
     source, medium = source_of_medium(block), _medium(dict(block), None)
@@ -163,13 +170,13 @@ def source_of(block: Mapping[str, Any]) -> MediaSource | None:
 
 
 def _base64_in(address: str) -> str:
-    """The data of an address that holds them, in base64; they may be written with percent signs (RFC 2397)."""
+    """Return the data of a `data:` URL in base64; in the URL they may be percent-encoded (RFC 2397)."""
     head, _, data = address.partition(",")
     return data if head.endswith(";base64") else base64.b64encode(unquote_to_bytes(data)).decode()
 
 
 def with_true_types(message: Message) -> Message:
-    """The message with each image's type corrected by its first bytes; the same object if all types are right."""
+    """Return the message with the media types of images corrected by their first bytes; itself if all are right."""
     content = _Walk(lambda block, _: _with_true_type(block)).blocks(message.get("content"))
     return message if content is message.get("content") else {**message, "content": content}
 
@@ -184,13 +191,13 @@ def _with_true_type(block: Message) -> Message:
 
 
 class _Walk:
-    """Visits the media of a content; what is visited is replaced by what the visitor gives."""
+    """Visits the media of a content, and replaces each by the block that the visitor returns."""
 
     def __init__(self, visit: Callable[[Message, int], Message]) -> None:
         self._visit, self._number = visit, 0
 
     def blocks(self, value: Any, depth: int = 0) -> Any:
-        """Visit a list of blocks; the same object if nothing was replaced."""
+        """Visit a list of blocks and return the new list; the same list if nothing was replaced."""
         if not isinstance(value, list) or depth > _MOST_DEPTH:
             return value
         visited = [self._block(block, depth) for block in value]
@@ -203,7 +210,7 @@ class _Walk:
         if _is_medium(block):
             self._number += 1
             return self._visit(block, self._number - 1)
-        if _is_medium(original := block.get(ORIGINAL)):  # a text that tells of it
+        if _is_medium(original := block.get(ORIGINAL)):  # a text block that describes a medium
             visited = self._block(original, depth)
             if visited is original:
                 return block
@@ -240,7 +247,7 @@ def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
     width, height = 0, 0
     if kind == IMAGE or media_type.lower().startswith("image/"):
         size = image_dimensions(body)
-        if size is not None and max(size) <= _MOST_EDGE:  # else it only begins like an image
+        if size is not None and max(size) <= _MOST_EDGE:  # a larger size means that the bytes are not an image
             width, height = size
         media_type = media_type or type_of_image(body)
     pages = 0

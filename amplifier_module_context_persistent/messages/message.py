@@ -1,4 +1,4 @@
-"""The parts of one message: its calls, its text, its blocks. Accessors only; nothing is changed or mutated.
+"""The parts of one message: its calls, its text, its blocks. Nothing is mutated.
 
 Calls are in `tool_calls`, as `tool_call` / `tool_use` blocks in `content`, or in both; `calls_of` reads every form
 that Amplifier and providers use.
@@ -18,19 +18,19 @@ from ..log.record_line import is_too_deep, may_be_rounded
 
 Message = dict[str, Any]
 
-_SORTED = json.JSONEncoder(sort_keys=True, default=str).encode  # `json.dumps` would make an encoder for each call
+_SORTED = json.JSONEncoder(sort_keys=True, default=str).encode  # `json.dumps` would make an encoder for every value
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 CALL_BLOCKS = frozenset({"tool_call", "tool_use"})
 ORIGINAL = "original"
-"""Under this key a text block of a view has the block that it tells of (`messages/uncarried_blocks.py`)."""
+"""The key under which a text block of a view has the block that it describes (`messages/uncarried_blocks.py`)."""
 THINKING_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning"})
-_MOST_DEPTH = 100  # of what is JSON in a text: whoever walks through it calls himself for each level
+_MOST_DEPTH = 100  # for JSON in a text: functions that walk through it are recursive
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call: its id, the tool's name, and a digest that calls with the same name and arguments share."""
+    """A tool call: its id, the tool's name, and `asks`, a digest that calls with equal name and arguments share."""
 
     id: str
     name: str
@@ -38,16 +38,16 @@ class Call:
 
 
 UNNAMED = "unknown"
-"""The name that is sent for a tool that has none, since every provider refuses an empty one."""
+"""The tool name for a call that has none, since every provider refuses an empty name."""
 
 
 def calls_of(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The calls of a message in order: first `tool_calls`, then calls that are only in `content`."""
+    """Return the calls of a message in order: first those in `tool_calls`, then those that are only in `content`."""
     return tuple(_call(call_id, call) for call_id, call in given_calls(message).items())
 
 
 def given_calls(message: Mapping[str, Any]) -> dict[str, Message]:
-    """The same calls by their ids, each in the form in which it was given."""
+    """Return the calls of a message by their ids, each in the form in which it was given."""
     if message.get("role") != "assistant":
         return {}
     calls: dict[str, Message] = {}
@@ -59,7 +59,7 @@ def given_calls(message: Mapping[str, Any]) -> dict[str, Message]:
 
 
 def result_id_of(message: Mapping[str, Any]) -> str | None:
-    """The id of the call that a message answers, or None if it is no result."""
+    """Return the id of the call that a result answers, "" if it names none; None if the message is not a result."""
     if message.get("role") not in ("tool", "function"):
         return None
     call_id = message.get("tool_call_id")
@@ -67,13 +67,13 @@ def result_id_of(message: Mapping[str, Any]) -> str | None:
 
 
 def texts_of(message: Message) -> list[str]:
-    """The texts of a message that can be shortened: its string content, or the texts of its blocks."""
+    """Return the texts of a message that can be shortened: its content if that is a text, else its blocks' texts."""
     content = message.get("content")
     return [content] if isinstance(content, str) else [text for _, text in text_places(content)]
 
 
 def text_places(content: Any) -> list[tuple[int, str]]:
-    """Positions and texts of the blocks whose text can be elided."""
+    """Return the positions and texts of the blocks whose text can be shortened."""
     if not isinstance(content, list):
         return []
     return [
@@ -87,13 +87,13 @@ def text_places(content: Any) -> list[tuple[int, str]]:
 
 
 def _is_line(block: Mapping[str, Any]) -> bool:
-    """Whether a text block is the one line that tells of another block."""
+    """Return whether a text block is only the one-line description of another block."""
     text = block.get("text")
     return ORIGINAL in block and isinstance(text, str) and text.startswith("[") and text.endswith("]")
 
 
 def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message]:
-    """The content blocks of some kinds."""
+    """Return the content blocks whose type is one of `kinds`."""
     content = message.get("content")
     if not isinstance(content, list):
         return []
@@ -101,7 +101,7 @@ def blocks_of(message: Mapping[str, Any], kinds: frozenset[str]) -> list[Message
 
 
 def is_block(value: Any, kinds: Collection[str]) -> bool:
-    """Whether a value is a content block of one of some kinds; a type that is no string is of no kind."""
+    """Return whether a value is a content block whose type is one of `kinds`."""
     if not isinstance(value, dict):
         return False
     kind = value.get("type")
@@ -109,7 +109,7 @@ def is_block(value: Any, kinds: Collection[str]) -> bool:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message: its content, or its text blocks joined by newlines."""
+    """Return the text of a message: its content, or its text blocks joined by newlines."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -117,7 +117,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def without_thinking(message: Message) -> Message:
-    """Leave out what an assistant thought, in all copies; the same object if it thought nothing."""
+    """Return the message without an assistant's thinking and all copies of it; the same object if it has none."""
     if message.get("role") != "assistant":
         return message
     changes: Message = {}
@@ -138,36 +138,39 @@ def _call(call_id: str, call: Mapping[str, Any]) -> Call:
 
 
 def call_id_of(call: Mapping[str, Any]) -> str | None:
-    """The id of a call in any form; None if it has none."""
+    """Return the id of a call in any form; None if the call has none."""
     call_id = call.get("id") or call.get("tool_call_id")
     return str(call_id) if isinstance(call_id, str | int) and call_id else None
 
 
 def call_name_of(call: Mapping[str, Any]) -> str:
-    """The name of the tool that a call calls; `UNNAMED` if it names none."""
+    """Return the name of the tool that is called; `UNNAMED` if the call has none."""
     return given_name_of(call) or UNNAMED
 
 
 def given_name_of(call: Mapping[str, Any]) -> str:
-    """The name of the tool as a call gives it; empty if it gives none."""
+    """Return the name of the tool as the call gives it; "" if the call has none."""
     function = call.get("function")
     name = call.get("tool") or call.get("name") or (function.get("name") if isinstance(function, dict) else None)
     return name if isinstance(name, str) else ""
 
 
 def given_arguments_of(call: Mapping[str, Any]) -> Any:
-    """The unchanged arguments of a call: mostly an object, sometimes the JSON text of one."""
+    """Return the unchanged arguments of a call: mostly an object, sometimes the JSON text of one."""
     function = call.get("function")
     return function.get("arguments") if isinstance(function, dict) else call.get("arguments", call.get("input"))
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON text without spaces; what JSON lacks is written as a string."""
+    """Return a value as compact JSON; types that JSON lacks are written as strings."""
     return _COMPACT(value)
 
 
 def call_arguments_of(call: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call; JSON text is parsed (an empty one: none), what is no object is put under `arguments`."""
+    """Return the arguments of a call as an object.
+
+    JSON text is parsed. Empty text becomes an empty object, and any other value is put under the key `arguments`.
+    """
     given = given_arguments_of(call)
     if isinstance(given, str):
         if not given.strip():
@@ -189,10 +192,10 @@ _STANDARD = json.JSONDecoder(parse_constant=_no_number)
 
 
 def parsed(text: str) -> Any:
-    """The value that a text in a message is the JSON of.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is none, or nested very deeply.
+        ValueError: the text is not JSON, or it is nested too deeply.
     """
     content = text.encode("utf-8", "surrogatepass")
     try:
@@ -205,7 +208,7 @@ def parsed(text: str) -> Any:
 
 
 def _parsed(text: str, content: bytes) -> Any:
-    """Parse with `orjson`; with the standard library what `orjson` refuses or rounds."""
+    """Parse with `orjson`, or with the standard library if `orjson` refuses the text or would round its numbers."""
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -214,7 +217,7 @@ def _parsed(text: str, content: bytes) -> Any:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """The texts in a JSON value; keys are none."""
+    """Yield the strings in a JSON value, without the keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

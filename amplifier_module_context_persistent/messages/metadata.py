@@ -1,4 +1,4 @@
-"""Facts from a message's metadata, role and first words: its writer, its time, and its meaning to the engine."""
+"""Facts from a message's metadata, role and first words: who wrote it, when, and how the engine treats it."""
 
 from __future__ import annotations
 
@@ -18,32 +18,36 @@ MEMORY_FILE_SOURCE = "memory-file"
 RECALL_TOOL = "recall"
 OFFLOAD_KEY = "offload"
 NO_RECALL_KEY = "offload_no_recall"
-"""True beside `OFFLOAD_KEY` if the session that stored the result had no tool `recall`."""
+"""The key that is true beside `OFFLOAD_KEY` if the session that stored the result had no tool `recall`."""
 REDACTED_KEY = "redacted"
-"""The metadata key for redactions before storing: the number of replaced keys by kind."""
+"""The key for secrets that were replaced before storing: their number by kind."""
 FORM_KEY = "form"
-"""The form of a provider that a message came in, and what of it has no place in a message (`forms/canonical.py`)."""
+"""The key for the provider's form of a message and for the parts that a message has no place for.
+
+`forms/canonical.py` describes its value.
+"""
 BOUND_KEY = "bound"
-"""Of an answer with reasoning: the hash of all that its request was sent (`view/bound_reasoning.py`)."""
+"""The key of an answer with reasoning for the hash of everything in its request (`view/bound_reasoning.py`)."""
 LINE_KEY = "line_before"
-"""In the metadata of a message: the line that the view before it ended with (see `view.arrangement`)."""
+"""The key for the last line of the view before the message (see `view.arrangement`)."""
 PLACE_KEY = "placed_after"
-"""In the metadata of a message of a host's repair: the id of the message that it follows (see `host_order`)."""
+"""The key of a message from a host's repair for the id of the message that it follows (see `host_order`)."""
 UNSEEN_KEY = "unseen"
-"""True in the metadata of a message of a host's repair that no view shows: a model has answered without it."""
+"""The key that is true on a message of a host's repair that no view shows: a model has answered without it."""
 _INSTRUCTION_KEY = "amplifier:instruction"
 _PUBLIC_PREFIX = "amplifier_public_"
 _REFERENCE_ONLY = "amplifier_public_reference_only"
 _KEEPING_KEYS = frozenset({_REFERENCE_ONLY, UNSEEN_KEY, _INSTRUCTION_KEY})
 _RECALLED = re.compile(r"\[recall of (.+), characters \d+-\d+ of \d+\]")
 TELLING_KEYS = _KEEPING_KEYS | {"message_id", "timestamp", "ephemeral", FORM_KEY}
-"""Keys of metadata that say how a message is added: under its own id, by which it may be a replay, for this process or
-for people alone, from which form."""
+"""Keys that decide how a message is added: its id, its time, its form, and whether it is for this process only or for
+people only.
+"""
 _FIRST_LINE_CHARS = 200
 
 
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:
-    """The cut that a result's metadata fixes; None for what is no such mark, or no result."""
+    """Return the cut that a result's metadata stores; None if it stores none or the message is not a result."""
     metadata = metadata_of(message)
     mark, no_recall = metadata.get(OFFLOAD_KEY), metadata.get(NO_RECALL_KEY) is True
     if message.get("role") not in ("tool", "function") or not isinstance(mark, list) or len(mark) != 2:
@@ -55,19 +59,19 @@ def offload_cut(message: Mapping[str, Any]) -> Cut | None:
 
 
 def redacted_kinds(message: Mapping[str, Any]) -> str:
-    """Name the kinds of keys that were replaced before a message was stored; "" if there were none."""
+    """Return the kinds of secrets that were replaced before a message was stored, as one text; "" for none."""
     kinds = metadata_of(message).get(REDACTED_KEY)
     return ", ".join(map(str, kinds)) if isinstance(kinds, dict) else ""
 
 
 def line_before(message: Mapping[str, Any]) -> str:
-    """The line at the end of the view before a message; empty if there was none."""
+    """Return the line that the view before this message ended with; "" if there was none."""
     line = metadata_of(message).get(LINE_KEY)
     return line if isinstance(line, str) and line.strip() else ""
 
 
 def is_human(message: Mapping[str, Any]) -> bool:
-    """Whether a person wrote it: role user, from no source, not ephemeral, no reminder of a hook."""
+    """Return whether a person wrote the message: role `user`, no source, not ephemeral, not a hook's reminder."""
     if message.get("role") != "user":
         return False
     metadata = metadata_of(message)
@@ -77,10 +81,11 @@ def is_human(message: Mapping[str, Any]) -> bool:
 
 
 def first_line(message: Mapping[str, Any]) -> str:
-    """The first line of what a message's author wrote; of a long line the beginning, marked with three dots.
+    """Return the first line that the author of a message wrote; a long line is cut and ends with three dots.
 
-    If nothing is left without what programs added, it is the name of a slash command, or the first line of all. A line
-    that ends with a colon goes on with the next one ("Implement the following plan: # Refunds").
+    Text that programs added is ignored. If nothing else is there, the result is the name of the slash command, or else
+    the first line of the whole text. A line that ends with a colon is joined with the next one ("Implement the
+    following plan: # Refunds").
     """
     text = text_of(message)
     said = own_words(text) or command_named(text) or text
@@ -93,13 +98,13 @@ def first_line(message: Mapping[str, Any]) -> str:
 
 
 def bound_to(message: Mapping[str, Any]) -> str:
-    """The hash of the view that an answer's request had; empty if it is not known."""
+    """Return the hash of the request that an answer belongs to; "" if it is not known."""
     bound = metadata_of(message).get(BOUND_KEY)
     return bound if isinstance(bound, str) else ""
 
 
 def without_bound(message: Message) -> Message:
-    """A message without it: whoever altered an answer does not know what its reasoning is bound to."""
+    """Return the message without the hash of its request: an altered answer is no longer bound to that request."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict) or BOUND_KEY not in metadata:
         return message
@@ -107,7 +112,7 @@ def without_bound(message: Message) -> Message:
 
 
 def recalled_from(message: Mapping[str, Any]) -> str:
-    """The id of the message that a page of `recall` shows; empty if the message is not such a page."""
+    """Return the id of the message that a page of `recall` shows; empty if the message is not such a page."""
     if message.get("role") != "tool" or message.get("name") not in (None, "", RECALL_TOOL):
         return ""
     found = _RECALLED.match(text_of(message))
@@ -115,26 +120,26 @@ def recalled_from(message: Mapping[str, Any]) -> str:
 
 
 def hook_of(metadata: Mapping[str, Any]) -> str:
-    """The name of the hook that a message comes from; empty if it comes from none."""
+    """Return the name of the hook that a message comes from; "" if it comes from none."""
     return str(metadata.get("hook_name") or "unknown") if metadata.get("source") == "hook" else ""
 
 
 def is_repair(message: Mapping[str, Any]) -> bool:
-    """Whether a host's repair put it in: when it was written says nothing of how long a call or a turn took."""
+    """Return whether a host's repair inserted the message; its time then says nothing about the length of a call."""
     return metadata_of(message).get("source") == REPAIR_SOURCE
 
 
 def is_ephemeral(message: Mapping[str, Any]) -> bool:
-    """Whether it is meant for this process's views only and is not to be stored."""
+    """Return whether the message is only for views of this process and is not stored."""
     metadata = metadata_of(message)
     return metadata.get("ephemeral") is True and metadata.get("persisted") is not True
 
 
 def is_kept_from_models(message: Mapping[str, Any]) -> bool:
-    """Whether a message is kept for people and programs that read the history, and never sent to a model.
+    """Return whether a message is kept for people and programs that read the history, and never sent to a model.
 
-    It is one of three: a host's row for reference; a message of a repair, if a model has answered without it; or an
-    instruction of another module that is not in force.
+    There are three kinds: rows that a host keeps for reference; messages of a repair, if a model has answered without
+    them; and instructions of another module that are not in force.
     """
     return _keeps_from_models(metadata_of(message))
 
@@ -148,11 +153,11 @@ def _keeps_from_models(metadata: Mapping[str, Any]) -> bool:
 
 
 def _is_in_force(instruction: Any) -> bool:
-    """Whether an instruction that a module registered is in force; True if it does not say.
+    """Return whether an instruction that another module registered is in force; True if it does not say.
 
     amplifier-module-context-simple stores such instructions as system messages, with a `disposition` (its
-    `instructions.py`, 2026-10). Here the modules inject what is in force by themselves, as nobody offers them
-    `context.instructions.v1`; so an instruction that is pending, delivered or retired there says nothing here.
+    `instructions.py`, 2026-10). Here nobody offers them `context.instructions.v1`, so these modules inject active
+    instructions themselves. An instruction that is pending, delivered or retired is therefore not shown.
     """
     if not isinstance(instruction, Mapping) or "disposition" not in instruction:
         return True
@@ -160,7 +165,7 @@ def _is_in_force(instruction: Any) -> bool:
 
 
 def is_answer(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a provider's answer, or a part of one."""
+    """Return whether a message is a provider's answer, or a part of one."""
     if message.get("role") != "assistant":
         return False
     metadata = message.get("metadata")
@@ -170,7 +175,7 @@ def is_answer(message: Mapping[str, Any]) -> bool:
 
 
 def for_model(message: Message) -> Message | None:
-    """The part of a message that a model may see: None if nothing, the same object if all of it.
+    """Return the message as a model may see it; None if a model may not see it, the same object if nothing is hidden.
 
     Hosts keep a person's typed text and a copied message's origin under keys of their own (source:
     amplifier-module-context-simple and amplifier-bundle-context-managed, 2026-09). Requests do not contain these keys.
@@ -186,19 +191,22 @@ def for_model(message: Message) -> Message | None:
 
 
 def metadata_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message's metadata; empty if it has none."""
+    """Return a message's metadata; empty if it has none."""
     metadata = message.get("metadata")
     return metadata if type(metadata) is dict or isinstance(metadata, Mapping) else {}
 
 
 def timestamp_of(message: Mapping[str, Any]) -> str:
-    """When a message was written, as its metadata says or, as the older module wrote it, its top level; else empty."""
+    """Return the time at which a message was written, as text; "" if it is not known.
+
+    The time is in the metadata or, in messages of the older module, at the top level.
+    """
     given = metadata_of(message).get("timestamp") or message.get("timestamp")
     return given if isinstance(given, str) else ""
 
 
 def instant_of(text: str) -> datetime | None:
-    """Read an ISO 8601 time, UTC if it has no zone; None if the text is no such time."""
+    """Return the instant of an ISO 8601 text, in UTC if it names no zone; None if the text is not a time."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
@@ -207,12 +215,12 @@ def instant_of(text: str) -> datetime | None:
 
 
 def is_written_between(message: Mapping[str, Any], since_s: float | None, until_s: float | None) -> bool:
-    """Whether a message was written from a time on and before another; one that tells no time was not.
+    """Return whether a message was written at or after `since_s` and before `until_s`; False if its time is unknown.
 
     Args:
         message: the message.
         since_s: seconds since 1970; None if the beginning is open.
-        until_s: seconds since 1970; None if the end is open. If both are open, every message was.
+        until_s: seconds since 1970; None if the end is open. If both are None, the result is True for every message.
     """
     if since_s is None and until_s is None:
         return True
@@ -224,22 +232,22 @@ def is_written_between(message: Mapping[str, Any], since_s: float | None, until_
 
 
 def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
-    """The seconds between two times; None if one is unknown, or they are the wrong way round."""
+    """Return the seconds between two times; None if one is unknown or the end is before the start."""
     if start is None or end is None or end < start:
         return None
     return (end - start).total_seconds()
 
 
 def given_id(message: Mapping[str, Any]) -> str | None:
-    """The message id that a message brings along."""
+    """Return the message id in the metadata; None if there is none."""
     message_id = metadata_of(message).get("message_id")
     return message_id if isinstance(message_id, str) and message_id else None
 
 
 def comes_from_a_log(message: Any) -> bool:
-    """Whether a message comes from a log: it has an id.
+    """Return whether a message comes from a log, which is so if it has an id.
 
-    Such a message may contain numbers that are not finite, because older versions stored them.
+    A message from a log may contain numbers that are not finite, because older versions stored them.
     """
     return (type(message) is dict or isinstance(message, Mapping)) and given_id(message) is not None
 
@@ -249,9 +257,9 @@ _OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
 
 
 def as_reminder(message: Message) -> Message:
-    """A system message (in accepted form) as a user's message that says in its text what it is; a new object.
+    """Return a system message as a new message of the role `user`, with reminder tags around its text.
 
-    A text that is a reminder by itself is wrapped no second time.
+    The message is in the form that `normalise` returns. A text that already is a reminder gets no second tags.
     """
     content = message["content"]
     if text_of(message).lstrip().startswith(REMINDER_PREFIX):

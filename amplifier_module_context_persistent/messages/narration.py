@@ -1,8 +1,9 @@
 """Narration: the words between tool calls that some models give as readable thinking.
 
-A plan takes the thinking of older answers away, since it is bound to the messages before it. With models that the
-table of readers names (`view/recipients.py`), the words between two calls would go with it. Their beginning and their
-end stay as text of the same message, which is bound to nothing. Redacted thinking has no text.
+A plan removes the thinking of older answers, since thinking is bound to the messages before it. Some models (see the
+table in `view/recipients.py`) put the words between two calls into their thinking, so these words would be lost too.
+Their beginning and end stay as ordinary text of the same message, which is bound to nothing. Redacted thinking has no
+text.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any
 from .excerpt import excerpt
 from .message import THINKING_BLOCKS, Message, blocks_of, is_block, without_thinking
 
-HEAD_CHARS, TAIL_CHARS = 320, 160  # with the marker about 150 tokens: a statement, and the step that follows from it
+HEAD_CHARS, TAIL_CHARS = 320, 160  # with the marker about 150 tokens: enough for a statement and the next step
 
 _READABLE = frozenset({"thinking"})
 
 
 def narration_of(message: Message, reference: str) -> str:
-    """The readable thinking of an answer with calls, shortened; empty if there is none."""
+    """Return the readable thinking of an answer, shortened; "" if there is none."""
     if message.get("role") != "assistant":
         return ""
     own: Any = message.get("thinking_block")
@@ -28,7 +29,7 @@ def narration_of(message: Message, reference: str) -> str:
 
 
 def with_narration(message: Message, narration: str) -> Message:
-    """The message with its narration as text in place of its thinking; a new object."""
+    """Return a new message with the narration as text in place of the thinking."""
     content = message.get("content")
     said: dict[str, Any] = {"type": "text", "text": narration}
     changed = without_thinking(message)

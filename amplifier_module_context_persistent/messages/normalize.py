@@ -4,10 +4,10 @@ Rules:
 - `normalise` returns the same object if nothing needs to change, else a new one. For a blank message, which no provider
   accepts, it returns None. It never mutates.
 - Content that a request cannot carry (blank text blocks, blocks that `amplifier_core.message_models.Message` does not
-  know) is left out or becomes text; unknown keys of a block stay. A block of another kind is never shown as JSON: its
-  words are shown, or one line about it (`carried`).
+  know) is left out or becomes text; unknown keys of a block stay. A block of an unknown type is never shown as JSON:
+  the view shows its words, or one line about it (`carried`).
 - Arguments are an object, or the JSON text of one in a call of OpenAI's shape. `tool_calls` and their copies in
-  `content` name the same calls, and share no object.
+  `content` name the same calls but share no object.
 - Messages of a log are accepted in any form; `incoming` checks new ones.
 """
 
@@ -39,12 +39,13 @@ _VISIBILITY = ("internal", "developer", "user", None)
 
 
 def normalise(message: Message, *, keeps_originals: bool = False) -> Message | None:
-    """Bring one message into a form that every provider accepts; None if nothing is left of it.
+    """Return a message in a form that every provider accepts; None if nothing of it can be sent.
 
     Args:
         message: the message; it is not altered.
-        keeps_originals: whether all blocks that Amplifier's requests cannot carry stay beside the text that describes
-            them. Else only the blocks stay of a message that names its provider.
+        keeps_originals: whether to keep every block that Amplifier's requests cannot contain beside the text that
+            describes it. If False, only media are kept, and the blocks of a message that names its provider or its
+            form.
     """
     role = message.get("role")
     if role not in _ROLES:
@@ -75,7 +76,7 @@ def normalise(message: Message, *, keeps_originals: bool = False) -> Message | N
 
 
 def _listed_calls(message: Message) -> Any:
-    """`tool_calls` without what is no call; the same object if all are."""
+    """Return `tool_calls` without invalid and repeated calls; the same list if all are valid, None if there is none."""
     if "tool_calls" not in message:
         return None
     listed = message["tool_calls"]
@@ -94,12 +95,12 @@ def _listed_calls(message: Message) -> Any:
 
 
 def _are_same(items: list[Any], given: list[Any]) -> bool:
-    """Whether two lists have the same objects, not only equal ones."""
+    """Return whether two lists have the same objects, not only equal ones."""
     return len(items) == len(given) and all(one is other for one, other in zip(items, given, strict=True))
 
 
 def _with_object(call: Message) -> Message:
-    """A call whose arguments are an object, or of OpenAI's shape the text of one; the same object if they are."""
+    """Return a call whose arguments are an object, or the JSON text of one in OpenAI's shape; itself if they are."""
     given, function = given_arguments_of(call), call.get("function")
     has_none = given is None and "arguments" not in call and not isinstance(function, dict)
     if has_none or isinstance(given, dict):
@@ -120,7 +121,7 @@ def _is_object(text: str) -> bool:
 
 
 def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any:
-    """The content in an accepted form; None if the message says nothing."""
+    """Return the content in an accepted form; None if the message says nothing."""
     content, role = message.get("content"), message["role"]
     if content is None:
         content = ""
@@ -145,7 +146,7 @@ def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """The shown form of one message's blocks."""
+    """Brings the blocks of one message into the form in which they are shown."""
 
     role: str
     reference: str
@@ -159,7 +160,7 @@ class _Blocks:
         return cls(message["role"], given_id(message) or "", keeps_originals or is_made)
 
     def block(self, given: Any) -> Message | None:
-        """One content block in an accepted form; None if it says nothing."""
+        """Return a content block in an accepted form; None if the block says nothing."""
         if isinstance(given, str):
             return {"type": "text", "text": given} if given.strip() else None
         if not isinstance(given, dict):
@@ -181,7 +182,7 @@ class _Blocks:
         return _as_image(block) or self._strange(block)
 
     def _strange(self, block: Message) -> Message | None:
-        """A block that Amplifier's requests cannot carry, as text."""
+        """Return a block that Amplifier's requests cannot contain as a text block."""
         if self.keeps_originals or source_of(block) is not None:
             return carried(block, self.reference)
         words = words_of(block)
@@ -196,7 +197,7 @@ def _text_block(block: Message) -> Message | None:
 
 
 def _is_whole_thinking(block: Message) -> bool:
-    """Whether a thinking block has all that its kind needs."""
+    """Return whether a thinking block has all fields that its type needs."""
     if block["type"] == "thinking":
         well = isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str | None)
         return well and isinstance(block.get("content"), list | None)
@@ -206,7 +207,7 @@ def _is_whole_thinking(block: Message) -> bool:
 
 
 def _as_image(block: Message) -> Message | None:
-    """An image of another form as Amplifier's; None for what is no image, or has no body and no address."""
+    """Return another form's image in Amplifier's form; None if it is not an image or has neither body nor address."""
     source = None if "source" in block else source_of(block)
     if source is None or source.kind != "image" or not (source.data or source.url):
         return None
@@ -228,7 +229,10 @@ def _call_block(block: Message) -> Message | None:
 
 
 def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
-    """Let `tool_calls` and the call blocks in `content` name the same calls, each once; one of them may be unused."""
+    """Return content and calls so that both name the same calls, each once.
+
+    If `content` has no call blocks, both stay as they are.
+    """
     if not isinstance(content, list):
         return content, calls
     if not any(block["type"] == "tool_call" for block in content):
@@ -256,11 +260,11 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
 
 
 def _block_of(call: Message, block: Message) -> Message:
-    """A block that says what a listed call does, and shares no object with it."""
+    """Return a call block with the name and arguments of a listed call, without sharing an object with it."""
     return {**block, "name": call_name_of(call), "input": copy.deepcopy(call_arguments_of(call))}
 
 
 def tokens_of(message: Message, counter: TokenCounter) -> int:
-    """Count a stored message in the form in which it would be sent."""
+    """Return the number of tokens of a stored message in the form in which it would be sent."""
     accepted = normalise(message)
     return count_message(accepted, counter) if accepted else 0

@@ -1,8 +1,8 @@
-"""Offloading: a big tool result is shown as its head and tail from its first view on, with the reference to the rest.
+"""Offloading: every view shows a big tool result as its head and tail only, with a reference to the rest.
 
-How much is shown is fixed when the record is appended, as `metadata.offload`: characters of the beginning and of the
-end of its text. So every process shows it alike, whatever is configured later, and no prefix changes. History keeps it
-whole.
+The shown part is fixed when the result is appended, as `metadata.offload`: the numbers of characters at the beginning
+and at the end of its text. So every process shows the result in the same way, whatever is configured later, and no
+prefix changes. The history keeps the whole result.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from .message import Message, texts_of
 from .metadata import NO_RECALL_KEY, OFFLOAD_KEY, RECALL_TOOL, metadata_of, offload_cut, recalled_from
 from .normalize import normalise
 
-_BYTES_PER_CHAR = 4  # no token is less than a byte
-_REFERENCE = "m" + "0" * 16  # an id as the log gives them
+_BYTES_PER_CHAR = 4  # a token has at least one byte
+_REFERENCE = "m" + "0" * 16  # an id of the same length as the log's ids
 _ATTEMPTS = 8
 
 
 def may_offload(message: Message, threshold_tokens: int) -> bool:
-    """Whether a message may be a result of more tokens than the threshold; cheap, without counting."""
+    """Return whether a message may be a result with more tokens than the threshold, without counting its tokens."""
     if message.get("role") not in ("tool", "function"):
         return False
     metadata, content = metadata_of(message), message.get("content")
     if OFFLOAD_KEY in metadata or metadata.get("pinned") is True or metadata.get("critical") is True:
         return False
-    if message.get("name") == RECALL_TOOL or recalled_from(message):  # what is asked for in pages is wanted whole
+    if message.get("name") == RECALL_TOOL or recalled_from(message):  # a page that the model asked for is shown whole
         return False
     return not isinstance(content, str) or len(content) * _BYTES_PER_CHAR > threshold_tokens
 
@@ -41,12 +41,12 @@ def offload(
     preview_tokens: int,
     offers_recall: bool = True,
 ) -> Message:
-    """Mark a result of more than `threshold_tokens` as one to be shown in about `preview_tokens`; else the same object.
+    """Return a result of more than `threshold_tokens` with the mark that offloads it; other results unchanged.
 
     Args:
-        message: a message that `may_offload`; it is not altered.
-        count: counts a message.
-        threshold_tokens: results of more tokens are marked.
+        message: a message for which `may_offload` is true; it is not mutated.
+        count: counts the tokens of a message.
+        threshold_tokens: the largest size of a result that is not offloaded.
         preview_tokens: the largest size of the shown part, unless the marker alone is longer.
         offers_recall: whether the session has the tool `recall`, so that the marker can name it.
     """

@@ -1,13 +1,14 @@
 """The outcome of a call, read from its result: answered, failed, or rejected by a person or a hook.
 
-Tools have no common form for failures. These are examined in order: a flag of the message or of a block; fields of a
-result that is a JSON object; and the fixed words at the beginning or end of a failed result of known tools, hosts and
-programs. Words in the middle prove nothing: a tool that reads a log full of errors did not fail.
+Tools have no common form for failures. A result failed if one of these says so: a flag of the message or of a block; a
+field of a result that is a JSON object; or the fixed words with which known tools, hosts and programs begin or end a
+failed result. Words in the middle prove nothing: a tool that reads a log full of errors did not fail.
 
-Exit code 1 is not an error of a search that finds nothing, or of a comparison that finds a difference: both answered.
-Only 2 and above is an error (POSIX: `grep`, `diff`, `cmp`, `test`, `command -v`; the manuals of the others). A script's
-exit code comes from its last command, even if it is wrapped: `cd src && sudo timeout 10 grep x a.py` ends with the code
-of `grep`. Scripts are parsed roughly. If the last command is not understood, code 1 is an error.
+For a search that finds nothing and for a comparison that finds a difference, exit code 1 is an answer, not an error.
+For these commands only 2 and above is an error (POSIX: `grep`, `diff`, `cmp`, `test`, `command -v`; the manuals of the
+others). A script's exit code comes from its last command, even if another program runs that command: `cd src && sudo
+timeout 10 grep x a.py` ends with the code of `grep`. Scripts are parsed roughly. If the last command is not understood,
+code 1 is an error.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _FLAGS = ("is_error", "isError")
 _TAIL_CHARS = 160
 
 _CODES = ("returncode", "return_code", "exit_code", "exitCode")
-"""The keys of an exit code in a result that is a JSON object."""
+"""The keys under which a result that is a JSON object may have an exit code."""
 _HOLDERS = ("output", "metadata", "result")
 _CODE = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?(?: code| status)|return ?code|return_code|exit_code)['\"]?[:=]?\s*(\d+)\b",
@@ -83,7 +84,7 @@ _ANSWERS_WITH_1: Mapping[str, frozenset[str]] = {
     "command": frozenset(("-v", "-V")),
     "git": frozenset(("grep", "diff", "check-ignore", "merge-base", "show-ref")),
 }
-"""Allowed first words after a program's name, by program; any word is allowed if there are none."""
+"""The programs for which exit code 1 is an answer, with the first words that must follow; empty if any may follow."""
 _WORDS_OF = re.compile(r"[\w-]+|\[\[?")
 
 _WRAPPERS: Mapping[str, str] = {
@@ -98,7 +99,7 @@ _WRAPPERS: Mapping[str, str] = {
     "timeout": "sk",
     "xargs": "nPILdsEa",
 }
-"""Options whose value is the next word, as letters, by program; these programs run the command in their arguments."""
+"""Programs that run the command in their arguments, with the letters of the options whose value is the next word."""
 _OF_GIT = "Cc"
 _FIND_RUNS = ("-exec", "-execdir")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -119,11 +120,11 @@ _MOST_CHARS = 2000
 
 
 def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
-    """Tell how the call ended that a result answers: `FAILED`, `REJECTED` or `ANSWERED`.
+    """Return how the call of a result ended: `FAILED`, `REJECTED` or `ANSWERED`.
 
     Args:
-        result: the message.
-        asks: whether exit code 1 is an answer to the call (`asking_calls`).
+        result: the message with the result.
+        asks: whether exit code 1 is an answer to this call (see `asking_calls`).
     """
     text = text_of(result).strip()
     wrapping = _WRAPPING.match(text)
@@ -143,13 +144,13 @@ def outcome_of(result: Mapping[str, Any], *, asks: bool = False) -> str:
 
 
 def asking_calls(message: Message) -> frozenset[str]:
-    """The ids of a message's calls for which exit code 1 is an answer."""
+    """Return the ids of a message's calls for which exit code 1 is an answer."""
     commands = ((call_id, command_of(call_arguments_of(call))) for call_id, call in given_calls(message).items())
     return frozenset(call_id for call_id, command in commands if answers_with_1(command))
 
 
 def answers_with_1(command: str) -> bool:
-    """Whether exit code 1 of a command is an answer."""
+    """Return whether exit code 1 of a command is an answer."""
     if len(command) > _MOST_CHARS or _ANSWERS_WITH_1.keys().isdisjoint(_WORDS_OF.findall(command)):
         return False
     if (shell := _SHELL.fullmatch(command)) is not None:
@@ -165,7 +166,7 @@ def _is_flagged(result: Mapping[str, Any]) -> bool:
 
 
 def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
-    """The JSON object of a result, or of its text; None if it is not an object."""
+    """Return the JSON object in a result's content or text; None if there is none."""
     content: Any = result.get("content")
     if not isinstance(content, dict) and text.startswith("{") and text.endswith("}"):
         try:
@@ -184,14 +185,14 @@ def _says_failed(given: Mapping[str, Any]) -> bool:
 
 
 def _answers_no(given: Mapping[str, Any] | None, text: str) -> bool:
-    """Whether the result of a command has exit code 1, and says nothing of an error beside it."""
+    """Return whether a command's result has exit code 1 and says nothing of an error beside it."""
     if _exit_code(given, text) not in _NO:
         return False
     return not any(_TELLS_ERROR.search(edge) for edge in (text[:_EDGE_CHARS], text[-_EDGE_CHARS:]))
 
 
 def _exit_code(given: Mapping[str, Any] | None, text: str) -> str:
-    """The exit code that a result tells, at its beginning or its end; empty if it tells none."""
+    """Return the exit code at the beginning or the end of a result, as text; "" if it gives none."""
     if given is not None:
         holders = (given, *(given.get(key) for key in _HOLDERS))
         codes = [held.get(key) for held in holders if isinstance(held, dict) for key in _CODES]
@@ -202,7 +203,7 @@ def _exit_code(given: Mapping[str, Any] | None, text: str) -> str:
 
 
 def _last_command(script: str) -> list[str]:
-    """The words of the command that gives a script its exit code; empty if it is not known."""
+    """Return the words of the command whose exit code is that of the script; empty if it is not known."""
     last: list[str] = []
     words: list[str] = []
     at = 0
@@ -218,18 +219,18 @@ def _last_command(script: str) -> list[str]:
         elif token["end"] is not None:
             last = last if _closes(words) else words
             words = []
-            if token.group() == "&":  # what runs in the background is not waited for
+            if token.group() == "&":  # the script does not wait for a command in the background
                 last = []
     return last if _closes(words) else words
 
 
 def _closes(words: Sequence[str]) -> bool:
-    """Whether it is no command of its own."""
+    """Return whether the words are empty or only close a block of the script."""
     return not words or (words[0] in ("}", "done", "fi") and len(words) == 1)
 
 
 def _is_asking(words: Sequence[str]) -> bool:
-    """Whether code 1 of a command is an answer; wrappers are gone through."""
+    """Return whether exit code 1 of a command is an answer; for a wrapper, its inner command decides."""
     while words:
         name, rest = words[0].strip("\"'\\").rsplit("/", 1)[-1], words[1:]
         if name == "find":
@@ -243,7 +244,7 @@ def _is_asking(words: Sequence[str]) -> bool:
         if name in _WRAPPERS:
             words = _after_options(rest, _WRAPPERS[name])
             if name == "timeout":
-                words = words[1:]  # its duration
+                words = words[1:]  # the duration
         elif _ASSIGNMENT.match(words[0]):
             words = rest
         else:
@@ -252,7 +253,7 @@ def _is_asking(words: Sequence[str]) -> bool:
 
 
 def _command_of_find(arguments: Sequence[str]) -> Sequence[str]:
-    """The command that `find` runs; empty if it runs none."""
+    """Return the words of the command that `find` runs; empty if it runs none."""
     for position, word in enumerate(arguments):
         if word in _FIND_RUNS:
             return arguments[position + 1 :]
@@ -260,7 +261,7 @@ def _command_of_find(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _after_options(words: Sequence[str], valued: str) -> Sequence[str]:
-    """The words after a program's options. An option with a letter of `valued` has the next word as its value."""
+    """Return the words after a program's options; the letters in `valued` are options whose value is the next word."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
         at += 2 if len(words[at]) == 2 and words[at][1] in valued else 1

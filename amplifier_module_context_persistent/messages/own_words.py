@@ -1,4 +1,4 @@
-"""The words that a person wrote, without what agents' programs put before them or around them.
+"""The words that a person wrote, without the text that agents' programs put before or around them.
 
 Sources: transcripts of Claude Code (slash commands, caveats, skills), Codex (AGENTS.md, environment, its extension for
 editors), Cursor, Cline and Copilot Chat (tags around a request).
@@ -39,7 +39,7 @@ _ADDED = re.compile(
     r"|\[Request interrupted by user[^\]\n]*\]",
     re.DOTALL | re.IGNORECASE,
 )
-"""What programs add before a person's words."""
+"""Text that programs add before a person's words."""
 _REQUEST = re.compile(rf"<({'|'.join(_REQUEST_TAGS)})>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
 _COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
@@ -49,13 +49,13 @@ _TEMPLATES = (
     ("Base directory for this skill: ", re.compile(r"^ARGUMENTS:\s*", re.MULTILINE)),
     ("This session is being continued from a previous conversation", None),
 )
-"""The beginnings of texts that programs wrote, each with what stands before a person's words in it."""
+"""The beginnings of texts that programs wrote, each with what stands before a person's words; None if none follow."""
 
 
 def own_words(text: str) -> str:
-    """The words of a text that its author wrote; "" if there are none.
+    """Return the words that the author of a text wrote; "" if there are none.
 
-    A slash command with its arguments is such words; one without arguments is none.
+    A slash command counts as the author's words only if it has arguments.
     """
     rest = _without_added(text)
     if _TYPED_COMMAND.fullmatch(rest):
@@ -72,14 +72,14 @@ def own_words(text: str) -> str:
 
 
 def command_named(text: str) -> str:
-    """The slash command that a text consists of, such as `/init`; "" if it is no command."""
+    """Return the slash command that a text consists of, such as `/init`; "" if the text is anything else."""
     rest = _without_added(text)
     command = _COMMAND.match(rest) or _TYPED_COMMAND.fullmatch(rest)
     return command[1] if command is not None else ""
 
 
 def _without_added(text: str) -> str:
-    """A text without what a program added before it."""
+    """Return a text without the text that a program added before it."""
     rest = text.lstrip()
     while (added := _ADDED.match(rest)) is not None:
         rest = rest[added.end() :].lstrip()

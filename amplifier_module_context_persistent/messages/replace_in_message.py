@@ -1,8 +1,8 @@
-"""Replacing texts inside a message that stays: in what is said, never in what names or frames it.
+"""Replacing texts inside a message that stays: in what it says, never in its ids, names and types.
 
-Ids, roles, kinds, tool names and times stay, so that calls keep their results and records their names. Inside a tool
-call's arguments nothing is an id. A thinking block that would change is left out: providers refuse one whose signature
-does not fit its text.
+Ids, roles, types, tool names and times stay, so that calls and results still match. In a tool call's arguments
+everything is replaced. A thinking block that would change is left out, because providers refuse thinking whose
+signature does not fit its text.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from .secrets.json_text import in_json
 REPLACEMENT = "[redacted]"
 
 Replace = Callable[[str], str]
-"""Gives a text with everything replaced that is to go."""
+"""Returns a text with everything replaced that has to be removed."""
 
 _IDS = frozenset({"id", "message_id", "tool_call_id", "tool_use_id", "call_id", PLACE_KEY})
 NAMES = _IDS | {"role", "type", "name", "tool", "timestamp", "signature", "_record"}
-"""Keys of a message whose values name or frame it."""
-_PLAIN_NAME = re.compile(r"[A-Za-z_:.]+")  # a key of a record; one with digits or dashes may be what is to go
+"""Keys of a message whose values are ids, names or types."""
+_PLAIN_NAME = re.compile(r"[A-Za-z_:.]+")  # a key of a record; one with digits or dashes may itself have to be replaced
 _ARGUMENTS = frozenset({"arguments", "input"})
 _EMPTY = {"type": "text", "text": REPLACEMENT}
 
 
 def redact_message(message: Message, replace: Replace) -> Message:
-    """A message with every match in its strings replaced; equal to the given one if there is none."""
+    """Return a message with every match in its strings replaced; an equal message if there is no match."""
     redacted: Message = {}
     for key, value in message.items():
         if key == "thinking_block":
@@ -42,7 +42,7 @@ def redact_message(message: Message, replace: Replace) -> Message:
 
 
 def holds_in_names(message: Message, replace: Replace) -> bool:
-    """Whether a match is in an id, a name or a key: `redact_message` does not change these."""
+    """Return whether an id, a name or a key has a match, which `redact_message` does not replace."""
     return any(replace(name) != name for name in _names_in(message, NAMES, are_keys_kept=True))
 
 
@@ -74,7 +74,7 @@ def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]
 
 
 def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
-    """Replace in all texts of a JSON value, but for those under keys that name things."""
+    """Return a JSON value with all its strings replaced, except those under the keys in `names`."""
     if isinstance(value, str):
         return replace(value)
     if isinstance(value, list):
@@ -90,5 +90,5 @@ def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
 
 
 def _is_spoilt(block: Any, replace: Replace) -> bool:
-    """Whether a block is signed thinking that would change."""
+    """Return whether a block is thinking that would change."""
     return is_block(block, THINKING_BLOCKS) and replace_in(block, replace, NAMES) != block

@@ -1,9 +1,9 @@
-"""Terms: the paths, names and ids of a text that somebody may need again, and their places in it. Pure.
+"""Terms: the paths, names and ids of a text that somebody may need again, and their places in the text.
 
 A term is a path (a word with a slash), a name with a dot (of a file, or as in `os.environ`), a compound name
-(snake_case, CamelCase or kebab-case; the first two also as a part of a path or of a name with a dot), or an id:
-hexadecimal, of capitals with digits (`K3XQ7B`), or of eight digits or more; of six characters or more. Plain words are
-not terms: they occur in many texts.
+(snake_case, CamelCase or kebab-case; the first two also as a part of a path or of a name with a dot), or an id
+(hexadecimal, capitals with digits as in `K3XQ7B`, or eight digits or more). A term has at least six characters. Plain
+words are not terms, because they occur in many texts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .message import Message, call_arguments_of, given_calls, strings_in, texts_
 LEAST_CHARS = 6
 _MOST_CHARS = 200
 _WORD = re.compile(r"[A-Za-z0-9_~@/.](?<![\w./~@][\w~@/.])[\w./~@+-]{4,}\w", re.ASCII)
-"""A word starts only after the end of another, so that a row of dots is searched once and not from each dot."""
+"""A word; it starts only where another one ends, so that a row of dots is searched once and not from each dot."""
 _PART = re.compile(r"[./~@+-]+")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]")
 _HEX = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,40}\Z")
@@ -30,20 +30,20 @@ _ID = re.compile(r"(?=[0-9]*[A-Z])(?=[A-Z]*[0-9])[A-Z0-9]{6,40}\Z|[0-9]{8,20}\Z"
 _JOINED = re.compile(r"[\w@+-][\w.@+-]*\.[A-Za-z]\w*\Z|[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z", re.ASCII)
 
 _FIGURE = re.compile(r"(?<![\w.→|#-])(?:0[.,]|[1-9])[\d.,:]*\d(?![\w→|\t:])")
-"""A number of two digits or more that is no part of a name, nor the number that a tool put before a line."""
-FIGURES_CHARS = 240  # of the beginning and of the end of a text: the least that a cut shows of it is there
-MOST_FIGURES = 4  # of each end; a table of numbers says no more by each of them
+"""A number of two digits or more that is neither a part of a name nor a line number that a tool added."""
+FIGURES_CHARS = 240  # of the beginning and the end of a text; even the shortest cut shows them
+MOST_FIGURES = 4  # at each end; more numbers of a table add nothing
 
 Spans = dict[str, tuple[int, int]]
 Place = tuple[int, int, int]
-"""A line: the number of the text among the message's texts, start and end in it."""
+"""A line of a message, as (index of the text among the message's texts, start, end)."""
 MOST_LINE_CHARS = 240
-MOST_USED_CHARS = 150  # of an argument that says what somebody needed; longer ones are bodies of files and edits
-MOST_REPEATED_CHARS = 2_000  # of a text that is compared with others; of a longer one the names tell
+MOST_USED_CHARS = 150  # of an argument that names what somebody needed; longer ones are contents of files and edits
+MOST_REPEATED_CHARS = 2_000  # of a text that is compared with others; longer texts are compared by their names
 
 
 def terms_of_word(word: str) -> tuple[str, ...]:
-    """The terms in one word."""
+    """Return the terms in one word, sorted."""
     word = word.strip("./~@+-")
     is_ordinary = word.isalpha() and (word.islower() or word.istitle())
     if is_ordinary or len(word) > _MOST_CHARS:
@@ -59,7 +59,7 @@ def _is_name(part: str) -> bool:
 
 
 def spans(text: str) -> Spans:
-    """The first end and the last beginning of each term in a text."""
+    """Return the terms in a text, each with the end of its first occurrence and the start of its last."""
     found: Spans = {}
     for match in _WORD.finditer(text):
         if terms := terms_of_word(match[0]):
@@ -71,7 +71,7 @@ def spans(text: str) -> Spans:
 
 
 def figures(text: str) -> Spans:
-    """Figures at both ends of a text, with their places as `spans` has them: a sentence with them is often a result."""
+    """Return the figures at both ends of a text in the form of `spans`: a sentence with figures is often a result."""
     found: Spans = {}
     tail = max(0, len(text) - FIGURES_CHARS)
     for start, stop in ((0, min(FIGURES_CHARS, len(text))), (tail, len(text))):
@@ -81,13 +81,16 @@ def figures(text: str) -> Spans:
 
 
 def is_figure(term: str) -> bool:
-    """Whether a term is a figure, and no name."""
+    """Return whether a term is a figure and not an id."""
     return _FIGURE.fullmatch(term) is not None and _ID.match(term) is None
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of one message in the order in which cuts take them away, those first that stay the longest.
+    """The terms of one message, sorted by how much of the message a cut has to keep to show them.
+
+    Terms in thinking are not included, because thinking is removed after its turn. The terms are kept with the entry
+    of the message, so that a plan need not read the message again.
 
     What a thought says is not among them: it goes with its turn. A message holds them as long as its entry is held, so
     that a plan reads no message again to know what it shows.
@@ -95,25 +98,26 @@ class Terms:
 
     names: tuple[str, ...] = ()
     needs: tuple[int, ...] = ()
-    """The number of characters that a cut must keep to show a term, by term; 0 for arguments, which cannot be cut."""
+    """The number of characters that a cut must keep to show each name; 0 for arguments, which are never cut."""
     used: frozenset[str] = frozenset()
-    """Terms in short arguments of calls: somebody has needed them."""
+    """Terms in short arguments of calls: somebody has already needed them."""
     text_chars: tuple[int, ...] = ()
-    """The lengths of the texts that can be cut."""
+    """The lengths of the texts that can be cut, in characters."""
     checksum: int = 0
-    """Of the text of a short message; 0 of a longer one. Two equal answers to one call say the same."""
+    """The checksum of a short message's text, to find results that repeat each other; 0 for a longer one."""
     places: Mapping[str, Place] = field(default_factory=dict)
-    """The first line with a term (or a piece of a long line), by term, for terms that a cut can remove."""
+    """The first line (or piece of a long line) with each term that a cut can remove, by term."""
 
     def shown(
         self, cut: Cut | None, among: set[str] | frozenset[str] | None = None, *, is_exact: bool = False
     ) -> Collection[str]:
-        """The terms that a message shows when it is cut; of all, or of some.
+        """Return the terms that the message still shows after a cut.
 
         Args:
             cut: the cut; None for the whole message.
-            among: the terms that are asked for; None for all.
-            is_exact: whether its lines are places of terms, and not yet grown to rows: a plan asks that most.
+            among: the terms to look for; None for all.
+            is_exact: whether the lines of the cut are exactly places of terms. A plan mostly asks this, and it is
+                faster. False if the lines may have grown to include their neighbours.
         """
         names = self.names if cut is None else self.names[: bisect_right(self.needs, _reach(cut))]
         found = names if among is None else among.intersection(names)
@@ -129,7 +133,7 @@ class Terms:
 
 
 def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:
-    """Whether one of some lines, which are sorted, has all of a place."""
+    """Return whether a place is within one of the lines, which are sorted."""
     number, start, end = place
     at = bisect_right(lines, (number, start, end)) - 1
     is_there = at >= 0 and lines[at][0] == number and lines[at][2] >= end
@@ -144,7 +148,7 @@ class ArgumentTerms(NamedTuple):
     """The terms in the arguments of a message's calls."""
 
     names: frozenset[str] = frozenset()
-    """All of them."""
+    """All of these terms."""
     used: frozenset[str] = frozenset()
     """Terms in arguments of at most `MOST_USED_CHARS`."""
 
@@ -153,7 +157,7 @@ NO_ARGUMENTS = ArgumentTerms()
 
 
 def terms_of(message: Message) -> Terms:
-    """The terms of a message in its accepted form."""
+    """Return the terms of a message in the form that `normalise` returns."""
     texts = texts_of(message)
     arguments = argument_terms(message) if message.get("role") == "assistant" else NO_ARGUMENTS
     needs = dict.fromkeys(sorted(arguments.names), 0)
@@ -162,9 +166,9 @@ def terms_of(message: Message) -> Terms:
         length = len(text)
         for term, (end, start) in (spans(text) | figures(text)).items():
             head, tail = 2 * end - 1, 2 * (length - start)
-            need = head if head < tail else tail  # `min` would take half of the time of this loop
+            need = head if head < tail else tail  # `min` would double the time of this loop
             if need > length:
-                need = length  # what `cut_for` has to be given
+                need = length  # the largest useful argument of `cut_for`
             if need < needs.get(term, need + 1):
                 needs[term] = need
             if term not in places:
@@ -178,7 +182,7 @@ def terms_of(message: Message) -> Terms:
 
 
 def _line_around(number: int, text: str, end: int) -> Place:
-    """The line in which a word ends; of a long line one of the pieces of equal length, at the ends of words."""
+    """Return the line in which a word ends; of a long line, a piece of about `MOST_LINE_CHARS` with whole words."""
     start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
     if stop < 0:
         stop = len(text)
@@ -198,7 +202,7 @@ def _line_around(number: int, text: str, end: int) -> Place:
 
 
 def argument_terms(message: Message) -> ArgumentTerms:
-    """The terms in the arguments of a message's calls."""
+    """Return the terms in the arguments of a message's calls."""
     names, used = set[str](), set[str]()
     for call in given_calls(message).values():
         for text in strings_in(call_arguments_of(call)):
@@ -210,5 +214,5 @@ def argument_terms(message: Message) -> ArgumentTerms:
 
 
 def _reach(cut: Cut) -> int:
-    """The length that `cut_for` was given, or would need to be given for no more than this cut keeps."""
+    """Return the largest `keep_chars` for which `cut_for` keeps no more than this cut does."""
     return 2 * cut.tail_chars + 1 if cut.head_chars > cut.tail_chars else 2 * cut.head_chars

@@ -1,7 +1,7 @@
-"""A stored message as one text: what `recall` pages through and searches; and its parts for other formats.
+"""A stored message as one text, which `recall` pages through and searches, and as parts for other formats.
 
-A message whose content is a string and that calls nothing is that string, so that an elided text is recalled as
-it was. Of a medium its kind and size are told.
+The text of a message with string content and no calls is that string, so that a shortened text is recalled unchanged. A
+medium is described by its kind and size.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .uncarried_blocks import kind_of_item
 
 
 def well_formed(text: str) -> str:
-    """A text that UTF-8 can carry; the same object if it already can.
+    """Return a text that can be encoded in UTF-8; the same object if it already can be.
 
-    Two adjacent halves of a surrogate pair become their character; a single half becomes U+FFFD.
+    The two halves of a surrogate pair become the character; a single half becomes U+FFFD.
     """
     if text.isascii():
         return text
@@ -48,7 +48,7 @@ class TextPart:
     kind: str
     text: str
     name: str = ""
-    """The tool that is called; of a block its type."""
+    """The name of the called tool, or the type of another block."""
     call_id: str = ""
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class TextPart:
 
 
 def parts_of(message: Message) -> Iterator[TextPart]:
-    """Give what a message says piece by piece: its text, then its blocks in order, then the calls beside them."""
+    """Yield the parts of what a message says: its text, then its blocks in order, then calls that are not blocks."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
     if not isinstance(content, list | None):
@@ -77,10 +77,13 @@ def parts_of(message: Message) -> Iterator[TextPart]:
 
 
 def full_text(message: Message) -> tuple[str, int]:
-    """Give a message's text, and how much of it is searched: all but calls of `recall`, which come last."""
+    """Return a message's text, and the length of its beginning that is searched.
+
+    Calls of `recall` are at the end and are not searched.
+    """
     content = message.get("content")
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
-        return content, len(content)  # as most messages are, and a search reads very many
+        return content, len(content)  # the usual case; a search reads many messages
     parts: list[str] = []
     own: list[str] = []
     for part in parts_of(message):
@@ -90,7 +93,7 @@ def full_text(message: Message) -> tuple[str, int]:
 
 
 def _block_part(block: Any) -> TextPart:
-    """What a block that is no call says."""
+    """Return the part for a block that is not a call."""
     if not isinstance(block, dict):
         return TextPart("text", block if isinstance(block, str) else as_json(block))
     kind = block.get("type")
@@ -121,7 +124,7 @@ def _arguments(call: Mapping[str, Any]) -> str:
 
 
 def arguments_text(arguments: str) -> str:
-    """A call's arguments as text, one on each line; a value of several lines starts below its name.
+    """Return a call's arguments as text, each on a line; a value of several lines starts below its name.
 
     Args:
         arguments: a JSON object; any other value is returned as text, unchanged.
@@ -142,18 +145,18 @@ def _argument(name: str, value: Any) -> str:
 
 
 def to_json(value: Any) -> str:
-    """JSON on one line that UTF-8 can carry."""
+    """Return a value as JSON on one line that can be encoded in UTF-8."""
     return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def calls_with_arguments(message: Message) -> list[tuple[str, str, dict[str, Any]]]:
-    """The calls of a message: id, tool, arguments."""
+    """Return the calls of a message, each as (id, tool, arguments)."""
     calls = given_calls(message).items()
     return [(call_id, call_name_of(call), call_arguments_of(call)) for call_id, call in calls]
 
 
 def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
-    """The content blocks of a message without its calls; a text is one block."""
+    """Return the content blocks of a message without its calls; a text becomes a text block."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
@@ -167,7 +170,7 @@ def blocks_without_calls(message: Message) -> list[dict[str, Any]]:
 
 
 def block_text(block: Mapping[str, Any]) -> str:
-    """A block as text: its text, or a description if it has none."""
+    """Return the text of a block, or its JSON if it has none; `[image]` for an image."""
     if isinstance(block.get("text"), str):
         return str(block["text"])
     return "[image]" if block.get("type") == "image" else to_json(dict(block))

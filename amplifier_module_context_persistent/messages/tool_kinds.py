@@ -1,8 +1,9 @@
 """Kinds of tools: a tool reads files, changes files, runs commands, keeps the list of tasks, or asks a person.
 
-A tool is recognised by its name in any spelling (`Read`, `read_file`, `mcp__files__read_file`), and the file by the
-name of the argument. The tables cover the tools of Amplifier, Claude Code, Codex, Gemini CLI, OpenHands, pi and the
-editors with an agent. The key `tool_kinds` of the configuration adds to the tables and overrides them.
+A tool is recognised by its name in any spelling (`Read`, `read_file`, `mcp__files__read_file`), and a file by the name
+of the argument that contains its path. The tables cover the tools of Amplifier, Claude Code, Codex, Gemini CLI,
+OpenHands, pi and the editors with an agent. The key `tool_kinds` of the configuration adds to the tables and overrides
+them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _COMMANDS: Mapping[str, str] = {
     **dict.fromkeys(("view", "read", "open"), READ),
     **dict.fromkeys(("create", "write", "str_replace", "insert", "edit", "undo_edit", "append", "delete"), CHANGE),
 }
-"""One tool that does all (`str_replace_editor`, `str_replace_based_edit_tool`) says in `command` what it is to do."""
+"""The kind of a call of a tool that does everything (`str_replace_editor`), by its argument `command`."""
 _EDITORS = frozenset({"strreplaceeditor", "strreplacebasededittool", "texteditor", "editor", "filesystem", "file"})
 
 PATH_KEYS = (
@@ -66,7 +67,7 @@ _PATCH_KEYS = ("patch", "diff", "input", "patch_text")
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The action of one call: the kind of its tool, the tool's name in its own spelling, and the named files."""
+    """What one call does: the kind of its tool, the tool's name as given, and the paths of the files that it names."""
 
     kind: str
     name: str
@@ -74,17 +75,18 @@ class ToolUse:
 
 
 class ToolKinds:
-    """The table of tools, with what a configuration adds.
+    """The table of tools, extended by a configuration.
 
     Args:
-        more: by a tool's name, its kind, or the kind and the argument that names the file, as in `read:target`.
+        more: the kind of each further tool by the tool's name, perhaps with the argument that names the file, as in
+            `read:target`.
     """
 
     def __init__(self, more: Mapping[str, str] | None = None) -> None:
         self._more = {_plain(name): tuple(said.split(":", 1)) for name, said in (more or {}).items()}
 
     def uses_of(self, message: Message) -> tuple[ToolUse, ...]:
-        """The actions of a message's calls, in the order of `calls_of`; the message is in its accepted form."""
+        """Return what each call of a message does, in the order of `calls_of`; the message is in its accepted form."""
         calls = given_calls(message).values()
         return tuple(self._use(call_name_of(call), call_arguments_of(call)) for call in calls)
 
@@ -100,32 +102,36 @@ class ToolKinds:
 
 
 def same_file(one: str, other: str) -> bool:
-    """Whether two paths may name one file: they are equal, or one is the other's end."""
+    """Return whether two paths may name the same file: they are equal, or one ends with the other."""
     short, long = sorted((one, other), key=len)
     return short == long or long.endswith(f"/{short}")
 
 
 def file_name(path: str) -> str:
-    """The last part of a path."""
+    """Return the last part of a path."""
     return path.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedLines:
-    """The lines of a file that a call replaces: the whole file, known lines, or `unknown`."""
+    """The effect of a call on the lines of a file; `unknown` if the call does not say what it replaces.
+
+    Attributes:
+        gone: the lines that the call removes.
+    """
 
     gone: frozenset[str] = frozenset()
     new: frozenset[str] | None = None
-    """All lines of the file, if the whole file is written."""
+    """All lines of the file, if the call writes the whole file; else None."""
     unknown: bool = False
     put: frozenset[str] = frozenset()
-    """The lines that are put in."""
+    """The lines that the call adds."""
     around: frozenset[str] = frozenset()
-    """Lines beside the replaced ones that stay."""
+    """Unchanged lines within the edits of the call."""
 
 
 def replaced_by(arguments: Mapping[str, Any]) -> ReplacedLines:
-    """The lines (without surrounding blanks) that a call removes from a file, and the lines that it adds."""
+    """Return the lines that a call removes from a file and the lines that it adds, without surrounding blanks."""
     edits = _edits_in(arguments) or _edits_of_patch(arguments)
     if edits:
         return ReplacedLines(
@@ -136,12 +142,12 @@ def replaced_by(arguments: Mapping[str, Any]) -> ReplacedLines:
     whole = _first(arguments, WHOLE_KEYS)
     if whole is not None:
         return ReplacedLines(new=frozenset(lines_of(whole)))
-    new = _first(arguments, NEW_KEYS)  # what is only inserted takes nothing out
+    new = _first(arguments, NEW_KEYS)  # a call that only inserts text removes nothing
     return ReplacedLines(unknown=new is None, put=frozenset(lines_of(new or "")))
 
 
 def _edits_in(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
-    """The lines before and after each edit that a call names by its old and its new text."""
+    """Return the lines before and after each edit for which a call gives the old and the new text."""
     pairs = [_pair(arguments)]
     for key in _EDIT_LISTS:
         listed = arguments.get(key)
@@ -151,7 +157,7 @@ def _edits_in(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
 
 
 def _edits_of_patch(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
-    """The lines before and after the patch of a call; empty if it has none."""
+    """Return the lines before and after the patch of a call; an empty list if it has none."""
     patch = _first(arguments, _PATCH_KEYS)
     if patch is None or not ("\n-" in patch or "\n+" in patch):
         return []
@@ -162,12 +168,12 @@ def _edits_of_patch(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[st
 
 
 def lines_of(text: str) -> set[str]:
-    """The lines of a text without the blanks around them."""
+    """Return the lines of a text that are not blank, without surrounding blanks."""
     return {stripped for line in text.split("\n") if (stripped := line.strip())}
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:
-    """The command line that a call gives to a shell; empty if there is none."""
+    """Return the command line that a call gives to a shell; "" if there is none."""
     given = next((arguments[key] for key in COMMAND_KEYS if key in arguments), "")
     if isinstance(given, list):
         given = " ".join(map(str, given))
@@ -183,7 +189,7 @@ def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
-    """The paths in some arguments of a call, else in its patch."""
+    """Return the paths in the arguments of a call under `keys`, else those in its patch."""
     listed = next((arguments[key] for key in keys if arguments.get(key)), None)
     if listed is None:
         listed = arguments.get("paths")

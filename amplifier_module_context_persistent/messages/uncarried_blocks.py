@@ -1,7 +1,8 @@
-"""Blocks that Amplifier's requests cannot carry: each becomes one line of text, with the block itself beside it.
+"""Blocks that Amplifier's requests cannot contain: each becomes text, with the block itself beside it.
 
-A view shows such a block as a text block: every host's provider module can send that. The text block has the stored
-block under `original`, and a writer of requests (`forms/`) puts it back if its provider accepts it.
+A view shows such a block as a text block, which every host's provider module can send. The text block has the stored
+block under the key `original`. A module that writes requests (`forms/`) puts the stored block back if its provider
+accepts it.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ _WORDS = ("text", "content", "output", "refusal")
 
 
 def carried(block: Message, reference: str) -> Message:
-    """The text block that tells of a block and has it beside.
+    """Return a text block that describes a block and has the block under `original`.
 
     Args:
-        block: a block that no request of Amplifier's can carry.
-        reference: the id of its message, by which it can be recalled; empty if it has none.
+        block: a block that Amplifier's requests cannot contain.
+        reference: the id of its message, by which the block can be recalled; "" if the message has none.
     """
     source = source_of(block)
     said = (source.text if source is not None else "") or _found_text(block)
@@ -31,13 +32,13 @@ def carried(block: Message, reference: str) -> Message:
 
 
 def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The block that a text block tells of; else the same object."""
+    """Return the block that a text block describes; the given block if it describes none."""
     given = block.get(ORIGINAL)
     return given if isinstance(given, Mapping) and block.get("type") == "text" else block
 
 
 def _found_text(block: Mapping[str, Any]) -> str:
-    """The hit of a tool's search with its place, or the blocks of a document; empty for other blocks."""
+    """Return the words of a search result with its title and source, or of a document's blocks; "" for other blocks."""
     source = block.get("source")
     if block.get("type") == "document" and isinstance(source, Mapping) and source.get("type") == "content":
         return words_of(source)
@@ -48,7 +49,7 @@ def _found_text(block: Mapping[str, Any]) -> str:
 
 
 def line_about(block: Mapping[str, Any], reference: str = "") -> str:
-    """One line about a block: kind, name, size, and how it can be recalled."""
+    """Return one line about a block: its kind, name and size, and how it can be recalled."""
     if is_block(block, MEDIUM_KINDS):
         medium = describe(dict(block))
         kind, details = _kind_of(medium), _details_of_medium(medium)
@@ -63,7 +64,7 @@ def line_about(block: Mapping[str, Any], reference: str = "") -> str:
 
 
 def words_of(block: Mapping[str, Any]) -> str:
-    """The words of a block of an unknown kind: its values named `text`, `content`, `output` or `refusal`."""
+    """Return the words of a block of an unknown type: its texts under `text`, `content`, `output` or `refusal`."""
     return "\n".join(said for said in _texts_in(block, 0) if said.strip())
 
 
@@ -77,7 +78,7 @@ def _details_of_medium(medium: Medium) -> list[str]:
 
 
 def kind_of_item(block: Mapping[str, Any]) -> str:
-    """The kind of a provider's item: its type, or the first key of one that has none."""
+    """Return the kind of a provider's item: its type, or its first key if it has no type."""
     kind = block.get("type")
     if not isinstance(kind, str) or kind == "part":
         kind = next((key for key in block if key != "type"), "block")

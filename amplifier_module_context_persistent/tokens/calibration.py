@@ -71,7 +71,7 @@ class Reading:
     """Tokens that the provider bills in addition, for compacting the conversation."""
 
     def payload(self) -> dict[str, Any]:
-        """The payload of the event `context:usage`."""
+        """Return the payload of the event `context:usage`."""
         return {
             "provider": self.provider,
             "model": self.model,
@@ -88,7 +88,7 @@ class Reading:
         }
 
     def record(self) -> dict[str, Any]:
-        """The fields of its control record."""
+        """Return the fields of its control record."""
         fields = {**self.payload(), "state": self.calibration.to_record()}
         if (billed := self.compaction) is not None:
             counts = {
@@ -136,7 +136,7 @@ class Meter:
                     self._limits[provider] = limit
 
     def counted_budget(self, provider: str, budget_tokens: int) -> int:
-        """The number of our tokens that fit into a provider's true budget."""
+        """Return the number of our tokens that fit into a provider's true budget."""
         known, counted = self._calibration(provider), budget_tokens
         if self._enabled and known.observations:
             step = max(1, budget_tokens // 100)  # in steps, so that a small change of the ratio changes nothing
@@ -193,7 +193,7 @@ class Meter:
         )
 
     def _is_own(self, event: Mapping[str, Any], handed: _UnansweredView) -> bool:
-        """Whether an event is of this session and of the provider that got the view."""
+        """Return whether an event is of this session and of the provider that got the view."""
         provider = event.get("provider")
         return of_session(event, self._session_id) and (
             not handed.provider or not provider or handed.provider == provider
@@ -329,12 +329,12 @@ class Calibration:
         return Calibration(fast_counted, fast_actual, slow_counted, slow_actual, counted, actual, self.observations + 1)
 
     def counted_budget(self, budget_tokens: int) -> int:
-        """The number of our tokens that fit into a true budget; at least a tenth of the budget."""
+        """Return the number of our tokens that fit into a true budget; at least a tenth of the budget."""
         room = (budget_tokens - self.overhead_tokens) / self.ratio
         return max(int(room), budget_tokens // 10)
 
     def to_record(self) -> list[float]:
-        """The fields in the form that the log keeps."""
+        """Return the fields in the form that the log keeps."""
         sums = self.fast_counted, self.fast_actual, self.slow_counted, self.slow_actual
         return [*(round(value, 1) for value in sums), self.last_counted, self.last_actual, self.observations]
 
@@ -354,7 +354,7 @@ class Calibration:
 
 
 def of_session(event: Mapping[str, Any], session_id: str | None) -> bool:
-    """Whether an event may be of a session: it names none, or this one."""
+    """Return whether an event may be of a session: it names none, or this one."""
     return session_id is None or event.get("session_id") in (None, session_id)
 
 

@@ -130,7 +130,7 @@ def _block_cost(block: str) -> int:
 
 
 def _beside_others(encoded: bytes) -> bytes:
-    """The bytes of a text that are not ASCII, with as many beside them as their network sees."""
+    """Return the bytes of a text that are not ASCII, with as many beside them as their network sees."""
     marks = encoded.translate(_MARKS)
     if 8 * marks.count(b"\xff") > len(encoded):
         return encoded

@@ -83,18 +83,18 @@ def source_of_medium(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def body_in(source: Mapping[str, Any]) -> str | None:
-    """The base64 text or `data:` address in this part; None for a medium that is stored elsewhere."""
+    """Return the base64 text or `data:` address in this part; None for a medium that is stored elsewhere."""
     body = first_text(source, BODY_KEYS)
     return None if body is None or body.startswith(_ELSEWHERE) else body
 
 
 def type_in_address(body: str) -> str:
-    """The media type that a `data:` address begins with."""
+    """Return the media type that a `data:` address begins with."""
     return body[5:200].partition(";")[0].partition(",")[0]
 
 
 def first_text(source: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    """The first text under some keys."""
+    """Return the first text under some keys."""
     return next((value for key in keys if isinstance(value := source.get(key), str)), None)
 
 
@@ -188,7 +188,7 @@ def image_dimensions(data: str) -> tuple[int, int] | None:
 
 
 def type_of_image(data: str) -> str:
-    """The media type that an image's first bytes tell; empty for one of another format."""
+    """Return the media type that an image's first bytes tell; empty for one of another format."""
     head = decode_head(data, 16)
     for beginning, media_type in _BEGINNINGS:
         if head.startswith(beginning) and (media_type != "image/webp" or head[8:12] == b"WEBP"):
@@ -224,7 +224,7 @@ def pdf_pages(data: str) -> int:
 
 
 def _object_streams(body: bytes) -> Iterator[bytes]:
-    """The objects that lie in compressed streams of a PDF, as far as they can be read (PDF 1.5, 7.5.7)."""
+    """Yield the objects that lie in compressed streams of a PDF, as far as they can be read (PDF 1.5, 7.5.7)."""
     left = _PDF_SCAN_BYTES
     for found in _PDF_OBJECTS.finditer(body):
         end = body.find(b"endstream", found.end())

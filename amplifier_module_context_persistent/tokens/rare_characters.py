@@ -60,7 +60,7 @@ COMMON_HAN: Final = (
 
 @cache
 def two_tokens() -> re.Pattern[str]:
-    """The characters of two tokens; made when the first text that may have one is counted."""
+    """Return the characters of two tokens; made when the first text that may have one is counted."""
     bits = decompress(b64decode(COMMON_HAN))
     rare = [code for code in range(FIRST_HAN, LAST_HAN + 1) if not bits[(code - FIRST_HAN) // 8] >> code % 8 & 1]
     grouped = groupby(enumerate(rare), lambda numbered: numbered[1] - numbered[0])

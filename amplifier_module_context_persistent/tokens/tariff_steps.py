@@ -40,7 +40,7 @@ _SUFFIX = r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3,4}))?(?:-v\d+)?(?::\w+)?(?
 
 
 def plain_model_name(model: str) -> str:
-    """A model's name for comparison: routers write the dots of versions as hyphens, or the other way round."""
+    """Return a model's name for comparison: routers write the dots of versions as hyphens, or the other way round."""
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model.lower())
 
 
@@ -50,7 +50,7 @@ def is_name_of(model: str, known: str) -> bool:
 
 
 def undated_name(model: str) -> str:
-    """A model's plain name without a date, a build or a variant behind it."""
+    """Return a model's plain name without a date, a build or a variant behind it."""
     return re.sub(rf"(?<=.){_SUFFIX}\Z", "", plain_model_name(model), count=1)
 
 

@@ -85,7 +85,7 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
 
 
 def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> ReportedUsage | None:
-    """The passes of compaction in one request, added up; None if there was none.
+    """Return the passes of compaction in one request, added up; None if there was none.
 
     Claude compacts at a threshold within a request and reports the pass in `usage.iterations` alone (Claude docs,
     "Compaction at a token threshold", read 2026-11-26).

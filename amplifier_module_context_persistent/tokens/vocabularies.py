@@ -104,12 +104,12 @@ def load_early(tokenizer: str) -> None:
 
 
 def is_at_hand(name: str) -> bool:
-    """Whether a file with the vocabulary of an encoding is on this machine; it is not read."""
+    """Return whether a file with the vocabulary of an encoding is on this machine; it is not read."""
     return bool(_paths(VOCABULARIES[name]))
 
 
 def _paths(vocabulary: Vocabulary) -> list[str]:
-    """The files that may hold a vocabulary."""
+    """Return the files that may hold a vocabulary."""
     return list(filter(os.path.isfile, [cache_path(vocabulary), *_package_paths(vocabulary)]))
 
 

@@ -55,12 +55,12 @@ def find_in_base64(
 
 
 def may_be_base64(word: str) -> bool:
-    """Whether a run of base64 that begins in a word may be that of a text."""
+    """Return whether a run of base64 that begins in a word may be that of a text."""
     return any(_encoding_of(run[0]) for run in _LONG.finditer(word))
 
 
 def is_in_encoded_data(text: str, secret: Secret) -> bool:
-    """Whether what looks like a secret is a piece of a file in base64, in which every form appears by chance.
+    """Return whether what looks like a secret is a piece of a file in base64, in which every form appears by chance.
 
     A megabyte of base64 has two such pieces; without them a picture or a document is broken.
     """

@@ -40,7 +40,7 @@ def odd_words(text: str) -> list[Span]:
 
 @lru_cache(_WORDS_KNOWN)
 def _is_ordinary(word: str) -> bool:
-    """Whether nothing that is looked for in long words is in one."""
+    """Return whether nothing that is looked for in long words is in one."""
     begun = next(_begun(word, [(0, len(word))]), None)
     return not (begun or _forms_within(word) or may_be_base64(word) or may_be_key(word) or may_be_wallet_key(word))
 
@@ -90,7 +90,7 @@ def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
 
 
 def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Give the first characters of forms in a word, with their places; a sign is before each, or the text's start."""
+    """Yield the first characters of forms in a word, with their places; a sign is before each, or the text's start."""
     if start == 0 and (first := heads.match(" " + text[:HINT_CHARS])):
         yield 0, first["head"]
     for head in heads.finditer(text, max(0, start - 1), end):
@@ -107,7 +107,7 @@ def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
 
 @cache
 def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
-    """An expression for the first characters of the forms that begin with fixed text, and the forms by these."""
+    """Return an expression for the first characters of the forms that begin with fixed text, and the forms by these."""
     rows: dict[str, list[Format]] = {}
     for known in TOKENS:
         for head in sorted({hint[:HINT_CHARS] for hint in known.hints}) if known.leads else ():

@@ -113,7 +113,7 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
 
 
 def _passwords_of(calls: Iterable[re.Match[str]], text: str) -> Iterator[Secret]:
-    """Give the passwords of calls that were matched in a text or in its lower case."""
+    """Yield the passwords of calls that were matched in a text or in its lower case."""
     for call in calls:
         if _is_password(text[slice(*call.span("secret"))]):
             yield Secret(*call.span("secret"), "password of a call")

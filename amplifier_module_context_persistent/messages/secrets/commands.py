@@ -237,7 +237,7 @@ def find_in_commands(searched: SearchedText) -> list[Secret]:
 
 
 def _by_command() -> dict[str, tuple[str, ...]]:
-    """The flags of each command."""
+    """Return the flags of each command."""
     flags: dict[str, list[str]] = {}
     for flag, commands in _FLAGS.items():
         for command in commands.split():
@@ -285,7 +285,7 @@ def _by_places(searched: SearchedText) -> Iterator[Secret]:
 
 
 def _stored(text: str, end: int) -> Iterator[Secret]:
-    """Give the values that a command stores as secrets, whatever their names are."""
+    """Yield the values that a command stores as secrets, whatever their names are."""
     for word in words_behind(text, end):
         name, sign, value = word.text.rpartition("=")
         if not sign and not word.flag:
@@ -301,7 +301,7 @@ def _of(match: re.Match[str], *groups: str) -> Secret:
 
 
 def _stays(value: str) -> bool:
-    """Whether a value is no secret: a variable, a placeholder, a number, a short or an ordinary word."""
+    """Return whether a value is no secret: a variable, a placeholder, a number, a short or an ordinary word."""
     if len(value) < 4 or value.startswith(("$", "-", "/", "./", "~")):
         return True
     if is_placeholder(value) or is_template(value) or is_example(value) or "://" in value:

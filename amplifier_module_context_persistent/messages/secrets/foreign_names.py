@@ -71,12 +71,12 @@ _ALL_PASSWORDS = frozenset(word for names in _PASSWORDS.values() for word in nam
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """An expression for any of several names, whose words may be joined by a sign, as in `mot_de_passe`."""
+    """Return an expression for any of several names, whose words may be joined by a sign, as in `mot_de_passe`."""
     return "|".join([re.escape(word).replace(r"\ ", "[ _-]") for word in words])
 
 
 def _spelled(name: str) -> str:
-    """A name as the table spells it."""
+    """Return a name as the table spells it."""
     return name.lower().replace("_", " ").replace("-", " ") if name.lower() not in _ALL_PASSWORDS else name.lower()
 
 
@@ -113,7 +113,7 @@ _PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+
 
 
 def is_named_in_another_language(key: str, item: str) -> bool:
-    """Whether a text under a key of a JSON value is a secret by a key in another language."""
+    """Return whether a text under a key of a JSON value is a secret by a key in another language."""
     name = name_in_another_language(key)
     return name != "" and _SHOWN.fullmatch(item) is not None and _is_secret(item, name)
 
@@ -128,7 +128,7 @@ def name_in_another_language(key: str) -> str:
 
 
 def names_foreign_password(name: str) -> bool:
-    """Whether a name, alone as in the head of a table, is that of a password in another language."""
+    """Return whether a name, alone as in the head of a table, is that of a password in another language."""
     return _spelled(name.strip()) in _ALL_PASSWORDS
 
 
@@ -146,7 +146,7 @@ def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
 
 
 def _goes_on(folded: str, start: int, end: int) -> bool:
-    """Whether a name of ASCII letters is only a part of a word."""
+    """Return whether a name of ASCII letters is only a part of a word."""
     return _LETTER.match(folded, end) is not None or (start > 0 and _LETTER.match(folded, start - 1) is not None)
 
 

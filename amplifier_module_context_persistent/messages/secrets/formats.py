@@ -89,7 +89,7 @@ def _expression_of(form: str) -> str:
 
 
 def _hint_of(form: str) -> str:
-    """The fixed text that a form begins with; the longest one within it where that is short."""
+    """Return the fixed text that a form begins with; the longest one within it where that is short."""
     texts = _FIELD.split(form)[::5]
     return texts[0] if len(texts[0]) >= HINT_CHARS else max(texts, key=len)
 

@@ -30,7 +30,7 @@ def merged(found: Iterable[Secret]) -> list[Secret]:
 
 
 def hidden(text: str, found: Collection[Secret]) -> str:
-    """Give a text of the same length in which secrets are blocks in brackets, which no other search takes for one."""
+    """Return a text of the same length in which secrets are blocks in brackets, which no other search takes for one."""
     if not found:
         return text
     pieces: list[str] = []

@@ -62,7 +62,7 @@ def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secre
 
 
 def _dumps(text: str) -> Iterator[list[_Line]]:
-    """Give the dumps of a text: adjacent lines."""
+    """Yield the dumps of a text: adjacent lines."""
     dump: list[_Line] = []
     for match in _LINE.finditer(text):
         if dump and match.start() > dump[-1].end + 1:
@@ -93,7 +93,7 @@ def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
 
 
 def _pieces(line: _Line, secret: Secret) -> Iterator[Secret]:
-    """Give the pieces of a secret of a dump's bytes that are in a line."""
+    """Yield the pieces of a secret of a dump's bytes that are in a line."""
     start, end = max(secret.start - line.first, 0), min(secret.end - line.first, len(line.content))
     if start >= end:
         return

@@ -50,7 +50,7 @@ def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
 
 
 def _kept(message: Message) -> list[KnownKey]:
-    """The keys in ids and names, which stay; metadata is the session's own."""
+    """Return the keys in ids and names, which stay; metadata is the session's own."""
     said = {key: value for key, value in message.items() if key != "metadata"}
     return [
         KnownKey(field, one.kind, is_kept=True)
@@ -69,7 +69,7 @@ def _arguments(text: str) -> Any:
 
 
 def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
-    """Give the texts of a JSON value with their fields; keys are texts of the field `*`."""
+    """Yield the texts of a JSON value with their fields; keys are texts of the field `*`."""
     if isinstance(value, str):
         yield field, value
     elif isinstance(value, list):

@@ -200,7 +200,7 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
 
 
 def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
-    """Give the values of an object of JSON that a name is the key of."""
+    """Yield the values of an object of JSON that a name is the key of."""
     opened = _OBJECT.match(text, end)
     if opened is None:
         return
@@ -239,7 +239,7 @@ def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
 
 
 def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tuple[re.Match[str], bool]]:
-    """Give what may be the value of a name, and whether its place is one of program text."""
+    """Yield what may be the value of a name, and whether its place is one of program text."""
     after = text[end : end + 1]
     near = max(0, first - _NEAR_CHARS)
     for expression in (_DECLARED, _CALLED):

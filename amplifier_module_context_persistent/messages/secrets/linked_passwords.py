@@ -91,7 +91,7 @@ _CONTINUES = re.compile(r"[(\[{=]|://|\.\w|::|/\w")
 
 
 def may_be_password(value: str) -> bool:
-    """Whether a word of a sentence is a password that somebody chose or a machine made."""
+    """Return whether a word of a sentence is a password that somebody chose or a machine made."""
     if is_count(value):
         return False
     return is_chosen_word(value) or ((is_chosen(value) or is_varied(value)) and not names_technique(value))
@@ -197,7 +197,7 @@ def _assigned_phrase(text: str, linked: re.Match[str]) -> Secret | None:
 
 
 def _is_changed(text: str, first: int, linked: re.Match[str]) -> bool:
-    """Whether the sentence says that something is set or changed."""
+    """Return whether the sentence says that something is set or changed."""
     before = text[max(0, first - _BEFORE_CHARS) : first].rpartition("\n")[2]
     if linked["moved"] == "in" and not _ITALIAN.search(before):
         return False

@@ -200,7 +200,7 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
 
 
 def _continued(text: str, secret: Secret) -> Iterator[Secret]:
-    """Give the texts that program text joins to a value: `"first" + "second"`."""
+    """Yield the texts that program text joins to a value: `"first" + "second"`."""
     while (joined := _JOINED.match(text, secret.end)) is not None:
         secret = Secret(*joined.span("secret"), secret.kind)
         yield secret
@@ -278,7 +278,7 @@ def _cut_value(text: str, start: int, name: str, before: str, separator: str) ->
 
 
 def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
-    """Whether a value is a secret, given how likely its name makes it. The first rule that applies decides."""
+    """Return whether a value is a secret, given how likely its name makes it. The first rule that applies decides."""
     text, separator = value.text, value.separator
     if _says_nothing(value):
         return False
@@ -325,7 +325,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
 
 
 def _says_nothing(value: _Value) -> bool:
-    """Whether a value is never a secret: a placeholder, template, example, state, word of its name, or count."""
+    """Return whether a value is never a secret: a placeholder, template, example, state, word of its name, or count."""
     text = value.text
     return (
         not text.strip()
@@ -350,7 +350,7 @@ def _is_quoted_secret(value: _Value) -> bool:
 
 
 def _is_password(value: _Value) -> bool:
-    """Whether a word may be a password that a person chose."""
+    """Return whether a word may be a password that a person chose."""
     return any(word in value.name.lower() for word in ("pass", "pwd")) and _is_lower_word(value.text)
 
 

@@ -214,13 +214,13 @@ def likelihood_of(name: str) -> Likelihood:
 
 
 def names_password(name: str) -> bool:
-    """Whether a name is that of a password, which a person may have chosen."""
+    """Return whether a name is that of a password, which a person may have chosen."""
     words = _words_of(name)
     return bool(words) and (words[-1] in _PASSWORD_WORDS or " ".join(words[-2:]) in _CHOSEN_KEYS)
 
 
 def names_service(name: str) -> bool:
-    """Whether a name is that of a service's key or token."""
+    """Return whether a name is that of a service's key or token."""
     words = _words_of(name)
     if not words or words[-1] not in _SERVICE_ENDS or not _NO_SECRETS.isdisjoint(words):
         return False
@@ -228,7 +228,7 @@ def names_service(name: str) -> bool:
 
 
 def _words_of(name: str) -> list[str]:
-    """The words of a name, without those at its end that say which of several it is."""
+    """Return the words of a name, without those at its end that say which of several it is."""
     words = [word.lower() for word in _WORD.findall(name[-80:])]
     while len(words) > 1 and (words[-1] in _WHICH or words[-1].isdigit()):
         words.pop()
@@ -249,26 +249,26 @@ def _split(names: tuple[str, ...]) -> tuple[list[str], ...]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for one: a variable, a type, a call to fill it in, something replaced already."""
+    """Return whether a value stands for one: a variable, a type, a call to fill it in, something replaced already."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def is_example(text: str) -> bool:
-    """Whether a text is the example key of a service's documentation."""
+    """Return whether a text is the example key of a service's documentation."""
     if "EXAMPLE" in text or _FILLED.fullmatch(text):
         return True
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:12] in _EXAMPLES
 
 
 def is_code_or_path(value: str) -> bool:
-    """Whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
+    """Return whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
     if _PATH.fullmatch(value):
         return not looks_random(value.rpartition("/")[2], least=30)
     return bool(UUID.fullmatch(value)) or bool(_WORDY.fullmatch(value))
 
 
 def looks_random(value: str, *, least: int = 16) -> bool:
-    """Whether a value has letters and digits mixed, and is long enough to be made by a machine."""
+    """Return whether a value has letters and digits mixed, and is long enough to be made by a machine."""
     return (
         len(value) >= least
         and not _WORDY.fullmatch(value)
@@ -279,19 +279,19 @@ def looks_random(value: str, *, least: int = 16) -> bool:
 
 
 def is_template(text: str) -> bool:
-    """Whether something is to be filled in."""
+    """Return whether something is to be filled in."""
     return re.search(r"\{[A-Za-z_][\w.\[\]]*\}|\$\{?[A-Z_]{3,}|%\(?[a-z]*\)?s|<[A-Za-z_ -]+>", text) is not None
 
 
 def is_mixed(text: str) -> bool:
-    """Whether a value has a digit, and a character that is none; or letters in both cases that make no words."""
+    """Return whether a value has a digit, and a character that is none; or letters in both cases that make no words."""
     if any(map(str.isdigit, text)):
         return not text.isdigit()
     return is_scrambled(text)
 
 
 def is_scrambled(text: str) -> bool:
-    """Whether letters change between the cases more often than those of names in program text do."""
+    """Return whether letters change between the cases more often than those of names in program text do."""
     if len(text) < _LEAST_SCRAMBLED or text.islower() or text.isupper():
         return False
     pieces = _WORD.findall(text)

@@ -142,25 +142,25 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
 
 
 def _is_path_of_key(value: str) -> bool:
-    """Whether what looks like a key is the path of a file."""
+    """Return whether what looks like a key is the path of a file."""
     return "/" in value and (len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
 
 
 def _is_named_itself(text: str, end: int, start: int) -> bool:
-    """Whether a value is that of a key of JSON with a secret's name, which is judged with that name."""
+    """Return whether a value is that of a key of JSON with a secret's name, which is judged with that name."""
     key = _KEY_BEFORE.search(text, end, start)
     return key is not None and likelihood_of(key["name"]) is not Likelihood.NONE
 
 
 def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
-    """Whether nothing but a verb, a sign or a quote is between a name and a word."""
+    """Return whether nothing but a verb, a sign or a quote is between a name and a word."""
     if _LINK.fullmatch(text, end, word.start()) is None:
         return False
     return "(" not in text[end : word.start()] or text.startswith(")", word.end())
 
 
 def _is_key(between: str, value: str, least: int) -> bool:
-    """Whether a value is made by a machine; a sign before it has been judged by others."""
+    """Return whether a value is made by a machine; a sign before it has been judged by others."""
     is_said = _OF_SOMETHING.match(between) or _HERE.search(between)
     is_judged = "=" in between or (":" in between and not is_said)
     return not (is_judged or "=" in value) and looks_random(value, least=least)
@@ -186,7 +186,7 @@ def find_pairs(searched: SearchedText) -> list[Secret]:
 
 
 def _end_of_lines(text: str, start: int) -> int:
-    """The end of the lines that a label is for."""
+    """Return the end of the lines that a label is for."""
     end = start
     for _ in range(_PAIR_LINES):
         end = text.find("\n", end, start + _PAIR_CHARS) + 1
@@ -196,7 +196,7 @@ def _end_of_lines(text: str, start: int) -> int:
 
 
 def is_chosen(value: str) -> bool:
-    """Whether a value has letters, digits and a sign, as a password that a person chose."""
+    """Return whether a value has letters, digits and a sign, as a password that a person chose."""
     has_all = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     if not has_all or not value.isascii() or is_placeholder(value) or is_template(value) or is_example(value):
         return False
@@ -208,6 +208,6 @@ def is_chosen(value: str) -> bool:
 
 
 def is_varied(value: str) -> bool:
-    """Whether a value has small and capital letters and digits, and is no word with a number."""
+    """Return whether a value has small and capital letters and digits, and is no word with a number."""
     has_both = any(map(str.islower, value)) and any(map(str.isupper, value))
     return has_both and looks_random(value, least=8) and not is_template(value)

@@ -87,7 +87,7 @@ _AROUND_CHARS = 200
 
 
 def is_card_field(key: str, item: str) -> bool:
-    """Whether a text under a key of a JSON object is the number or the check value of a card."""
+    """Return whether a text under a key of a JSON object is the number or the check value of a card."""
     if _CHECK_NAME.fullmatch(key):
         return _is_check_value(item)
     return _CARD_NAME.fullmatch(key) is not None and _is_card_number(item)
@@ -141,7 +141,7 @@ def _is_pin(text: str) -> bool:
 
 
 def _is_card_number(text: str) -> bool:
-    """Whether digits, in groups or not, have the check digit of a card's number; test numbers are none."""
+    """Return whether digits, in groups or not, have the check digit of a card's number; test numbers are none."""
     digits = re.sub("[ -]", "", text)
     if (
         not digits.isdigit()

@@ -80,7 +80,7 @@ _LEAST_HEX = 32
 
 
 def names_recovery_codes(key: str) -> bool:
-    """Whether a key of a JSON object names a list of recovery codes."""
+    """Return whether a key of a JSON object names a list of recovery codes."""
     return _LABEL.fullmatch(key.lower()) is not None
 
 
@@ -121,7 +121,7 @@ def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
 
 
 def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[str, int]]:
-    """Give what may be codes, with their places, as far as nothing but the marks of a list lies between."""
+    """Yield what may be codes, with their places, as far as nothing but the marks of a list lies between."""
     code = _first_code(text, end, heads_lines=heads_lines)
     for _ in range(_MOST_CODES):
         if code is None or not _has_digit(code[0]):
@@ -132,7 +132,7 @@ def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[s
 
 
 def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | None:
-    """The first code behind a heading; None if other words are between them."""
+    """Return the first code behind a heading; None if other words are between them."""
     within_chars = _WITHIN_LINES_CHARS if heads_lines else _WITHIN_CHARS
     for code in _CODE.finditer(text, end, end + within_chars):
         if _has_digit(code[0]):
@@ -147,7 +147,7 @@ def _has_digit(code: str) -> bool:
 
 
 def _shape(code: str) -> str:
-    """The lengths of a code's groups; codes of one list have the same."""
+    """Return the lengths of a code's groups; codes of one list have the same."""
     return "-".join([str(len(group)) for group in re.split("[ -]", code)])
 
 

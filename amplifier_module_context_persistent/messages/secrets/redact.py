@@ -180,7 +180,7 @@ def _core_keys() -> frozenset[str]:
 
 
 def _is_named(key: str, item: Any) -> bool:
-    """Whether a text under a key is a secret by the key alone; types and templates are none."""
+    """Return whether a text under a key is a secret by the key alone; types and templates are none."""
     if not isinstance(item, str):
         return False
     is_strong = likelihood_of(key) is Likelihood.STRONG

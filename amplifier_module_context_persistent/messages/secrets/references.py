@@ -15,7 +15,7 @@ _SECRETS_BY_NAME = re.compile(r"--(?:set|update)-secrets[= ][\"']?[^\s\"']*\Z")
 
 
 def is_reference(text: str, secret: Secret) -> bool:
-    """Whether what was found as a secret only refers to one; a text in quotes within a template does not."""
+    """Return whether what was found as a secret only refers to one; a text in quotes within a template does not."""
     before = text[max(0, secret.start - _AROUND_CHARS) : secret.start]
     if "-secrets" in before and _SECRETS_BY_NAME.search(before):
         return True

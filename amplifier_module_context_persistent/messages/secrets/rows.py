@@ -121,7 +121,7 @@ def _cells(text: str, at: int) -> list[Cell]:
 
 
 def _rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
-    """Give the rows of a width that follow each other."""
+    """Yield the rows of a width that follow each other."""
     for _ in range(_MOST_ROWS):
         row = _cells(text, at)
         if len(row) != width + 1:
@@ -134,7 +134,7 @@ def _rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
 
 
 def _copied_rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
-    """Give the rows that are lines of cells between tabs."""
+    """Yield the rows that are lines of cells between tabs."""
     for _ in range(_MOST_ROWS):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end

@@ -63,7 +63,7 @@ class SearchedText:
         return _begun_in(self)
 
     def ordered_words(self) -> Iterator[list[str]]:
-        """Give the words of the text in order; in pieces if the text is long."""
+        """Yield the words of the text in order; in pieces if the text is long."""
         if len(self.text) <= _PIECE_CHARS:
             yield self._listed_words
             return
@@ -93,7 +93,7 @@ class Beginnings:
             _register(self, text)
 
     def possible_in(self, searched: SearchedText) -> list[str]:
-        """The texts that may begin a match, as far as the words of a text tell."""
+        """Return the texts that may begin a match, as far as the words of a text tell."""
         return searched.beginnings.get(self, [])
 
     def matches(self, expression: re.Pattern[str], searched: SearchedText, *, is_folded: bool) -> list[re.Match[str]]:

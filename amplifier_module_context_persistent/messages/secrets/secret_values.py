@@ -99,7 +99,7 @@ _PROSE = frozenset(
 
 
 def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
-    """Whether a value that is apart from its name is a secret.
+    """Return whether a value that is apart from its name is a secret.
 
     Args:
         text: the value.
@@ -137,22 +137,22 @@ def is_chosen_word(value: str) -> bool:
 
 
 def is_state(value: str) -> bool:
-    """Whether a word says how a password is, or what has become of it: `hashed`, `incorrect`."""
+    """Return whether a word says how a password is, or what has become of it: `hashed`, `incorrect`."""
     return value.lower() in _STATES
 
 
 def is_permission(name: str, value: str) -> bool:
-    """Whether a word says what a token is allowed: `id-token: write` of a workflow."""
+    """Return whether a word says what a token is allowed: `id-token: write` of a workflow."""
     return value.lower() in _PERMISSIONS and name.lower().rstrip("s").endswith("token")
 
 
 def is_count(value: str) -> bool:
-    """Whether a value is a size, a count or a date: `512x512`, `12/14`, `2026-03-02`."""
+    """Return whether a value is a size, a count or a date: `512x512`, `12/14`, `2026-03-02`."""
     return _COUNTED.fullmatch(value) is not None
 
 
 def names_technique(value: str) -> bool:
-    """Whether a value names a technique or something that is counted, as `PBKDF2WithHmacSHA256`."""
+    """Return whether a value names a technique or something that is counted, as `PBKDF2WithHmacSHA256`."""
     return _TECHNIQUE.search(value) is not None
 
 
@@ -170,7 +170,7 @@ def is_phrase(text: str) -> bool:
 
 
 def _are_unrelated(words: list[str]) -> bool:
-    """Whether three words are nouns that have nothing to do with passwords, as somebody chooses them for one."""
+    """Return whether three words are nouns that have nothing to do with passwords, as somebody chooses them for one."""
     if not all(word.isalpha() and len(word) >= 3 for word in words):
         return False
     if not _PROSE.isdisjoint(words) or not _OF_PASSWORDS.isdisjoint(words) or any(map(is_state, words)):

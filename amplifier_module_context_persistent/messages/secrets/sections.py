@@ -54,7 +54,7 @@ def find_in_sections(searched: SearchedText) -> list[Secret]:
 
 
 def is_in_section(section: str, key: str, value: str) -> bool:
-    """Whether a value of an object of JSON is a password, given the name of the object and the value's key."""
+    """Return whether a value of an object of JSON is a password, given the name of the object and the value's key."""
     is_section = section.lower().endswith(("passwords", "passphrases"))
     return is_section and " " not in value and len(value) >= 4 and _is_secret(key, value, may_be_word=True)
 

@@ -55,7 +55,7 @@ def find_seed_phrases(searched: SearchedText) -> list[Secret]:
 
 
 def _has_run(words: list[str]) -> bool:
-    """Whether twelve words that follow each other are all in the list; much faster than to look at each."""
+    """Return whether twelve words that follow each other are all in the list; much faster than to look at each."""
     return _TWELVE in bytes(map(_numbers().__contains__, words))
 
 

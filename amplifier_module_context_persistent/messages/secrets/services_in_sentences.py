@@ -32,7 +32,7 @@ _GIVES = re.compile(
 
 
 def may_be_key(word: str) -> bool:
-    """Whether a long word, with the signs around it, may be the key of a service."""
+    """Return whether a long word, with the signs around it, may be the key of a service."""
     value = _VALUE.fullmatch(word) if _LEAST_CHARS <= len(word) <= _MOST_CHARS else None
     return value is not None and _is_key(value["secret"])
 

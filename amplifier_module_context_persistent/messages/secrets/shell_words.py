@@ -31,7 +31,7 @@ class Word(NamedTuple):
 
 
 def words_behind(text: str, end: int) -> Iterator[Word]:
-    """Give the words behind the name of a command, up to the end of the command.
+    """Yield the words behind the name of a command, up to the end of the command.
 
     Args:
         text: any text.

@@ -175,7 +175,7 @@ def find_short_codes(searched: SearchedText) -> list[Secret]:
 
 
 def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
-    """Whether a number is that of an account or a card, and not a pin of a chip or a postal code."""
+    """Return whether a number is that of an account or a card, and not a pin of a chip or a postal code."""
     start = code.start()
     is_owned = _SAYS_WHOSE.search(searched.folded, max(0, start - 20), start) is not None
     is_capital = searched.text[start : start + 3].isupper()
@@ -183,6 +183,6 @@ def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
 
 
 def _is_example(code: str) -> bool:
-    """Whether the digits of a code are all the same, or follow each other."""
+    """Return whether the digits of a code are all the same, or follow each other."""
     digits = re.sub("[ -]", "", code)
     return len(set(digits)) == 1 or digits in "0123456789" or digits in "9876543210"

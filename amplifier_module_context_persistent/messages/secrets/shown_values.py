@@ -62,7 +62,7 @@ def find_shown(searched: SearchedText) -> list[Secret]:
 
 
 def _asks(command: str) -> bool:
-    """Whether a command shows a secret: by what it does, or by the name at its end."""
+    """Return whether a command shows a secret: by what it does, or by the name at its end."""
     if _GIVES.search(command):
         return True
     names = [*_NAME.finditer(command)]

@@ -117,7 +117,7 @@ def _table_at(text: str, first: int, end: int) -> tuple[int, str, list[Cell]] | 
 
 
 def _delimiter_of(text: str, start: int, stop: int) -> str:
-    """The expression of what divides the cells of a head; empty if nothing does."""
+    """Return the expression of what divides the cells of a head; empty if nothing does."""
     if _BAR.search(text, start, stop):
         return f"[{_BARS}]"
     for sign in _DELIMITERS:
@@ -151,7 +151,7 @@ def _sensitive(text: str, cell: Cell) -> str:
 
 
 def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[list[Cell]]:
-    """Give the rows below a head; the rule between them is none."""
+    """Yield the rows below a head; the rule between them is none."""
     start = end + 1
     for _ in range(MOST_ROWS):
         stop = text.find("\n", start)

@@ -33,7 +33,7 @@ _STELLAR_SEED = 18 << 3
 
 
 def may_be_wallet_key(word: str) -> bool:
-    """Whether a word has a run of the length of a private key."""
+    """Return whether a word has a run of the length of a private key."""
     return _RUN.search(word) is not None
 
 
@@ -50,7 +50,7 @@ def find_wallet_keys(searched: SearchedText, words: Sequence[tuple[int, int]]) -
 
 
 def is_wallet_key(run: str) -> bool:
-    """Whether a run of base58 or base32 is a private key, by its checksum and its parts."""
+    """Return whether a run of base58 or base32 is a private key, by its checksum and its parts."""
     if _is_stellar_seed(run):
         return True
     payload = _checked(run)
