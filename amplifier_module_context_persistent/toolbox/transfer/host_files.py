@@ -1,11 +1,13 @@
-"""The host's own files in a session's directory: `metadata.json` and `transcript.jsonl`.
+"""Write and update the host's own files in a session's directory: `metadata.json` and `transcript.jsonl`.
 
-The host lists and resumes sessions by these files. A new session gets both, with the fields of the host's own fork, so
-that the host shows it with its bundle and resumes it with that bundle. A running session's files are never written
-here: older hosts read, change and write them without a lock. `metadata.json` is changed under the lock of newer hosts.
+The host is the program that runs the sessions, such as Amplifier. It lists and resumes sessions by these files. A new
+session gets both, with the fields of the host's own fork, so that the host shows it with its bundle and resumes it with
+that bundle. A running session's files are never written here: older hosts read, change and write them without a lock.
+`metadata.json` is changed under the lock of newer hosts.
 
 A note beside the log (`toolbox/maintenance/written_files.py`) lists the files that we wrote, with their contents. So
-they are known as ours after a crash, and a file that the host has changed since is the host's.
+these files are known as ours after a crash; a file that the host has changed since belongs to the host. "In step" means
+that the files tell the same as the log.
 
 The host counts a turn for every message of the role `user`, reminders and hooks' messages included; we count only a
 person's messages. In the host's files, turns are counted in the host's way.
@@ -46,7 +48,7 @@ FORK_MARK = " (fork)"
 HOSTS_NAMES = (TRANSCRIPT_NAME, METADATA_NAME)
 """The names of the files that we may write for the host."""
 BACKUP_MARK = ".bak-context-persistent-"
-"""In the names of the copies that a rewind keeps of the host's files."""
+"""Part of the name of each backup copy that a rewind makes of a host's file."""
 _OWN_KEYS = frozenset(
     [
         "session_id",
@@ -63,22 +65,22 @@ _OWN_KEYS = frozenset(
         "name_source",
     ]
 )
-"""The fields that an import or a fork writes into `metadata.json`; the host adds others."""
+"""The fields that an import or a fork writes to `metadata.json`; the host adds other fields."""
 _USER = ROLES.index("user")
 
 
 def host_turns(transcript: Transcript) -> int:
-    """The number of turns in the live history, as the host counts them."""
+    """Return the number of turns in the live history, as the host counts them."""
     index = transcript.reader.index
     return sum(index.columns.roles[ordinal] == _USER for ordinal in index.live)
 
 
 @contextlib.contextmanager
 def making_session(log: str | Path) -> Iterator[None]:
-    """Note that a session is being made while a block writes its log and the host's files.
+    """Note beside a new log that its session is being made, while a `with` block writes the log and the host's files.
 
-    If that is interrupted by a kill, `is_unfinished` tells, and `write_host_files` finishes it. If it fails, nothing is
-    left of the note.
+    If the process is killed in between, `is_unfinished` returns True, and `write_host_files` finishes the session. If
+    the block raises before the log exists, the note is removed.
     """
     if not is_hosts_log(log) or os.path.lexists(log):
         yield
@@ -92,14 +94,14 @@ def making_session(log: str | Path) -> Iterator[None]:
     except BaseException:
         if not os.path.lexists(path):  # else the next call finishes it
             WrittenFiles.beside(path).finish()
-            with contextlib.suppress(OSError):  # something else is in it
+            with contextlib.suppress(OSError):  # the directory contains something else
                 os.rmdir(os.path.dirname(path))
         raise
     _finish(path, MAKING)
 
 
 def is_unfinished(log: str | Path) -> bool:
-    """Whether the making of a session was interrupted after it got its log."""
+    """Return whether the making of a session was interrupted after its log was written."""
     return is_hosts_log(log) and os.path.isfile(log) and WrittenFiles.beside(log).begun == MAKING
 
 
@@ -113,22 +115,22 @@ def write_host_files(
     title: str = "",
     named_only: bool = False,
 ) -> list[str]:
-    """Write the host's files of a new session beside its log, if that lies in a directory of the host's kind.
+    """Write the host's files of a new session beside its log, if the log is in a session's directory of the host.
 
     Args:
         log: the new log.
-        created: ISO 8601.
-        parent_id: the session that it comes from or belongs to.
-        is_fork: whether it begins with that session's history.
-        origin: that session's log; the bundle, the model and the name of its metadata are taken over.
-        title: the session's name, if that session has none.
-        named_only: write only what names the session, and no second copy of its messages.
+        created: the time of creation, in ISO 8601.
+        parent_id: the id of the session that was forked, or of which this is a sub-agent.
+        is_fork: whether the session is a fork of the parent.
+        origin: the log of another session; the bundle, the model and the name in its metadata are copied.
+        title: the session's name, if the origin has none.
+        named_only: write only `metadata.json`, so no second copy of the messages.
 
     Returns:
-        The files that were written; none if one of them is there already, and not from an interrupted call.
+        The paths of the written files; empty if a file existed already and was not from an interrupted call.
 
     Raises:
-        OSError: one cannot be written.
+        OSError: a file cannot be written.
     """
     directory = Path(log).parent
     if not is_hosts_log(log):
@@ -163,7 +165,11 @@ def write_host_files(
 
 @contextlib.contextmanager
 def rewinding(log: str | Path, time: str) -> Iterator[None]:
-    """Note that a history is being cut while a block does it, until the host's files are in step with it."""
+    """Note beside a log that a rewind is in progress, while a `with` block cuts the history.
+
+    The note stays after the block; `update_host_files` removes it when the host's files are in step. If the block
+    raises, the note is removed.
+    """
     if is_hosts_log(log) and Path(log).with_name(TRANSCRIPT_NAME).is_file():
         clear_up(log)
         note = WrittenFiles.beside(log)
@@ -177,30 +183,33 @@ def rewinding(log: str | Path, time: str) -> Iterator[None]:
 
 
 def finish_rewind(log: str | Path) -> tuple[list[str], str]:
-    """Bring the host's files in step after a rewind that was interrupted, as `update_host_files`; else do nothing."""
+    """Update the host's files if a rewind was interrupted, and return the result of `update_host_files`.
+
+    If no rewind was interrupted, do nothing and return `([], "")`.
+    """
     return update_host_files(log, time=WrittenFiles.beside(log).time) if was_rewinding(log) else ([], "")
 
 
 def was_rewinding(log: str | Path) -> bool:
-    """Whether a rewind was interrupted before the host's files were in step."""
+    """Return whether a rewind was interrupted before the host's files were updated."""
     return is_hosts_log(log) and WrittenFiles.beside(log).begun == REWINDING
 
 
 def update_host_files(
     log: str | Path, *, time: str | None, redact: Callable[[str], str] | None = None
 ) -> tuple[list[str], str]:
-    """Bring the host's files in step with a log whose history was cut or purged.
+    """Update the host's files after the history of their log was cut or purged.
 
     Args:
         log: the log.
-        time: keep the old files beside them, under names with this time; None to keep none.
-        redact: takes a text out of the name and the description that we gave the session.
+        time: keep copies of the old files, with this time in their names; None to keep no copies.
+        redact: removes a text from the name and the description that we gave the session.
 
     Returns:
-        The files that were changed; and if there are files but none was changed, the reason, else an empty text.
+        The paths of the changed files, and the reason if files exist but none was changed, else "".
 
     Raises:
-        OSError: one cannot be written.
+        OSError: a file cannot be written.
     """
     target = Path(log).with_name(TRANSCRIPT_NAME)
     if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
@@ -227,7 +236,10 @@ def _finish(log: str | Path, what: str) -> None:
 
 
 def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable[[str], str] | None) -> list[str]:
-    """Write the host's files anew, while nobody else changes them; a file that is the host's stays the host's."""
+    """Rewrite the host's files and return their paths. The caller ensures that no other program changes them.
+
+    A file that belongs to the host is not noted as ours afterwards either.
+    """
     clear_up(log)
     note, metadata = WrittenFiles.beside(log), target.with_name(METADATA_NAME)
     is_ours = note.owns(METADATA_NAME)
@@ -252,11 +264,11 @@ def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable
 
 
 def rename_imported(log: str | Path, before: str, title: str) -> bool:
-    """Give a session the title that its source has now, unless a host or a person named it otherwise.
+    """Give an imported session the current title of its source, unless a host or a person gave it another name.
 
     Args:
-        log: the session's log; a session that is open stays as it is.
-        before: the title that an earlier import gave it; empty if it gave none.
+        log: the session's log; a session that is open is not changed.
+        before: the title that an earlier import gave the session; empty if it gave none.
         title: the title in the source.
 
     Returns:
@@ -286,9 +298,10 @@ def _renamed(log: str | Path, metadata: Path, before: str, title: str) -> bool:
 
 
 def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict[str, str]:
-    """The fields for a new session's name: its origin's name, or a title; hosts allow 200 characters.
+    """Return the metadata fields for a new session's name: the origin's name, or else the title.
 
-    They also say whether a program made the name: then a host may choose a better one.
+    Hosts allow 200 characters. The origin's `name_source` says whether a program made the name; then a host may choose
+    a better one.
     """
     given = known.get("name")
     name = " ".join((given if isinstance(given, str) and given.strip() else title).split())
@@ -300,10 +313,10 @@ def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict
 
 
 def own_transcript(log: str | Path) -> Path | None:
-    """The `transcript.jsonl` that an import or a fork wrote beside its log, while it still holds nothing else.
+    """Return the `transcript.jsonl` that an import or a fork wrote beside a log, or None if the host has changed it.
 
-    Once the host has written to it, it is the host's. An earlier version left no note of what it wrote: then a file is
-    ours if the log holds each of its lines.
+    Also returns None if there is no such file. An earlier version of this package left no note of what it wrote: then
+    the file is ours if the log of an import or a fork contains each of its lines.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -325,7 +338,7 @@ def own_transcript(log: str | Path) -> Path | None:
 
 
 def _hash_of(line: bytes) -> int:
-    """A hash of the JSON value of a line, however it is spelled; of its bytes if it is no JSON."""
+    """Return a hash of a line's JSON value, which does not depend on the spelling; if it is not JSON, of its bytes."""
     try:
         return hash(json.dumps(json.loads(line)))
     except ValueError:
@@ -333,7 +346,7 @@ def _hash_of(line: bytes) -> int:
 
 
 def own_files(log: str | Path) -> list[Path]:
-    """The host's files that an import or a fork wrote beside its log, as long as the host has not changed them.
+    """Return the files that an import or a fork wrote for the host beside a log and that the host has not changed.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -344,7 +357,7 @@ def own_files(log: str | Path) -> list[Path]:
     note, directory = WrittenFiles.beside(log), Path(log).parent
     if note.contents:
         if os.path.lexists(directory / TRANSCRIPT_NAME) and not note.owns(TRANSCRIPT_NAME):
-            return []  # the host went on with the session, and finds it by its metadata
+            return []  # the host continued the session, and finds it by its metadata
         return [directory / name for name in HOSTS_NAMES if note.owns(name)]
     transcript = own_transcript(log)
     if transcript is None:
@@ -354,7 +367,7 @@ def own_files(log: str | Path) -> list[Path]:
 
 
 def changed_since(log: str | Path) -> list[Path]:
-    """The host's files that we wrote beside a log and that the host has changed since: they are the host's now.
+    """Return the files that we wrote for the host beside a log and that the host has changed since.
 
     Raises:
         OSError: a file cannot be read.
@@ -367,19 +380,22 @@ def changed_since(log: str | Path) -> list[Path]:
 
 
 def clear_up(log: str | Path) -> None:
-    """Remove what killed operations left beside a log of the host's kind; what cannot be removed stays."""
+    """Remove files that killed operations left beside a log. A file that cannot be removed stays."""
     with contextlib.suppress(OSError):
         for name in files_left(os.fspath(log), HOSTS_NAMES):
             os.remove(name)
 
 
 def read_metadata(directory: Path) -> dict[str, Any]:
-    """The host's metadata of a session; empty if there is none that can be read."""
+    """Return the host's metadata of a session, or an empty dictionary if it is missing or cannot be read."""
     return metadata_in(directory / METADATA_NAME)
 
 
 def _keep(path: Path, time: str | None) -> None:
-    """Copy a file that is about to be changed; a copy of that time that is there already stays."""
+    """Make a backup copy of a file that is about to be changed.
+
+    Does nothing if `time` is None, or if a copy with this time exists.
+    """
     if time is None:
         return
     kept = path.with_name(f"{path.name}{BACKUP_MARK}{''.join(filter(str.isdigit, time))}")
@@ -390,7 +406,7 @@ def _keep(path: Path, time: str | None) -> None:
 
 
 def _write_own(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file of ours, and note its content before it gets its name."""
+    """Write a file of ours. Its size and hash are noted before the finished file is renamed into place."""
     digest, size = hashlib.sha256(), 0
     with NewFile(path, replace=path.exists(), beside_log=True) as file:
         for piece in pieces:
@@ -404,7 +420,7 @@ def _write_own(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _replace(note: WrittenFiles, path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file anew; the note knows the new content if the old one was ours."""
+    """Replace the content of a file. The new content is noted as ours only if the old content was ours."""
     if note.owns(path.name):
         _write_own(note, path, pieces)
         return
@@ -419,5 +435,5 @@ def _pretty(fields: Mapping[str, Any]) -> bytes:
 
 
 def is_hosts_log(log: str | Path) -> bool:
-    """Whether a log is a file in a directory of its session, as the host makes them."""
+    """Return whether a log is a file with the name that hosts use, so that the host's files may be beside it."""
     return stored_name(os.fspath(log)) is None and Path(log).name == LOG_NAME

@@ -1,8 +1,8 @@
-"""The lines of the host's `transcript.jsonl`, from the lines of a log.
+"""Make the lines of the host's `transcript.jsonl` from the lines of a log.
 
-A transcript has no instructions, no thinking outside of the content, no ephemeral messages, and a time in each message.
-Most lines of a log differ from that only in the checksum and the place of the time, so they are rewritten without
-parsing: parsing and encoding each line took a third of an import.
+A transcript has no instructions, no thinking outside of the content and no ephemeral messages, and each message has a
+time. Most lines of a log differ from this only in the checksum and the place of the time, so they are rewritten without
+parsing. Parsing and encoding each line took a third of an import's time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLACE = f'"{PLACE_KEY}"'.encode()
 _TO_BE_READ = re.compile(
     "|".join(["[:,[]null", '"ephemeral"', '"_reset"', *(f'"{key}"' for key in sorted(DROPPED_BY_HOSTS))]).encode()
 )
-"""Found in each line that may hold what a transcript leaves out, or that may not be whole."""
+"""Matches each line that may contain something a transcript leaves out, or that may be incomplete."""
 _TIME_KEY = b'"timestamp"'
 _TIME_AT_END = re.compile(
     rb'"timestamp":("[0-9TZ:.+-]+")(?:,"pinned":true)?(?:,"critical":true)?,"message_id":"[^"\\\\]*"}'
@@ -35,7 +35,7 @@ _MOST_END_BYTES = 1_000
 
 
 def as_hosts_see(reader: ReadableLog) -> Sequence[int]:
-    """The ordinals of the live messages, in the order in which hosts see them."""
+    """Return the ordinals of the live messages, in the order in which hosts see them."""
     live = reader.index.live
     if not any(_PLACE in line for _, line in reader.lines(live)):
         return live
@@ -44,13 +44,13 @@ def as_hosts_see(reader: ReadableLog) -> Sequence[int]:
 
 
 def _marks_of(message: Message) -> Message:
-    """The metadata that gives a message's place in the host's order."""
+    """Return the part of a message's metadata that gives its place in the host's order."""
     metadata = metadata_of(message)
     return {key: metadata[key] for key in ("message_id", PLACE_KEY) if key in metadata}
 
 
 def transcript_lines(reader: ReadableLog, ordinals: Sequence[int]) -> Iterator[bytes]:
-    """The lines of a transcript for messages of a log.
+    """Yield the lines of a transcript for messages of a log.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -75,7 +75,7 @@ def _written(message: Message) -> bytes:
 
 
 def _as_it_is(line: bytes) -> bytes | None:
-    """The line of a transcript for a log's line that holds just that; None if the message has to be read."""
+    """Rewrite a log's line as a transcript's line without parsing it; return None if the message must be parsed."""
     if not has_crc(line) or line[-len(MARK) - CRC_TAIL_BYTES : -CRC_TAIL_BYTES] == MARK or _TO_BE_READ.search(line):
         return None
     body = line[:-CRC_TAIL_BYTES]

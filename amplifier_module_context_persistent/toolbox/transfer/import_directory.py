@@ -1,6 +1,6 @@
-"""Importing a directory: finds the files that may be sessions, and imports one after the other.
+"""Import a directory: find the files that may be sessions, and import them one after the other.
 
-It may be any directory, or another agent's directory of sessions.
+The directory may be any directory, or another agent's directory of sessions.
 """
 
 from __future__ import annotations
@@ -33,44 +33,47 @@ PLACES = {
     "cursor": ("", "~/.cursor", "projects"),
     "amplifier-agent": ("AMPLIFIER_AGENT_STORAGE", "~/.amplifier-agent", "workspaces"),
 }
-"""By format: the environment variable for the agent's directory, its default place, and the sessions' place in it."""
+"""For each format, the environment variable with the agent's directory, the default directory, and the path of the
+sessions in it."""
 
 FORMATS_OF = {"gemini-cli": "auto"}
-"""The format of an agent's files, if it has another name: Gemini CLI also saves chats as contents."""
+"""The format to read an agent's files as, if it is not the agent's name. Gemini CLI also saves chats in another
+format."""
 
 _ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz", ".age")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """The result for one file: a report; or why it was not imported, and whether it looked like a session."""
+    """The result for one file: a report; or the reason why it was not imported, and whether it looked like a session."""
 
     path: str
     report: Import | None = None
     error: str = ""
     is_session: bool = True
     is_erased: bool = False
-    """Whether it was deleted or purged here, and so was left out."""
+    """Whether the file was left out because its session was deleted or purged here."""
     is_left_out: bool = False
-    """Whether the filters mean no session of it."""
+    """Whether the file was left out because no session in it matches the filters."""
 
 
 def standard_place(format_name: str) -> Path:
-    """The directory of an agent's sessions."""
+    """Return the directory of an agent's sessions."""
     variable, home, inner = PLACES[format_name]
     given = os.environ.get(variable) if variable else None
     return Path(given or home).expanduser() / inner
 
 
 def session_paths(directory: str | Path) -> list[str]:
-    """The files below a directory that may be sessions, in order; those of sub-agents come with their session.
+    """Return the paths of the files below a directory that may be sessions, sorted.
 
-    A file with several names in the directory is returned once; a link is returned if its file is elsewhere.
+    Files of sub-agents are left out, because they are imported with their session. A file with several names in the
+    directory is returned once; a symbolic link is returned only if its file is elsewhere.
 
     Raises:
         OSError: the directory cannot be read.
     """
-    os.listdir(directory)  # `os.walk` is silent about one that cannot be read
+    os.listdir(directory)  # `os.walk` is silent about a directory that cannot be read
     found: list[str] = []
     for parent, _, names in os.walk(directory):
         paths = sorted(os.path.join(parent, name) for name in names if name.endswith(_ENDINGS))
@@ -82,7 +85,7 @@ def session_paths(directory: str | Path) -> list[str]:
 
 
 def _comes_with_its_session(path: str) -> bool:
-    """Whether a file belongs to a sub-agent whose session's file is there too, or is the host's copy of a log."""
+    """Return whether a file is imported with another file: it is a sub-agent's, or the host's copy of a log."""
     directory, name = os.path.split(path)
     if name == TRANSCRIPT_NAME and os.path.isfile(os.path.join(directory, LOG_NAME)):
         return True
@@ -114,18 +117,21 @@ def import_all(
     identity: str | None = None,
     wanted: SessionFilter = ALL_SESSIONS,
 ) -> Iterator[ImportedFile]:
-    """Import files one after the other; one that cannot be imported does not stop the others.
+    """Import files one after the other, and yield the result of each.
+
+    A file that cannot be imported does not stop the rest.
 
     Args:
         paths: the files, from `session_paths`.
-        working_dir: the directory that the new sessions work in; else the one that each session names, or the current.
-        storage: as for `import_session`; so are the next five.
+        working_dir: the directory that the new sessions work in; by default the one that each session names, or the
+            current one.
+        storage: the database that gets the sessions, instead of files.
         source_format: the format of the files.
-        strict: refuse a file with lost lines.
-        dry_run: only report.
-        again: import erased content too.
-        identity: the key of sealed files.
-        wanted: the filter. To find the newest sessions (`most`), all files are read before the first import.
+        strict: refuse a file if something in it would be lost.
+        dry_run: only report what would be done.
+        again: import also content that was deleted or purged here.
+        identity: the file with the private key of sealed files.
+        wanted: the filter. If it asks for the newest sessions (`most`), all files are read before the first import.
     """
     read_as = _ReadAs(source_format, working_dir, identity)
     chosen = _newest(paths, wanted, read_as) if wanted.most is not None else {}
@@ -162,10 +168,12 @@ _NO_SESSION = WantedSessions(places=frozenset())
 
 
 def _check_may_be_meant(path: str, wanted: WantedSessions) -> None:
-    """Leave out a file that need not be read: it is written no earlier than its messages.
+    """Check whether a file may have a wanted session, without reading it.
+
+    A file cannot have messages that are newer than its own modification time.
 
     Raises:
-        NotMeantError: it is left out.
+        NotMeantError: no session of the file is wanted.
     """
     since_s = wanted.filter.since_s
     if wanted.places == frozenset() or (since_s is not None and os.stat(path).st_mtime < since_s):
@@ -181,7 +189,10 @@ class _ReadAs(NamedTuple):
 
 
 def _newest(paths: list[str], wanted: SessionFilter, read_as: _ReadAs) -> dict[str, WantedSessions]:
-    """The sessions among the newest, by file. An unreadable file keeps all, so that its error is reported later."""
+    """Return which sessions to import from each file, if only the newest `most` sessions are wanted.
+
+    An unreadable file is not filtered, so that the import reports its error later.
+    """
     found, chosen = list[tuple[float, str, int]](), dict[str, WantedSessions]()
     meant = WantedSessions(replace(wanted, most=None))
     for path in paths:

@@ -1,4 +1,4 @@
-"""Erasures in an import: a deleted session is not imported again, and a purged text is replaced again."""
+"""Apply erasures to an import: a deleted session is not imported again, and a purged text is replaced again."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ ADVICE = "--again imports it all the same"
 
 @dataclass(slots=True)
 class Honoured:
-    """The sessions of an import as erasures leave them."""
+    """The result of applying erasures to an import."""
 
     sessions: list[SessionDraft]
     told: list[str] = field(default_factory=list)
-    """The omissions and replacements, in words for a person."""
+    """What was left out and replaced, as sentences for a person."""
     overridden: list[Erasure] = field(default_factory=list)
-    """The erasures that do not count, since the import was told so."""
+    """The erasures that were ignored, because a person asked to import everything."""
 
 
 def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *, again: bool) -> Honoured:
-    """Leave out of an import what was deleted here, and replace what was purged.
+    """Leave out sessions of an import that were deleted here, and replace texts that were purged.
 
     Args:
-        sessions: the sessions, the main one first; their places and keys are known.
-        present: of each, whether an earlier import of it is there.
-        again: import everything all the same.
+        sessions: the sessions, the main one first, with their paths and keys.
+        present: for each session, whether the log of an earlier import exists.
+        again: import everything nevertheless.
 
     Raises:
         ErasedError: the session was deleted, or its messages were purged. In a file of several sessions: all of them.
-        OSError: nobody knows what was erased, since the file cannot be read.
+        OSError: a list of erasures cannot be read, so it is not known what was erased.
     """
     found, honoured = erasures(sessions[0].path), Honoured([])
     for draft, is_present in zip(sessions, present, strict=True):
@@ -55,7 +55,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
             honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
             continue
         for erasure in about:
-            if erasure.what == MESSAGES:  # a title says what they were about
+            if erasure.what == MESSAGES:  # a title may repeat what the messages said
                 facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
                 draft.start = replace(draft.start, facts=facts)
             if erasure.what == TEXT and (changed := _replace_in(draft, erasure.rule.replace)):
@@ -68,7 +68,7 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
 
 
 def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
-    """Why a session is not imported; empty if it is."""
+    """Return the reason why a session is not imported, or "" if it is imported."""
     kinds = {erasure.what: erasure for erasure in about}
     if erasure := kinds.get(SESSION):
         return f"this session was deleted here on {erasure.day}"
@@ -90,7 +90,7 @@ def _contents(draft: SessionDraft) -> Any:
 
 
 def _replace_in(draft: SessionDraft, change: Replace) -> int:
-    """Replace a text in all records of a session and in its title; how many records changed."""
+    """Replace a text in all records of a session and in its title, and return the number of changed records."""
     changed = 0
     for number, body in enumerate(draft.bodies):
         value = decode(body + b"}")
@@ -104,7 +104,7 @@ def _replace_in(draft: SessionDraft, change: Replace) -> int:
 
 
 def _ordered(value: Message) -> Message:
-    """A record with its metadata last, as records are written."""
+    """Return a record with its metadata last, as records are written."""
     if "metadata" not in value:
         return value
     rest: Message = {key: item for key, item in value.items() if key not in ("metadata", "_reset")}

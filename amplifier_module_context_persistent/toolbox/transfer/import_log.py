@@ -1,11 +1,11 @@
-"""Importing a log of this package: a copy with the same bytes and the same id, so receipts, plans and usage come along.
+"""Import a log of this package: copy it with the same bytes and the same id, including receipts, plans and usage.
 
-A second import of a log that has grown appends the new records. They get the same bytes as in the original, since a
-record's checksum follows from the records before it.
+A second import of a log that has grown appends the new records. They have the same bytes as in the original, since a
+record's checksum depends only on the records before it.
 
-Other files of this package and its host (JSON Lines of messages, a host's transcript, the older module's file) are read
-by the same reader: bare messages are valid records. So damage is found, reported with its line, and skipped, in bounded
-memory. Every message is copied unchanged.
+Other files of this package and its host (JSON Lines of messages, a host's transcript, the file of the older module) are
+read with the same reader, because a bare message is a valid record. So damage is found, reported with its line, and
+skipped, with bounded memory. Every message is copied unchanged.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ _NOTED = frozenset({"checksum", "unchained", "reset"})
 def import_log(
     source: Source, destination: Destination, *, dry_run: bool, again: bool, now: Callable[[], str]
 ) -> Import:
-    """Copy a log, or append to an earlier copy what is new.
+    """Copy a log, or append its new records to an earlier copy.
 
     Raises:
-        ErasedError: its session was deleted here, or purged after the log was copied.
-        ImportRefusedError: it is no log, or holds no message; or another id is wanted for it.
-        FileExistsError: something else has its name.
-        ImportConflictError: both it and its earlier copy went on.
-        ConfigError: its id cannot be part of a path.
-        OSError: it cannot be written.
+        ErasedError: the log's session was deleted here, or purged after the log was copied.
+        ImportRefusedError: the file is not a log, or holds no message; or another id is wanted for the log.
+        FileExistsError: the name of the new log is taken.
+        ImportConflictError: both the log and its earlier copy were continued.
+        ConfigError: the wanted id cannot be part of a path.
+        OSError: the copy cannot be written.
     """
     with closing(LogReader(source.plain_path)) as reader:
         reader.follow()
@@ -84,7 +84,7 @@ def import_log(
 
 
 def _copied_before(reader: LogReader, source: Source, session_id: str | None, destination: Destination) -> str:
-    """The copy of a log that an earlier import made in another project; empty if there is none.
+    """Return the copy of a log that an earlier import made in another project, or "" if there is none.
 
     Raises:
         ImportRefusedError: the log itself is a session of a project.
@@ -114,17 +114,19 @@ def _log_id(reader: ReadableLog) -> str:
 
 
 def _is_log(reader: LogReader) -> bool:
-    """Whether a file holds control records, or checksums."""
+    """Return whether a file contains control records or checksums, which only logs of this package have."""
     index = reader.index
     return bool(index.control_counts) or any(not flags & UNCHAINED for flags in index.columns.flags)
 
 
 def _session_id(reader: LogReader, source: Source, destination: Destination) -> str | None:
-    """The id of the log's session: its own, if it says one, else the one that is wanted.
+    """Return the id for the log's session: its own id if it has one, else the wanted id, else a derived one.
+
+    Returns None if the log has no id and the new log's path is given.
 
     Raises:
-        ImportRefusedError: another one is wanted.
-        ConfigError: it cannot be part of a path.
+        ImportRefusedError: the wanted id is not the log's own, or the log's own id cannot be part of a path.
+        ConfigError: the wanted id cannot be part of a path.
     """
     header = naming_header(reader.index.headers)
     named, wanted = header.get("session_id"), destination.session_id
@@ -145,11 +147,14 @@ def _session_id(reader: LogReader, source: Source, destination: Destination) -> 
 
 
 def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: bool) -> tuple[int, bool]:
-    """Append to an earlier copy what the log has beyond it; how many messages, and whether it lacks some instead.
+    """Append the new records of a log to an earlier copy.
+
+    Returns:
+        The number of new messages, and whether the log is older than the copy (then nothing is appended).
 
     Raises:
-        FileExistsError: it is no copy of this log.
-        ImportConflictError: it is one, and went on otherwise.
+        FileExistsError: the existing file is not a copy of this log.
+        ImportConflictError: the copy was continued differently.
     """
     lines, theirs = reader.stored_bytes(), earlier.stored_bytes()
     common = 0
@@ -224,11 +229,11 @@ def _report(
 def read_messages(
     source: Source, account: Account, *, start: SessionStart | None = None, most: int | None = None, why_not: str = ""
 ) -> Iterator[Event]:
-    """Yield the one session of a file of bare messages, or of a log whose messages are imported one by one.
+    """Yield the one session of a file of bare messages, or of a log whose messages are imported one by one, as events.
 
     Args:
         source: the file.
-        account: records the fate of each line.
+        account: records what becomes of each line.
         start: the known facts about the session.
         most: the number of messages to import, from the first one on.
         why_not: the reason why later messages are lost.
@@ -257,14 +262,14 @@ def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) 
 
 
 def _why_no_message(message: Message) -> str:
-    """Why an object with a role is no message in the form that hosts keep; empty if it is one."""
+    """Return why an object with a role is not a message in the form that hosts keep, or "" if it is one."""
     if "content" in message or message.get("tool_calls"):
         return ""
     return f"a message without content: it has {', '.join(sorted(message))[:80]}"
 
 
 def _note_others(account: Account, reader: LogReader, column: Counter[str], rest: str) -> None:
-    """Note control records and unknown lines in a column of the account."""
+    """Count control records and lines without a message in a column of the account."""
     column.update({f"{kind} record": number for kind, number in reader.index.control_counts.items() if number})
     account.lines_by_file[""] = max(account.accounted, reader.scanner.line)
     if account.lines > account.accounted:

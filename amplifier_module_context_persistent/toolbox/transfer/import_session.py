@@ -1,10 +1,11 @@
-"""Importing: new sessions from a file of another agent, of a provider's requests, of the host, or of this package.
+"""Import sessions from a file of another agent, of a provider's requests, of the host, or of this package.
 
-A file's content tells its format (`importers.registry`). A log is copied (`import_log`). The sessions of other files
-are drafted first, then written: each log appears whole or not at all, and if one cannot be written, the other logs of
-this import are removed again. A second import of a session adds new messages, as long as nobody continued it here.
+A file's format is recognised by its content (`importers.registry`). A log is copied (`import_log`). The sessions of
+other files are drafted first, then written: each log appears whole or not at all, and if one cannot be written, the
+other logs of this import are removed again. A second import of a session adds new messages, as long as nobody continued
+the session here.
 
-Nothing is lost silently: the account tells the fate of every line, in the report and in the new log's header.
+Nothing is lost silently: an account of what became of every line is in the report and in the new log's header.
 """
 
 from __future__ import annotations
@@ -54,14 +55,15 @@ def import_session(
 
     Args:
         source: the file; it is only read. `-` is the standard input.
-        session_id: the new session's id; else it is derived from the source, so that a second import finds it. A log
-            keeps its own.
+        session_id: the new session's id; by default derived from the source, so that a second import finds the session.
+            A log keeps its own id.
         path: the new log's file, or its location; by default with the sessions of `working_dir`.
-        working_dir: the directory that the new session works in; else the current one.
+        working_dir: the directory that the new session works in; by default the current one.
         storage: the database (a location without a log's name) that gets the sessions, instead of files.
-        in_own_directory: let it work in the directory that the source names, if it names one.
-        source_format: one of `FORMATS`; of a log, all but `auto` and `log` make messages anew, hidden ones too.
-        strict: refuse if anything would be lost.
+        in_own_directory: let the session work in the directory that the source names, if it names one.
+        source_format: one of `FORMATS`. For a log, other values than `auto` and `log` import its messages one by one,
+            including hidden ones.
+        strict: refuse the file if anything would be lost.
         dry_run: only report what would be done.
         again: import also content that was deleted or purged here.
         identity: the file with the private key, if the source is sealed (age).
@@ -74,7 +76,7 @@ def import_session(
         ImportRefusedError: the file has no message, or another format than the named one, or `strict` is set and
             something would be lost.
         ErasedError: the session was deleted here, or its messages were purged.
-        NotMeantError: the filter fits no session of the file.
+        NotMeantError: no session of the file matches the filter.
         ConfigError: the session id cannot be part of a path.
         LogUnreadableError: the file is missing, or cannot be read.
         SealError: the file is sealed, and no key was given, or the key does not open it.
@@ -107,10 +109,10 @@ def import_session(
 
 
 def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:
-    """Let each session name the remote repository of its project's checkout, by which another checkout finds it.
+    """Set each session's `remote`: the remote repository of its project, by which other checkouts find the session.
 
-    The project is that of the directory in which the sessions are placed. For a named file, the source says the
-    directory.
+    The project is the directory that the sessions are placed for. If the new log's path is given, it is the directory
+    that the source names.
     """
     for draft in sessions:
         directory = directory_of(draft) if to.path is not None or to.beside else to.working_dir or os.curdir
@@ -119,7 +121,7 @@ def _note_remotes(sessions: Sequence[SessionDraft], to: Destination) -> None:
 
 
 def _text_passed_over(source: Source) -> list[LostLine]:
-    """Notes about the text around a JSON document."""
+    """Return notes about the text before and after a JSON document."""
     around = source.passed_over
     before = LostLine(1, 0, f"the text before the JSON is passed over: {around.before[:80]!r}")
     after = LostLine(around.end_line, None, f"the text after the JSON is passed over: {around.after[:80]!r}")
@@ -127,10 +129,10 @@ def _text_passed_over(source: Source) -> list[LostLine]:
 
 
 def _drafted(importer: Importer, source: Source, account: Account, *, strict: bool) -> list[SessionDraft]:
-    """Draft the sessions of a file.
+    """Read the sessions of a file as drafts.
 
     Raises:
-        ImportRefusedError: there is none, or something would be lost and `strict` forbids it.
+        ImportRefusedError: the file has no session, or something would be lost and `strict` forbids it.
     """
     drafts = Drafts(account, source.spool)
     for event in importer.read(source, account):
@@ -192,7 +194,11 @@ def _first_loss(account: Account) -> str:
 def session_times(
     path: str, wanted: WantedSessions, *, source_format: str, working_dir: str | None, identity: str | None
 ) -> list[tuple[int, float]]:
-    """The places of a file's sessions that are meant, with the times of their last messages."""
+    """Return the wanted sessions of a file.
+
+    Returns:
+        For each session its place in the file, from 0, and the time of its last message, in seconds since 1970.
+    """
     with collector_paused(), Source(path, identity=identity) as opened:
         importer = recognise(opened) if source_format == "auto" else importer_of(source_format)
         if importer.name == "log":

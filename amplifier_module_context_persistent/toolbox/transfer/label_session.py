@@ -1,6 +1,7 @@
-"""Call a session by a name, and put tags on it: a record in its log, which each list, search and report shows.
+"""Give a session a name and tags: a record in its log, which each list, search and report shows.
 
-A host's own name for the session (`/rename` in Amplifier) stays in the host's file; the log's name is shown before it.
+A host's own name for the session (`/rename` in Amplifier) stays in the host's file; the name in the log is shown
+instead of it.
 """
 
 from __future__ import annotations
@@ -25,33 +26,33 @@ MOST_TAGS = 50
 
 
 class LabelError(ContextPersistentError, ValueError):
-    """A session cannot be called so; says what is allowed."""
+    """A name or a tag is not allowed; the message says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The new name of a session in its log."""
+    """The current name and tags of a session in its log."""
 
     name: str
     tags: tuple[str, ...]
     is_new: bool
-    """Whether a record was written: it was called otherwise before."""
+    """Whether the name or the tags have changed, so that a record was written."""
 
 
 def rename_session(
     path: str | Path, name: str, *, lock_timeout_s: float = 10.0, now: Callable[[], str] = clock.utc_now
 ) -> Label:
-    """Give a session a name, or take it back.
+    """Give a session a name, or remove its name.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
         name: at most 200 characters on one line; empty to show the host's name again.
-        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        lock_timeout_s: the longest wait for another process that holds the log's lock.
         now: gives ISO 8601 timestamps.
 
     Raises:
-        LabelError: it is no name.
-        LogError: the log is not there, cannot be read, or took nothing.
+        LabelError: the text is not a valid name.
+        LogError: the log is missing, cannot be read, or refused the append.
     """
     called = name.strip()
     if len(called) > MOST_CHARS or not called.isprintable():
@@ -114,7 +115,7 @@ def _write(
         done = Label(name, tags, is_new=(name, tags) != (known.name, known.tags))
         return [encode_control("label", title=name, tags=list(tags), time=time)] if done.is_new else []
 
-    if (present := open_existing(str(path))) is None:  # an append would make a log there
+    if (present := open_existing(str(path))) is None:  # an append would create a log
         raise not_there(shown_location(str(path)))
     present.close()
     append_all(open_log(str(path), lock_timeout_s=lock_timeout_s), prepare)

@@ -1,4 +1,4 @@
-"""The text that stands for a value that an import left out, since no record of a log has room for it."""
+"""The text that an import puts in place of a value that is too large for a record of a log."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ LEFT_OUT = "[left out by the import: "
 
 
 def left_out_text(size_bytes: int) -> str:
-    """The text that stands for a value of so many bytes."""
+    """Return the text that replaces a value of this size."""
     return f"{LEFT_OUT}{size_bytes:,} bytes; a record has at most {MAX_RECORD_BYTES:,}]"
 
 
 def with_texts_for_left_out(message: Message) -> Message:
-    """Replace images, documents and reasoning whose data is only the text for left-out content.
+    """Return a message in which images, documents and reasoning are replaced if their data was left out.
 
-    Providers would refuse them. An image or a document becomes a text block; reasoning loses its signature and its
-    encrypted state.
+    Providers would refuse such blocks. An image or a document becomes a text block; reasoning loses its signature and
+    its encrypted state.
     """
     content = message["content"]
     if not isinstance(content, list):
@@ -39,7 +39,7 @@ def _as_text(block: Message) -> Message:
 
 
 def _found_in(value: Any) -> str:
-    """The first such text in a value; empty if there is none."""
+    """Return the first text in a value that was put in place of left-out data, or "" if there is none."""
     waiting = [value]
     for one in waiting:  # it grows while it is walked
         if isinstance(one, str) and one.startswith(LEFT_OUT):

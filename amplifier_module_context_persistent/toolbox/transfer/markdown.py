@@ -1,10 +1,10 @@
-"""A session as Markdown for people. A transcript is untrusted, so the text of a message must not become markup.
+"""Write a session as Markdown for people. A transcript is untrusted, so the text of a message must not become markup.
 
-A session is written in one pass, a message at a time: a turn's duration and cost are at its end.
+A session is written in one pass, a message at a time. Therefore a turn's duration and cost are written at its end.
 
 Rules:
 - Prose is in a quotation, line by line. Characters that could begin HTML, a link, an image, a definition of a link or a
-  fence are escaped; code in it is put into fences of our own.
+  fence are escaped; code in the prose is put into fences of our own.
 - Everything else (arguments, results, thinking, instructions) is folded, in a fence that is longer than any run of
   backticks within.
 - Names and ids are shown literally. Characters that do not print are shown as JSON escapes.
@@ -48,12 +48,12 @@ _ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]+;)")
 
 
 def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = "") -> str:
-    """A message with its heading, ending in an empty line.
+    """Return a message as Markdown with a heading, ending in an empty line.
 
     Args:
         message: the message.
-        facts: what the heading says besides, as Markdown: a model, a cost, how a call ended.
-        tool: for a result that does not name its tool, the tool that was called.
+        facts: more facts for the heading, as Markdown: a model, a cost, the outcome of a call.
+        tool: the name of the called tool, for a result that does not name it.
     """
     role, metadata = str(message.get("role")), metadata_of(message)
     parts = [_heading(message, role, metadata, facts)]
@@ -70,7 +70,7 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
 
 
 def quoted(text: str) -> str:
-    """Prose as a quotation that its text cannot end; code in it is put into fences."""
+    """Return prose as a Markdown quotation that its text cannot end. Code in it is put into fences."""
     lines: list[str] = []
     code: list[str] = []
     mark = language = ""
@@ -93,12 +93,12 @@ def quoted(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text in a fence that is longer than any run of backticks in it."""
+    """Return a text in a fence that is longer than any run of backticks in the text."""
     return "\n".join(_fenced_lines(_visible(text).removesuffix("\n").split("\n"), language))
 
 
 def inline(text: str) -> str:
-    """A short text on one line, in which nothing is markup."""
+    """Return the first 200 characters of a text on one line, in which nothing is markup."""
     shown = _visible(text[:200]).replace("\n", " ").replace("\t", " ")
     return "".join(c if c.isalnum() or c in " -.:," else f"&#{ord(c)};" for c in shown)
 
@@ -133,7 +133,7 @@ def _part(part: TextPart) -> str:
 
 
 def _arguments(given: Any) -> str:
-    """The arguments of a call: a command and each text of several lines unchanged, the rest as JSON."""
+    """Return the arguments of a call as Markdown: commands and texts of several lines unchanged, the rest as JSON."""
     if not isinstance(given, dict):
         return fenced(_json(given), "json")
     texts = {key: text for key, text in given.items() if isinstance(text, str) and (key in _COMMANDS or "\n" in text)}
@@ -161,7 +161,7 @@ def _json(value: Any) -> str:
 
 
 def _prose(line: str) -> str:
-    """A line outside of code: no HTML, no address in angle brackets, no link, no image, no fence begins in it."""
+    """Escape a line outside of code, so that no HTML, address in angle brackets, link, image or fence begins in it."""
     line = _BEGINS_HTML.sub("&lt;", _ENTITY.sub("&amp;", line))
     line = line.replace("![", "!&#91;").replace("](", "]&#40;").replace("]:", "]&#58;")
     return _FENCE_RUN.sub(lambda run: f"&#{ord(run[0][0])};" * len(run[0]), line)
@@ -175,7 +175,7 @@ def _fenced_lines(lines: list[str], language: str) -> list[str]:
 
 
 def _visible(text: str) -> str:
-    """A text with line breaks of one kind, and what does not print escaped."""
+    """Return a text with LF line breaks, in which non-printable characters are escaped."""
     text = text.replace("\r\n", "\n")
     strange = [c for c in set(text) if not (c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs")]
     return text.translate({ord(c): json.dumps(c)[1:-1] for c in strange}) if strange else text
@@ -183,20 +183,20 @@ def _visible(text: str) -> str:
 
 @dataclass(slots=True)
 class _Sums:
-    """The sums over some messages."""
+    """The sums over the messages of a turn or of a session."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """Messages, calls, and the tokens that were read, had from a cache and written."""
+    """The numbers of messages and calls, and of tokens that were read, read from a cache, and written."""
     ended: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     cost: float = 0.0
     is_estimated: bool = False
-    """Whether an output in it was counted here, because nobody reported it."""
+    """Whether the tokens of an answer were counted here, because the provider did not report them."""
     first: datetime | None = None
     last: datetime | None = None
 
     def take(self, message: Message, billed: RequestBill, ending: CallOutcome | None) -> None:
-        """Add a message."""
+        """Add a message, its bill, and the outcome of the call if it is a result."""
         self.counts.update(
             messages=1,
             calls=len(calls_of(message)),
@@ -216,12 +216,12 @@ class _Sums:
         self.is_estimated = self.is_estimated or billed.is_estimated
 
     def line(self) -> str:
-        """All sums in one line, apart by dots."""
+        """Return all sums as one line of text, separated by dots: messages, calls, duration, models, tokens and cost."""
         facts = [_count(self.counts["messages"], "message")]
         failed, rejected = sum(self.ended.values()) - self.ended[ANSWERED], self.ended[REJECTED]
         if self.counts["calls"] or failed:
             calls = _count(self.counts["calls"], "call")
-            if failed:  # as `stats` counts: a rejected call did not do it either
+            if failed:  # as in `stats`: a rejected call counts as failed too
                 calls += f", {failed:,} failed"
             if rejected:
                 calls += f" ({rejected:,} rejected)"
@@ -247,7 +247,7 @@ class SessionMarkdown:
 
     Args:
         transcript: the session, open.
-        redacted: redacts what is taken from the log besides the messages that `pieces` gets.
+        redacted: redacts names and values from the log that are not part of the messages given to `pieces`.
     """
 
     def __init__(self, transcript: Transcript, redacted: Callable[[Any], Any]) -> None:
@@ -258,7 +258,10 @@ class SessionMarkdown:
         self._calls = CallLookup(transcript.reader)
 
     def pieces(self, messages: Iterable[tuple[int, Message]]) -> Iterator[str]:
-        """The export, a piece at a time; `messages` are pairs of a position in the history and its redacted message."""
+        """Yield the Markdown piece by piece.
+
+        `messages` are pairs of a position in the history and a redacted message.
+        """
         name = session_id_in(self._transcript) or Path(self._transcript.path).stem
         yield f"# Session {inline(name)}\n\n"
         if given := name_of(self._transcript.path).name:
@@ -302,7 +305,10 @@ def _count(number: int, noun: str) -> str:
 
 
 def _bill(billed: RequestBill) -> str:
-    """The tokens and the cost of requests; empty if nobody reported them. An estimate is marked with a tilde."""
+    """Return the tokens and the cost of requests as text, or "" if none are known.
+
+    An estimate is marked with a tilde.
+    """
     read, cached, written, cost = billed.input_tokens, billed.cached_tokens, billed.output_tokens, billed.cost
     if read <= 0 and written <= 0:
         return ""

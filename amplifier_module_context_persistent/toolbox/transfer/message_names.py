@@ -1,14 +1,15 @@
-"""Names of messages, by which a copy of them is known that does not name its session.
+"""Make names for messages, by which a copy of a session is recognised that does not contain the session's id.
 
 Such a copy is an export as JSON Lines, a host's transcript, a log without its first line, or the same history in
-another agent's form. Rules:
-- A name is a hash of a message's id and of what it says. An id that other sessions use too is not enough.
-- Of a session the messages with the smallest hashes of their ids are named. So a session and its copy choose the same
-  ones, and a long session has no more names than a short one.
+another agent's format. Rules:
+- A name is a hash of a message's id and its text. The id alone is not enough, because other sessions may use it too.
+- Only the messages with the smallest hashes of their ids get names, at most 64 in a session. So a session and its copy
+  choose the same messages, and a long session has no more names.
 - A message whose id is derived from its bytes has no name in a copy: sessions of two sources may begin alike.
-- A fork has names for its own messages only: those before them are its origin's.
-- Another form keeps no ids. There a session is known by what its agent said: nobody gets a long answer twice in the
-  same words, while a person's words may begin every session. The first and the last long answers have names.
+- A fork has names for its own messages only: the messages before them belong to its origin.
+- Another agent's format keeps no ids. There a session is recognised by the agent's answers: no agent gives a long
+  answer twice in the same words, while a person may begin every session with the same words. The first and the last
+  long answers have names.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from .drafts import SessionDraft
 
 MOST_NAMED = 64
 LONG_ANSWER = 80
-"""Characters of an answer that is taken for one session's alone."""
+"""The least number of characters of a long answer. Such an answer is assumed to occur in one session only."""
 MOST_ANSWERS = 96
-"""Half of them from the beginning of a session, half from its end: a copy may lack the one or the other."""
+"""The most answers that get names: half from the beginning of a session, half from its end. A copy may lack one of
+these parts."""
 _MOST_COMPARED = 2_000
-"""Messages at either end of a session in which they are looked for."""
+"""The number of messages at each end of a session that are searched for long answers."""
 _READ_AT_ONCE = 32
 
 
 def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
-    """The names of messages of a log: of those that are given by their ordinals, or of all.
+    """Return the names of messages of a log: of the messages with these ordinals, or by default of all messages.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -48,13 +50,13 @@ def names_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) 
 
 
 def names_in_draft(draft: SessionDraft) -> list[str]:
-    """The names of the messages of a session that is imported, if the source gives their ids."""
+    """Return the names of messages of a session that is being imported, if the source gives their ids."""
     chosen = nsmallest(MOST_NAMED, draft.with_ids, key=lambda position: id_hash_of(draft.ids[position]))
     return [_name(draft.ids[position], decode(draft.bodies[draft.at[position]] + b"}")) for position in chosen]
 
 
 def answers_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None) -> list[str]:
-    """The names of the first and the last long answers of a log, or of those among messages that are given.
+    """Return the names of the first and the last long answers in a log, or among the messages with these ordinals.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -65,7 +67,7 @@ def answers_in_stored(reader: ReadableLog, ordinals: Iterable[int] | None = None
 
 
 def _answers_among(reader: ReadableLog, ordinals: Sequence[int]) -> list[str]:
-    """The first long answers of these messages. Messages may be large, so few are read at once."""
+    """Return the names of the first long answers among messages. Messages may be large, so few are read at once."""
     found, most = dict[str, None](), MOST_ANSWERS // 2
     for start in range(0, min(len(ordinals), _MOST_COMPARED), _READ_AT_ONCE):
         found |= _answers(reader.read(ordinals[start : start + _READ_AT_ONCE]))
@@ -75,7 +77,7 @@ def _answers_among(reader: ReadableLog, ordinals: Sequence[int]) -> list[str]:
 
 
 def answers_in_draft(draft: SessionDraft) -> list[str]:
-    """The names of the long answers of a session that is imported."""
+    """Return the names of the long answers among the first and last messages of a session that is being imported."""
     first, last = draft.at[:_MOST_COMPARED], draft.at[_MOST_COMPARED:][-_MOST_COMPARED:]
     return list(_answers(decode(draft.bodies[at] + b"}") for at in (*first, *last)))
 
@@ -85,13 +87,16 @@ def _answers(messages: Iterable[Message]) -> dict[str, None]:
 
 
 def _said_name(message: Message) -> str:
-    """A name by the words of a message, however its form divides them; empty if it says little."""
+    """Return a name from the words of a message, or "" if it is short.
+
+    The name does not depend on blocks and spaces.
+    """
     words = " ".join(" ".join(texts_of(message)).split())
     return f"said:{sha256(words.encode('utf-8', 'surrogatepass')).hexdigest()}" if len(words) >= LONG_ANSWER else ""
 
 
 def _first_own(reader: ReadableLog) -> int:
-    """The ordinal of the first message that a log did not take over from the session that it is a fork of."""
+    """Return the ordinal of the first message that a fork did not copy from its origin; 0 if the log is not a fork."""
     headers = reader.index.headers
     taken_over = headers[0].get("forked_from") if headers else None
     last = reader.index.find(taken_over) if isinstance(taken_over, str) else None

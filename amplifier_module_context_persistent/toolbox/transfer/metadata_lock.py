@@ -1,9 +1,11 @@
-"""Foundation's lock around a change of a session's `metadata.json`: two programs that write it lose no name.
+"""Take Foundation's lock for a change of a session's `metadata.json`, so that no program overwrites another's change.
 
-It is a `FileLock` of the package filelock on `.<session id>.metadata.lock` beside the session's directory; foundation
-waits 10 s for it. Hosts before September 2026 (`d0d96f7`) take no lock. So the file of an open session is never changed
-here.
-Source: amplifier-foundation, `metadata_lock` in `amplifier_foundation/session/metadata.py` at commit 7553d54.
+Foundation is the library `amplifier-foundation`, which hosts use.
+
+The lock is a `FileLock` of the package filelock on `.<session id>.metadata.lock` beside the session's directory;
+Foundation waits 10 s for it. Hosts before September 2026 (`d0d96f7`) take no lock. So the file of an open session is
+never changed here. Source: amplifier-foundation, `metadata_lock` in `amplifier_foundation/session/metadata.py` at
+commit 7553d54.
 """
 
 from __future__ import annotations
@@ -19,24 +21,24 @@ TIMEOUT_S = 10.0
 
 
 def lock_path(directory: Path) -> Path:
-    """The lock's file of a session's directory; it outlives the directory."""
+    """Return the path of the lock file for a session's directory. The file stays when the directory is deleted."""
     whole = directory.absolute()
     return whole.parent / f".{whole.name}.metadata.lock"
 
 
 @contextmanager
 def metadata_lock(directory: Path, *, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Hold the lock of a session's `metadata.json`; it is read only once it is held.
+    """Hold the lock of a session's `metadata.json` during a `with` block. Read the metadata only inside the block.
 
     Args:
         directory: the session's directory.
         timeout_s: the longest wait for another program.
 
     Raises:
-        LockTimeoutError: another program held it all that time; nothing was changed.
-        OSError: the lock's file cannot be made.
+        LockTimeoutError: another program held the lock for `TIMEOUT_S` seconds; nothing was changed.
+        OSError: the lock file cannot be made.
     """
-    from filelock import FileLock, Timeout  # asyncio comes with it, and most commands write no metadata
+    from filelock import FileLock, Timeout  # it imports asyncio, and most commands write no metadata
 
     path = lock_path(directory)
     lock = FileLock(path, timeout=timeout_s)

@@ -1,7 +1,7 @@
-"""Imports of files that were exported from a session here: the session is found, and only what is new is added to it.
+"""Import files that were exported from a session here: find the session, and append only the new messages to it.
 
-Messages are compared by their ids, which the export left on the records (`export_mark.py`): their texts may have been
-redacted.
+Messages are compared by their ids, which the export wrote into the records (`export_mark.py`), because their texts may
+have been redacted.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MOST_LOOKED_UP = 100
 
 
 def exported_here(draft: SessionDraft, storage: str | None) -> str:
-    """The log of the session that a file was exported from; empty if it is not here.
+    """Return the log of the session that a file was exported from, or "" if the session is not here.
 
-    A session of the same id is another one if it has none of the first messages of the file.
+    A session with the same id but none of the file's first messages is another session.
 
     Raises:
-        LogUnreadableError: the database of `storage` cannot be asked.
+        LogUnreadableError: the database `storage` cannot be reached.
     """
     if not draft.exported:
         return ""
@@ -51,12 +51,12 @@ def compared_with_origin(draft: SessionDraft, reader: ReadableLog, title: str) -
     """Compare a file with the session that it was exported from.
 
     Args:
-        draft: the session as the file tells it.
+        draft: the session as read from the file.
         reader: the log of the session.
-        title: the title that the session keeps.
+        title: the title of the session.
 
     Raises:
-        ImportConflictError: both went on.
+        ImportConflictError: both the session and the file were continued.
     """
     live = reader.index.live
     added = reader.index.find_all(draft.ids[draft.exported :])  # by earlier imports of the file
@@ -71,16 +71,16 @@ def compared_with_origin(draft: SessionDraft, reader: ReadableLog, title: str) -
 
 
 def append_to_origin(draft: SessionDraft, start: int, live: int) -> None:
-    """Append what an agent added to the session that the file was exported from.
+    """Append the records that an agent added to an exported file to the session that the file was exported from.
 
     Args:
-        draft: the session as the file tells it.
-        start: the number of the first record that is new.
-        live: how many live messages the log had when it was compared.
+        draft: the session as read from the file.
+        start: the number of the first new record.
+        live: the number of live messages in the log when it was compared.
 
     Raises:
-        ImportConflictError: the log has another number of live messages by now; nothing was appended.
-        LogError: the log took not all of it.
+        ImportConflictError: the number of live messages has changed since; nothing was appended.
+        LogError: the log refused some of the records.
     """
     new = draft.bodies.part(start)
     first = list(islice(new, 1))
@@ -94,7 +94,7 @@ def append_to_origin(draft: SessionDraft, start: int, live: int) -> None:
 
 
 def _ends_alike(draft: SessionDraft, reader: ReadableLog, common: int) -> bool:
-    """Whether a log ends, apart from instructions, with the last message that it has in common with the file."""
+    """Return whether the last message of a log, apart from instructions, is the last one that the file has too."""
     newest = reader.read(reader.index.live[-_MOST_LOOKED_UP:])
     said = [given_id(message) for message in newest if message["role"] not in INSTRUCTING]
     last = next((one for one in reversed(draft.ids[:common]) if reader.index.find(one) is not None), None)

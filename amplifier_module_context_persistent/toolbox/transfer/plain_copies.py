@@ -1,8 +1,8 @@
-"""Plain copies of sealed and compressed files, for as long as a command reads them.
+"""Keep plain copies of sealed and compressed files while a command reads them.
 
-They lie in a private directory each: in memory if the system has a directory for that, else among the temporary files.
-A killed command leaves its directory there. So each holds a lock while it is used, and the next command that makes a
-copy, deletes or purges removes those that nobody has locked.
+Each copy is in a private directory of its own: in memory if the system has a directory for that, else among the
+temporary files. A killed command leaves its directory behind. Therefore each directory holds a lock file that is locked
+while it is used, and the next command that makes a copy, deletes or purges removes the directories that are not locked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class PrivateDirectory:
-    """A new directory that only this user can look into; `remove` it, or use it in a `with` statement.
+    """A new temporary directory that only this user can read.
+
+    Call `remove` at the end, or use it in a `with` statement.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the directory cannot be made.
     """
 
     def __init__(self) -> None:
@@ -42,11 +44,11 @@ class PrivateDirectory:
         self.remove()
 
     def file(self, name: str) -> str:
-        """The path of a file in the directory."""
+        """Return the path for a file with this name in the directory."""
         return os.path.join(self.path, name)
 
     def remove(self) -> None:
-        """Remove the directory with all that is in it; once more does nothing."""
+        """Remove the directory with its content. A second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -54,7 +56,7 @@ class PrivateDirectory:
 
 
 def remove_abandoned_copies() -> None:
-    """Remove the directories that killed commands of this user left."""
+    """Remove private directories of this user that are left over from killed commands."""
     for parent in {tempfile.gettempdir(), _in_memory() or tempfile.gettempdir()}:
         with contextlib.suppress(OSError):
             names = [name for name in os.listdir(parent) if name.startswith(_PREFIX)]
@@ -67,7 +69,7 @@ def _remove_abandoned(path: str) -> None:
         if os.path.islink(path) or not is_own(os.stat(path)):
             return
         fd = os.open(os.path.join(path, _LOCK), _FLAGS)
-    except OSError:  # nothing is in it yet, or it is none of ours
+    except OSError:  # the directory is still being made, or is not ours
         return
     try:
         is_abandoned = try_lock(fd, exclusive=True)
@@ -80,6 +82,6 @@ def _remove_abandoned(path: str) -> None:
 
 
 def _in_memory() -> str | None:
-    """The directory of this user that is in memory, if the system has one."""
+    """Return the user's directory that is in memory (`XDG_RUNTIME_DIR`), or None if there is none."""
     directory = os.environ.get("XDG_RUNTIME_DIR")
     return directory if directory and os.access(directory, os.W_OK) else None
