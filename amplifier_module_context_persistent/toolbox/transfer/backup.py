@@ -101,8 +101,8 @@ def open_backup(place: str, *, create: bool) -> Side:
         create: accept an empty directory as a new backup.
 
     Raises:
-        BackupError: there is no such directory, or it is no backup.
-        ConfigError: the place is a URL.
+        BackupError: the place is a database, the directory does not exist, or it is not a backup.
+        ConfigError: the place is a URL of another kind.
     """
     if stored_name(place) is not None:
         raise BackupError("a backup is a directory; `context-persistent sync` copies to a database")

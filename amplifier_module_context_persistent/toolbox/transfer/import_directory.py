@@ -45,7 +45,7 @@ _ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".jsonl.gz", ".json.gz", ".age")
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """The result for one file: a report; or the reason why it was not imported, and whether it looked like a session."""
+    """The result for one file: a report, or the reason why it was not imported and whether it looked like a session."""
 
     path: str
     report: Import | None = None

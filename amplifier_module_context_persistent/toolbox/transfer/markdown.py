@@ -216,7 +216,7 @@ class _Sums:
         self.is_estimated = self.is_estimated or billed.is_estimated
 
     def line(self) -> str:
-        """Return all sums as one line of text, separated by dots: messages, calls, duration, models, tokens and cost."""
+        """Return one line of text with the messages, calls, duration, models, tokens and cost, separated by dots."""
         facts = [_count(self.counts["messages"], "message")]
         failed, rejected = sum(self.ended.values()) - self.ended[ANSWERED], self.ended[REJECTED]
         if self.counts["calls"] or failed:

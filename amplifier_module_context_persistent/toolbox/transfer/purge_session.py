@@ -1,13 +1,13 @@
-"""Purging a session: its log, the files that this package wrote beside it, and what killed operations left there.
+"""Purge a session: remove content from its log, from files that this package wrote beside it, and from leftovers.
 
 Rules:
-- That a purge was begun is noted beside the log before the log changes (`toolbox/maintenance/written_files.py`). A
-  purge that finds the note finishes the one that was interrupted.
-- The log comes first. Then the `transcript.jsonl` that a fork or an import wrote is brought in step, and what is
-  redacted goes from the name and the description that it gave the session. Copies that a rewind kept, and files that
-  killed operations left, are removed.
-- What the host wrote, or changed since we wrote it, stays. It is named if it holds what was to go.
-- An archived log is written as a plain one, and archived again after that.
+- Before the log changes, a note beside it says that a purge has begun (`toolbox/maintenance/written_files.py`). A purge
+  that finds the note finishes the interrupted one.
+- The log is purged first. Then the `transcript.jsonl` that a fork or an import wrote is written again, and a redacted
+  text is replaced in the name and the description that the fork or the import gave the session. Copies that a rewind
+  kept, and files that killed operations left ("leftovers"), are deleted.
+- Files that the host wrote or changed stay. They are reported if they hold content that was to be removed.
+- An archived log is written as a plain log, and then archived again.
 """
 
 from __future__ import annotations
@@ -42,38 +42,44 @@ from .host_files import HOSTS_NAMES, TRANSCRIPT_NAME, changed_since, is_hosts_lo
 
 @dataclass(slots=True)
 class SessionPurge:
-    """The content to remove from a session, and the copies of its messages that stay."""
+    """The plan of a purge: the content to remove from a session, and the copies of its messages that stay."""
 
     path: str
     counts: PurgeCounts = field(default_factory=PurgeCounts)
     known: KnownScan | None = None
-    """The scan of the log's file that the plan made."""
+    """The scan of the log's file that the planning made, so that the purge need not repeat it."""
     own: Path | None = None
-    """The `transcript.jsonl` that an import or a fork wrote, if it is to be brought in step."""
+    """The `transcript.jsonl` that an import or a fork wrote, if it must be written again; else None."""
     removed: list[str] = field(default_factory=list)
-    """The files of ours that go: copies that a rewind kept, and what killed operations left."""
+    """The paths of our files that are deleted: copies that a rewind kept, and files that killed operations left."""
     copies: list[str] = field(default_factory=list)
-    """The host's copies, each with what there is to say of it; if a text is redacted, those that hold it."""
+    """The paths of the host's copies, each with a remark if there is one. If a text is redacted, only copies that hold
+    it."""
     is_left: bool = False
-    """Whether one of the files that stay still holds what is to go."""
+    """Whether anything that stays still holds content that was to be removed."""
     finishes: bool = False
-    """Whether an earlier purge was interrupted."""
+    """Whether an earlier purge was interrupted, so that this one finishes it."""
     is_id_matching: bool = False
-    """Whether the session's id holds the text that is redacted; ids stay."""
+    """Whether the session's id contains the text that is redacted; ids are not changed."""
     error: str = ""
-    """Why the session cannot be looked at; empty if it can."""
+    """Why the session cannot be read; empty if it can."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether there is nothing to remove and nothing to finish."""
         return self.counts.is_nothing and not (self.own or self.removed or self.finishes)
 
 
 def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = None) -> SessionPurge:
-    """See what would go from a session; writes nothing. `files` is told how far the reading is.
+    """Plan a purge of a session. Writes nothing.
+
+    Args:
+        path: the session's log (a file, or a location in a database).
+        what: the content to remove.
+        files: the system calls that read the log, to report progress.
 
     Raises:
-        PurgeError: this log cannot be purged so.
+        PurgeError: this log cannot be purged in this way.
         LogUnreadableError: there is no log, or it cannot be read.
         OSError: a file beside the log cannot be read.
     """
@@ -106,7 +112,7 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
 
 
 def _id_holds(path: str, session_id: str | None, replace: Replace) -> bool:
-    """Whether the id of a session holds a text: by its log's header, or as its directory is called."""
+    """Return whether a redaction would change the session's id: the id in the log's header, or its directory's name."""
     ids = [session_id or ""]
     if stored_name(path) is None and is_hosts_log(path):
         ids.append(os.path.basename(os.path.dirname(os.path.abspath(path))))
@@ -114,7 +120,7 @@ def _id_holds(path: str, session_id: str | None, replace: Replace) -> bool:
 
 
 def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:
-    """The copies that a rewind kept and that hold what is to go."""
+    """Return the copies that a rewind kept and that must be deleted, because they hold content to be removed."""
     kept = backups(path)
     if what.redact is not None:
         kept = [file for file in kept if told_matches(file, what.redact)]
@@ -124,16 +130,16 @@ def _backups_to_go(path: str, what: Purge, planned: SessionPurge) -> list[str]:
 
 
 def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
-    """Whether the files that we wrote for the host hold, or will hold, what their log does not."""
+    """Return whether the files that we wrote for the host hold, or will hold, content that their log lacks."""
     if planned.finishes or not planned.counts.is_nothing:
         return True
     return what.redact is not None and any(told_matches(file, what.redact) for file in own)
 
 
 def plan_places_left(what: Purge) -> list[SessionPurge]:
-    """Find the places in all projects that hold no log, and files that killed operations left; they are to go.
+    """Plan the removal of files that killed operations left where no log is, in all projects.
 
-    A torn tail that was saved there stays, and is named if it holds what is to go.
+    A saved torn tail stays. It is reported if a redaction would change it.
     """
     planned = [SessionPurge(log, removed=left) for log, left in places_left(tails=False)]
     if what.redact is None:
@@ -150,12 +156,20 @@ def plan_places_left(what: Purge) -> list[SessionPurge]:
 
 
 def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[str, list[str]]]:
-    """The places of logs, of all projects or of one session's name, that hold only what killed operations left."""
+    """Return the places where a log was and only files of killed operations are left.
+
+    Args:
+        name: the name of a session's directory; None for all.
+        tails: whether saved torn tails count as such files.
+
+    Returns:
+        For each place the path that the log would have, and the paths of the files.
+    """
     found = []
     for root in projects_dirs():
         for directory in sorted(root.glob(f"*/sessions/{'*' if name is None else glob.escape(name)}")):
             log = os.fspath(directory / LOG_NAME)
-            with contextlib.suppress(OSError):  # it is no directory, or may not be looked into
+            with contextlib.suppress(OSError):  # it is not a directory, or cannot be read
                 if left := place_left(log, HOSTS_NAMES, tails=tails):
                     found.append((log, left))
     return found
@@ -177,14 +191,15 @@ def purge_session(
         what: the content to remove.
         now: gives ISO 8601 timestamps.
         rule: for a redaction, makes the rule for later imports from a salt; None if the erasure is noted already.
-        salt: the salt of an erasure that is noted already.
-        files: the system calls, which report the progress of reading.
+        salt: the salt of the erasure that is noted already.
+        files: the system calls that read the log, to report progress.
 
     Returns:
-        The counts of removed records, and why `transcript.jsonl` was not changed; empty if it was.
+        The counts of what was removed, and the reason why `transcript.jsonl` was not updated; the reason is empty if it
+        was updated or need not be.
 
     Raises:
-        LogError: as `purge_log`.
+        LogError: the errors of `purge_log`.
         OSError: a file beside the log cannot be written or removed; a second purge finishes this one.
     """
     path = planned.path
@@ -192,13 +207,13 @@ def purge_session(
         return purge_log(path, what, now=now, files=files), ""
     if stored_name(path) is not None:
         return _purge_noted(planned, what, now, rule, salt, files), ""
-    if not os.path.lexists(path):  # nothing but what was left
+    if not os.path.lexists(path):  # there is no log, only leftovers
         remove_left(planned.removed, path)
         return planned.counts, ""
     note, done, because = WrittenFiles.beside(path), planned.counts, ""
     before = note.begun
     if planned.own is not None:
-        for file in own_files(path):  # an earlier version left no note of them
+        for file in own_files(path):  # an earlier version wrote no note about them
             note.contents.setdefault(file.name, [content_of(file)])
     note.begin(PURGING, now())
     try:
@@ -208,7 +223,7 @@ def purge_session(
             remove_catalogue(path)  # a search may have written it between the two removals of the first purge
     except LogFailedError:
         raise
-    except BaseException:  # the log is what it was
+    except BaseException:  # the log is unchanged
         note.begun = before
         note.save()
         raise
@@ -228,7 +243,10 @@ def _purge_noted(
     salt: str,
     files: FileSystem | None,
 ) -> PurgeCounts:
-    """Purge a log, and note before that what goes, so that no import brings it back; errors as `purge_session`."""
+    """Purge a log. Before that, note the erasure, so that no import brings the content back.
+
+    Raises the same errors as `purge_session`.
+    """
     noted = list[Erasure]()
 
     def note(log: ReadableLog) -> str:
@@ -247,7 +265,7 @@ def _purge_noted(
         done = purge_log(planned.path, what, now=now, known=planned.known, note=note, files=files)
     except LogFailedError:
         raise
-    except BaseException:  # the log is what it was
+    except BaseException:  # the log is unchanged
         lift(noted, planned.path)
         raise
     if was_archived:
@@ -257,14 +275,14 @@ def _purge_noted(
 
 
 def remove_left(files: list[str], log: str) -> None:
-    """Remove files of ours, and the directory of a session if nothing is left in it.
+    """Delete files of ours, and then the session's directory if it is empty.
 
     Raises:
-        OSError: one cannot be removed.
+        OSError: a file cannot be deleted.
     """
     for name in files:
         with contextlib.suppress(FileNotFoundError):
             os.remove(name)
     if is_hosts_log(log):
-        with contextlib.suppress(OSError):  # something else is in it
+        with contextlib.suppress(OSError):  # the directory contains something else
             os.rmdir(os.path.dirname(log))

@@ -1,7 +1,7 @@
-"""Restoring sessions from a backup to a home: what the home lacks is copied or appended, and nothing else is changed.
+"""Restore sessions from a backup to a home: copy or append what the home lacks, and change nothing else.
 
-What was deleted in the home of the backup is left out, unless it is asked for. What was erased there is noted in the
-home, so that no import brings it back.
+Sessions that were deleted in the home that was backed up are left out, unless a person asks for them. Erasures from the
+backup's list are added to the home's list, so that no import brings the erased content back.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .sync_sides import Projects, Side
 
 @dataclass(slots=True)
 class Restore:
-    """The restoring of a home.
+    """A restore from a backup to a home.
 
     Args:
         backup: the backup.
-        home: the home's side.
-        again: restore also what was deleted in the home of the backup.
+        home: the home.
+        again: restore also sessions that were deleted in the home that was backed up.
         now: gives ISO 8601 timestamps.
     """
 
@@ -43,13 +43,13 @@ class Restore:
     again: bool
     now: Callable[[], str]
     _lifted: list[Erasure] = field(default_factory=list)
-    """Erased content that is restored nevertheless."""
+    """The erasures that are lifted, because their content is restored."""
 
     def plan(self) -> list[BackupStep]:
-        """See what is to be done with each session of the backup; writes nothing.
+        """Return the planned action for each session of the backup. Writes nothing.
 
         Raises:
-            OSError: a file of erasures cannot be read: nobody knows what was erased.
+            OSError: a list of erasures cannot be read, so it is not known what was erased.
         """
         ours, theirs = self.home.sessions(), self.backup.sessions()
         projects = Projects(ours, here=self.home.is_this_home)
@@ -83,14 +83,14 @@ class Restore:
             step.what, step.why = Done.ERASED, f"{why_refused(undone[-1])}; --again restores it all the same"
 
     def carry_out(self, steps: Sequence[BackupStep], tell: Callable[[int], None]) -> None:
-        """Do what was planned; a step that fails becomes one that is left, and says why.
+        """Carry out planned steps. If a step fails, its action becomes `Done.LEFT` and its `why` the reason.
 
         Args:
-            steps: what `plan` gave.
-            tell: is told how many steps were done.
+            steps: the result of `plan`.
+            tell: called before each step with the number of steps that are done.
 
         Raises:
-            OSError: the home's file of erasures cannot be written.
+            OSError: the home's list of erasures cannot be read or written, or the backup's cannot be read.
         """
         (ours, our_lifts), noted = read_erasures(self.home.erasures), read_erasures(self.backup.erasures)[0]
         known = ours.keys() | our_lifts
@@ -119,7 +119,7 @@ class Restore:
 
 
 def _compare(step: BackupStep) -> None:
-    """See what is to be done with a session that the home has."""
+    """Fill in the planned action for a session that the home has already."""
     found = compare_logs(step.target, step.source)
     match found.relation:
         case Relation.SHORTER:

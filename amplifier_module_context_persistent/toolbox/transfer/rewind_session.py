@@ -1,8 +1,8 @@
-"""Rewinding a session: its history ends at an earlier place of the same log.
+"""Rewind a session: let its history end at an earlier place of the same log.
 
-Nothing is erased. A rewind is a reset that keeps the history up to there, under one lock of the log, and sessions that
-have the log open follow it with their next call. The plan that views followed at that place is written again after it,
-so that the provider's prompt cache still has what the next request sends.
+Nothing is erased. A rewind appends a reset: records that hide the messages after that place. Sessions that have the log
+open follow it with their next call. The plan (which messages the views leave out) that was in force at that place is
+written again after the reset, so that the next request can use the provider's prompt cache.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ class RewindError(ContextPersistentError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """The effect of a rewind: the messages that stay live, the hidden ones, and the message that brings these back."""
+    """The effect of a rewind. `messages` is the number of messages that stay live, `hidden` that of the hidden ones."""
 
     path: str
     message_id: str
-    """The last message that stays."""
+    """The id of the last message that stays."""
     turn: int
     messages: int
     hidden: int
     hidden_to: str
-    """The last hidden message: a fork at it has the history before the rewind. Empty if none is hidden."""
+    """The id of the last hidden message: a fork at it has the history before the rewind. Empty if none is hidden."""
     plan: str = ""
-    """The id of the plan that stays in force."""
+    """The id of the plan that is in force afterwards; empty if there is none."""
     host_files: Sequence[str] = ()
-    """The host's files that were brought in step; the old ones are kept beside them."""
+    """The paths of the host's files that were updated; copies of the old files are kept beside them."""
     host_files_because: str = ""
-    """Why the host's files are not changed, if there are any."""
+    """Why the host's files were not updated; empty if they were, or if there are none."""
     finishes: bool = False
-    """Whether an earlier rewind was interrupted before the host's files were in step."""
+    """Whether an earlier rewind was interrupted before the host's files were updated."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
         return {
             **present(finishes=self.finishes),
             "path": self.path,
@@ -81,22 +81,22 @@ def rewind_session(
     now: Callable[[], str] = clock.utc_now,
     new_id: Callable[[], str] = clock.new_id,
 ) -> Rewind:
-    """Let a session's history end at an earlier place; what came after it stays in the log, hidden.
+    """End a session's history at an earlier place. The later messages stay in the log, hidden.
 
-    The host's own `transcript.jsonl` beside the log is cut too, unless the session is open.
+    The host's `transcript.jsonl` beside the log is cut too, unless the session is open.
 
     Args:
         path: the session's log (a file, or a location in a database), which may be in use.
         to: the number of the last turn that stays, from 1; or the id of the last message that stays.
-        dry_run: only say what would be done.
-        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        dry_run: only report what would be done.
+        lock_timeout_s: the longest wait for another process that holds the log's lock.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
 
     Raises:
         PlaceError: the history has no such place.
-        RewindError: the history changed meanwhile, or the message is hidden already.
-        LogError: the log is not there, cannot be read, or took nothing.
+        RewindError: the history was changed in the meantime, or the message is hidden already.
+        LogError: the log is missing, cannot be read, or refused the append.
     """
     with Transcript(path) as transcript:
         past = history_at(transcript, to)

@@ -1,4 +1,4 @@
-"""Sealed copies of whole logs: compressed with zstd, then encrypted for somebody (`sealing`).
+"""Write sealed copies of whole logs: compressed with zstd, then encrypted for given keys (`sealing`).
 
 `age -d -i key.txt FILE | zstd -d` gives the log back without this package.
 """
@@ -28,7 +28,7 @@ LOG_ENDING = f".jsonl.zst{SEALED_ENDING}"
 def seal_log(
     source: str, target: str, recipients: Sequence[Recipient], *, force: bool = False, files: FileSystem | None = None
 ) -> int:
-    """Write a copy of a whole log that is compressed (zstd) and then sealed.
+    """Write a copy of a whole log, compressed with zstd and then sealed, and return the number of its live messages.
 
     Args:
         source: a log's file, archived or not, or its location in a database; it is only read.

@@ -1,10 +1,10 @@
-"""Sealed files: an export or a whole log, encrypted for somebody, which only the holder of a key can read.
+"""Write and read sealed files: exports or whole logs, encrypted so that only the holder of a private key can read them.
 
-They are files of age (https://age-encryption.org/v1), which other programs of age can read and write:
-`age -d -i key.txt FILE.age`. All cryptography is done by the package `pyrage`, the extra `seal`.
+They are files in the age format (https://age-encryption.org/v1), which other programs for age can read and write: `age
+-d -i key.txt FILE.age`. All cryptography is done by the package `pyrage`, the extra `seal`.
 
-- Sealed content is never written to a disk in plain text on the way.
-- A file that was cut or altered is refused as a whole, by age's own checks.
+- While content is sealed, it is never written to a disk as plain text.
+- A file that was cut or altered is refused as a whole; age's own checks find this.
 - A recipient is a public key: `age1…`, or a line of an SSH public key. An identity file holds private keys, one a line
   (`AGE-SECRET-KEY-1…`), as `age-keygen` writes it; or it is an SSH private key without a passphrase.
 """
@@ -36,11 +36,14 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class SealError(ContextPersistentError, ValueError):
-    """A key cannot be used, or a file is not sealed for it, or was altered; the error repeats nothing of a key."""
+    """A key cannot be used, a file is not sealed for it, or a file was altered.
+
+    The message repeats no part of a key.
+    """
 
 
 def is_sealed(begin: bytes) -> bool:
-    """Whether a file that begins so (its first `HEAD_BYTES`) is encrypted with age."""
+    """Return whether a file is encrypted with age, by its first `HEAD_BYTES` bytes."""
     return begin.startswith(_HEADS)
 
 
@@ -48,7 +51,7 @@ def recipients_of(keys: Iterable[str]) -> list[Recipient]:
     """Read public keys.
 
     Raises:
-        SealError: one is none.
+        SealError: a text is not a public key.
         DependencyError: the extra `seal` is not installed.
     """
     pyrage = _pyrage()
@@ -70,7 +73,7 @@ def identities_in(path: str) -> list[Identity]:
     """Read the private keys of a file.
 
     Raises:
-        SealError: it cannot be read, holds none, or is too large to be one.
+        SealError: the file cannot be read, contains no private key, or is too large.
         DependencyError: the extra `seal` is not installed.
     """
     pyrage = _pyrage()
@@ -100,7 +103,7 @@ def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Reci
     """Encrypt the bytes of an iterator, and write them to a new file.
 
     Raises:
-        Exception: what the iterator raised.
+        Exception: any error of the iterator.
         OSError: the file cannot be written.
     """
     pyrage, source = _pyrage(), _Pieces(pieces)
@@ -111,10 +114,10 @@ def seal_pieces(pieces: Iterable[bytes], new: NewFile, recipients: Sequence[Reci
 
 
 def unseal(sealed: BinaryIO, plain: BinaryIO, identities: Sequence[Identity]) -> None:
-    """Decrypt a file; what was written of it is not to be used if this raises.
+    """Decrypt a file. If this raises, do not use the part that was written.
 
     Raises:
-        SealError: none of the keys opens it, or it was cut or altered.
+        SealError: none of the keys opens the file, or it was cut or altered.
     """
     pyrage = _pyrage()
     try:
@@ -129,11 +132,11 @@ def unseal(sealed: BinaryIO, plain: BinaryIO, identities: Sequence[Identity]) ->
 
 @contextmanager
 def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
-    """Give the path of a plain copy of a sealed log, in a private directory that is removed at the end.
+    """Yield the path of a plain copy of a sealed log. It is in a private directory, deleted after the `with` block.
 
     Raises:
-        SealError: as `unseal`; or what was sealed is damaged, or unpacks to too much.
-        OSError: it cannot be read, or there is no room for the copy.
+        SealError: none of the keys opens the file, it was cut or altered, or its content is damaged or too large.
+        OSError: the file cannot be read, or there is no room for the copy.
     """
     with PrivateDirectory() as directory:
         name = os.path.basename(path).removesuffix(SEALED_ENDING)
@@ -146,7 +149,7 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
 
 
 def _unpack(packed: str, plain: str) -> None:
-    """Move a file to another place, decompressed if it is compressed (zstd)."""
+    """Move a file to another path. If it is compressed with zstd, decompress it."""
     with open(packed, "rb") as file:
         if file.read(len(_ZSTD)) != _ZSTD:
             os.rename(packed, plain)
@@ -170,7 +173,7 @@ class _Pieces(io.RawIOBase):
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces, self._waiting = iter(pieces), bytearray()
         self.failed: BaseException | None = None
-        """The error of the iterator: `pyrage` reports only that reading failed."""
+        """The error of the iterator, kept because `pyrage` reports only that reading failed; None if there was none."""
 
     def read(self, size: int = -1, /) -> bytes:
         try:
@@ -187,7 +190,7 @@ class _Pieces(io.RawIOBase):
 
 
 class _Writer:
-    """The writing methods of a file."""
+    """A file object to write to, over a function that writes bytes."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
@@ -197,7 +200,7 @@ class _Writer:
         return len(content)
 
     def flush(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: no bytes are buffered here."""
 
 
 def _pyrage() -> Any:

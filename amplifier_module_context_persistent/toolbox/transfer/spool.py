@@ -1,10 +1,12 @@
 """A temporary file for values that an import needs later, so that memory holds only their places.
 
+A place is the offset in this file at which a value begins.
+
 An import knows which messages are live, and the contents of a log's header, only at the end of a file. Rules:
 
-- Up to `_BLOCK_BYTES` stay in memory: a small import makes no file.
+- Up to `_BLOCK_BYTES` bytes stay in memory, so a small import makes no file.
 - The file has no name, so it is gone when the import ends, however it ends.
-- Reading is fastest in the order of writing: a block is read at once.
+- Reading is fastest in the order of writing, because a whole block is read at once.
 - A long value is not copied: it is written to the file at once, and no block keeps it after it was read.
 """
 
@@ -24,16 +26,19 @@ _SIZE_BYTES = 8
 
 
 class Spool:
-    """Bytes at places. Use it in a `with` statement, or `close` it."""
+    """A store for bytes, in memory and in a temporary file. `put` returns the place at which bytes can be read again.
+
+    Use it in a `with` statement, or `close` it.
+    """
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
         self._files = FileSystem()
         self._waiting = bytearray()
-        """Bytes that are not in the file yet."""
+        """The bytes that are not in the file yet."""
         self._written = 0
         self._block, self._block_at = b"", 0
-        """The block that was read last, and its place."""
+        """The block that was read last, and its offset in the file."""
 
     def __enter__(self) -> Spool:
         return self
@@ -42,13 +47,13 @@ class Spool:
         self.close()
 
     def close(self) -> None:
-        """Remove the file."""
+        """Remove the temporary file and all bytes."""
         if self._file is not None:
             self._file.close()
         self._file, self._waiting, self._block = None, bytearray(), b""
 
     def put(self, content: bytes) -> int:
-        """Keep bytes; their place.
+        """Store bytes, and return their place.
 
         Raises:
             OSError: the temporary file cannot be written.
@@ -66,14 +71,14 @@ class Spool:
         return place
 
     def put_sized(self, content: bytes) -> int:
-        """Keep bytes with their size; their place."""
+        """Store bytes together with their size, and return their place. Read them with `get_sized`."""
         place = self._written + len(self._waiting)
         self._waiting += len(content).to_bytes(_SIZE_BYTES, "little")
         self.put(content)
         return place
 
     def get_sized(self, place: int) -> bytes:
-        """The bytes that `put_sized` kept at a place."""
+        """Return the bytes that `put_sized` stored at a place."""
         begin = place - self._block_at
         if 0 <= begin <= len(self._block) - _SIZE_BYTES:
             size, begin = int.from_bytes(self._block[begin : begin + _SIZE_BYTES], "little"), begin + _SIZE_BYTES
@@ -83,13 +88,13 @@ class Spool:
         return self.get(place + _SIZE_BYTES, size)
 
     def get(self, place: int, size: int) -> bytes:
-        """So many bytes of those that were kept, from a place on."""
+        """Return `size` of the stored bytes, from a place on."""
         if place >= self._written:
             begin = place - self._written
             return bytes(self._waiting[begin : begin + size])
         begin = place - self._block_at
         if begin < 0 or begin + size > len(self._block):
-            assert self._file is not None  # noqa: S101 - what is written is in it
+            assert self._file is not None  # noqa: S101 - bytes were written, so there is a file
             if size > _READ_BYTES:
                 return self._files.read(self._file.fileno(), size, place)
             self._block = self._files.read(self._file.fileno(), _READ_BYTES, place)
@@ -118,11 +123,11 @@ class SpooledValues:
         self._spool = spool
 
     def put(self, value: Any) -> int:
-        """Keep a value; its place."""
-        return self._spool.put_sized(marshal.dumps(value))  # it takes what JSON cannot carry
+        """Store a value, and return its place."""
+        return self._spool.put_sized(marshal.dumps(value))  # it also stores values that JSON cannot
 
     def get(self, place: int) -> Any:
-        """The value that was kept at a place, made anew."""
+        """Return a new copy of the value that was stored at a place."""
         return marshal.loads(self._spool.get_sized(place))  # noqa: S302 - this process wrote it
 
 
@@ -155,6 +160,6 @@ class RecordBodies:
         self._places.append(self._spool.put(body))
 
     def part(self, start: int, stop: int | None = None) -> Iterator[bytes]:
-        """The bodies from one number to before another one; by default to the end."""
+        """Yield the bodies from number `start` up to, but without, number `stop`; by default up to the end."""
         for number in range(start, len(self) if stop is None else stop):
             yield self[number]

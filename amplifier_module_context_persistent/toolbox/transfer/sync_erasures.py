@@ -1,18 +1,20 @@
-"""Erasures in a sync: content erased on one side is erased on the other side, before anything is copied.
+"""Carry out erasures in a sync: content erased on one side is erased on the other side before anything is copied.
 
-Rules:
-- The lines of a list of erasures are a set that only grows: a line is copied unchanged, and so is its lifting. A line
-  that was lifted on one side is no longer in force on any side.
-- A line that one side lacks is carried out on both sides: the log in which it was erased may be on either side, and
-  the copy on the other one. It is noted after that. So a sync that is killed in between does it again.
+A side is a home, a directory or a database with sessions. An erasure is a line in a side's list that says what was
+deleted or purged. To lift an erasure is to cancel it. Rules:
+- Lines are only added to a list. An erasure is copied unchanged to the other side's list, and so is the line that lifts
+  it. An erasure that was lifted on one side is no longer in force on either side.
+- If one side lacks an erasure, it is carried out on both sides, because the content may still be on either side. Only
+  then is it added to the list. So a sync that is killed in between repeats the work.
 - A deleted session is deleted, a purged text is replaced, and purged messages are removed.
-- A session that continued after it was deleted elsewhere stays, and is named.
-- A session that cannot be read is named, and the line is not noted; the sync continues with the other sessions.
-- A line of a home is new to it, too, if it is from an erasure in another directory that no sync has carried out in the
-  home yet.
-- A database has its list in a table. If its tables cannot hold one, all lines count as new to it each time.
-- An erasure in a database is noted there and in the home at once. So it is new to neither, and is carried out when a
-  sync finds a copy that holds what was erased (`sync_sessions`).
+- A session that was continued after it was deleted elsewhere stays, and is reported.
+- A session that cannot be read is reported, and the erasure is not added to the list. The sync continues with the other
+  sessions.
+- An erasure in another directory is also in the home's list. It counts as new to the home until a sync has carried it
+  out there.
+- A database has its list in a table. If its tables cannot hold a list, all erasures count as new to it each time.
+- An erasure in a database is added to the database's list and to the home's list at once. So it is new to neither, and
+  is carried out when a sync finds a copy that holds the erased content (`sync_sessions`).
 """
 
 from __future__ import annotations
@@ -45,21 +47,21 @@ from .sync_sides import Side
 
 @dataclass(slots=True)
 class ErasingStep:
-    """A session with content that must be erased on one side."""
+    """The erasing of content from one session on one side."""
 
     session: SessionFile
     side: Side
     erasures: list[Erasure]
-    """The erasure that requires it."""
+    """The erasures that require this step."""
     deletion: Deletion | None = None
     purge: SessionPurge | None = None
     what: Purge | None = None
     error: str = ""
-    """Why it was not done; empty if it was, or was not tried."""
+    """Why the step failed; empty if it succeeded or was not tried yet."""
 
     @property
     def files_that_stay(self) -> list[str]:
-        """The files of a host, beside the log, that hold what is to go, or belong to a session that goes."""
+        """The paths of the host's files beside the log that are not deleted, though they hold content to be erased."""
         if self.deletion is not None:
             return self.deletion.host_files
         return self.purge.copies if self.purge is not None else []
@@ -67,19 +69,19 @@ class ErasingStep:
 
 @dataclass(slots=True)
 class TravellingErasures:
-    """The erasures that are new to one side, and what erasures ask for there."""
+    """The changes for one side's list of erasures: the erasures that are new to it, and those to lift."""
 
     side: Side
     new: list[Erasure]
     lifted: list[Erasure]
-    """In force there, and lifted on the other side."""
+    """The erasures that are in force on this side and were lifted on the other."""
 
 
 def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[TravellingErasures]]:
-    """The erasures that are in force on both sides together, and those that are new to each.
+    """Return all erasures that are in force on the two sides, and the changes for the list of each side.
 
     Raises:
-        OSError: one of the lists cannot be read: nobody knows what was erased.
+        OSError: a list cannot be read, so it is not known what was erased.
     """
     (ours, our_lifts), (theirs, their_lifts) = _read(here), _read(there)
     lifted = our_lifts | their_lifts
@@ -97,12 +99,15 @@ def _read(side: Side) -> tuple[dict[str, Erasure], set[str]]:
 
 
 def plan_erasing(side: Side, sessions: Sequence[SessionFile], found: Sequence[Erasure]) -> list[ErasingStep]:
-    """See what erasures ask for on a side; writes nothing."""
+    """Return the steps that erasures require for sessions of one side. Writes nothing."""
     return [step for session in sessions for step in erasing_steps(session, side, found)] if found else []
 
 
 def erasing_steps(session: SessionFile, side: Side, found: Sequence[Erasure]) -> Iterator[ErasingStep]:
-    """The actions that erasures require for a session: its deletion; or a list of purges, also if it stays."""
+    """Yield the steps that erasures require for a session: its deletion, or purges.
+
+    If the deletion is refused, that step has an error, and the purges follow.
+    """
     path = str(session.path)
     try:
         about = erasures_about(path, found)
@@ -119,11 +124,14 @@ def erasing_steps(session: SessionFile, side: Side, found: Sequence[Erasure]) ->
 
 
 def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
-    """The purges, of some, that a log may still hold something of; what was said again after a purge stays."""
+    """Return those of the given purges whose content a log may still hold.
+
+    A purge that the log records as carried out is left out, even if a later message repeats the content.
+    """
     if not purges:
         return []
     if stored_name(log) is None and WrittenFiles.beside(log).begun == PURGING:
-        return list(purges)  # the files beside the log may hold it
+        return list(purges)  # the files beside the log may hold purged content
     with closing(open_reader(log)) as reader:
         reader.follow()
         carried_out, held = salts_of_purges(reader), reader.index.columns.id_hashes
@@ -152,7 +160,9 @@ def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) ->
 
 
 def erase(steps: Sequence[ErasingStep], travelling: Sequence[TravellingErasures], *, now: Callable[[], str]) -> None:
-    """Carry out what was planned, and note it; what fails on a side is not noted there, and its step says why.
+    """Carry out planned steps, and update the list of each side.
+
+    If a step fails, its `error` is set, and its erasures are not added to the list of its side.
 
     Raises:
         OSError: a list of erasures cannot be written.
@@ -169,9 +179,9 @@ def erase(steps: Sequence[ErasingStep], travelling: Sequence[TravellingErasures]
 
 
 def finish_deletions(root: Path) -> None:
-    """Remove what deletions left that were killed after the log went."""
+    """Delete files left by deletions that were killed after they deleted the log."""
     for directory in root.glob("*/sessions/*"):
-        with suppress(OSError):  # it is no directory, or may not be looked into
+        with suppress(OSError):  # it is not a directory, or cannot be read
             log = os.fspath(directory / LOG_NAME)
             is_begun = WrittenFiles.beside(log).begun == DELETING
             left = place_left(log, HOSTS_NAMES, tails=is_begun)
@@ -180,13 +190,13 @@ def finish_deletions(root: Path) -> None:
 
 
 def carry_out_erasing(step: ErasingStep, now: Callable[[], str]) -> None:
-    """Erase what was planned; a step that fails says why."""
+    """Carry out a planned step. If it fails, set its `error`."""
     path = str(step.session.path)
     try:
         if step.deletion is not None:
             delete_session(step.deletion)
         elif step.what is not None:
-            planned = plan_session_purge(path, step.what)  # an earlier step may have changed it
+            planned = plan_session_purge(path, step.what)  # an earlier step may have changed the log
             if not planned.is_nothing:
                 salt = step.erasures[0].salt
                 _, step.error = purge_session(planned, step.what, now=now, rule=None, salt=salt)

@@ -1,12 +1,13 @@
-"""Syncing two sides, session by session: missing records are appended, missing sessions are copied whole.
+"""Sync two sides, session by session: append missing records, and copy missing sessions as a whole.
 
-Rules:
-- Nothing is merged. A session that continued on both sides is not changed on either side, and is reported. With
-  `keep_both` the other side's history becomes a session of its own, and this side's keeps the id (`fork_whole`).
+A side is a home, a directory or a database with sessions. A session has "parted" if it was continued on both sides with
+different records. Rules:
+- Nothing is merged. A session that has parted is not changed on either side, and is reported. With `keep_both`, the
+  other side's history becomes a session of its own, and this side's history keeps the id (`fork_whole`).
 - Content that was erased on one side never comes back (`sync_erasures`).
-- A session is compared again right before it is changed: the plan is only for the person who is asked.
-- A failure concerns one session only. The next sync continues after a kill.
-- A copy is archived if the log that it is brought up to is.
+- A session is compared again right before it is changed. The plan only shows a person what will be done.
+- A failure affects one session only. After a kill, the next sync continues.
+- A copy is archived if its original is archived.
 """
 
 from __future__ import annotations
@@ -41,29 +42,30 @@ from .take_over import take_over
 
 
 class What(Enum):
-    """The action of a sync on a session."""
+    """The action of a sync for one session."""
 
     SAME = "same"
     COPY = "copy"
     APPEND = "append"
     REPLACE = "replace"
-    """The purged log takes the place of the other copy."""
+    """The purged log replaces the other copy."""
     IMPORTED = "imported"
-    """Both sides imported it from one source: the import that has all takes the place of the other one."""
+    """Both sides imported the session from one source: the import that has all messages replaces the other one."""
     FORK = "fork"
-    """It parted: the other side's history becomes a session of its own, and this side's takes its place there."""
+    """The session has parted: the other side's history becomes a session of its own, and this side's log replaces it
+    there."""
     KEPT = "kept"
-    """It parted, and one history is a session of its own already: the other one takes its place."""
+    """The session has parted, and one history is a session of its own already: the other history replaces its log."""
     FINISH = "finish"
-    """The logs are the same; an earlier sync was killed before the files beside one of them were in step."""
+    """The logs are the same, but an earlier sync was killed before it updated the files beside one of them."""
     PARTED = "parted"
     LEFT = "left"
-    """The session is not changed; `why` says why."""
+    """The session is not changed; `Step.why` gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A session of one side or of both."""
+    """A session, with its file on each side; None if a side does not have it."""
 
     session_id: str
     here: SessionFile | None
@@ -79,7 +81,7 @@ class HeldErased:
     erasures: list[Erasure]
 
     def __str__(self) -> str:
-        """Say it to a person."""
+        """Return a sentence for a person: what was erased, when, and where the copy is."""
         last = self.erasures[-1]
         if last.what == SESSION:
             return f"it was deleted on {last.day}, and is still {self.side.where}"
@@ -90,7 +92,7 @@ class HeldErased:
 
 
 class HoldsErasedError(ErasedError):
-    """Copies of a session hold erased content."""
+    """Copies of a session hold erased content, so the session is not synced."""
 
     def __init__(self, held: list[HeldErased]) -> None:
         super().__init__("; ".join(map(str, held)))
@@ -99,30 +101,30 @@ class HoldsErasedError(ErasedError):
 
 @dataclass(slots=True)
 class Step:
-    """The planned or completed action on one session."""
+    """The planned or completed action for one session."""
 
     session_id: str
     what: What
     source: str = ""
-    """The log that the other side lacks something of."""
+    """The log to copy from; the target lacks some of its records."""
     target: str = ""
     to: Side | None = None
-    """The side that is written to."""
+    """The side that is written to; None if neither is."""
     new_bytes: int = 0
     parting: Parting | None = None
     fork: str = ""
-    """The id of the session that keeps one of two histories."""
+    """The id of the fork that keeps one of the two histories of a parted session; else empty."""
     why: str = ""
     held: list[HeldErased] = field(default_factory=list)
-    """The copies that hold erased content; the session is left because of them."""
+    """The copies with erased content, because of which the session is not changed."""
 
     @property
     def is_left(self) -> bool:
-        """Whether the two sides are not in step."""
+        """Whether the session remains different on the two sides."""
         return self.what in (What.PARTED, What.LEFT)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the step in plain JSON types."""
         told: dict[str, Any] = {"session": self.session_id, "what": self.what.value}
         if self.target:
             told |= {"from": shown_location(self.source), "to": shown_location(self.target), "bytes": self.new_bytes}
@@ -133,7 +135,7 @@ class Step:
 
 
 def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
-    """The sessions of both sides, each with its copy: the one of the same id, if possible in the same project."""
+    """Pair the sessions of two sides by their ids, if possible within the same project."""
     left: dict[str, list[SessionFile]] = {}
     for one in here:
         left.setdefault(one.id, []).append(one)
@@ -151,14 +153,14 @@ def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[
 
 @dataclass(slots=True)
 class Sync:
-    """Two sides that are brought in step.
+    """A sync of two sides.
 
     Args:
-        here: this home's side.
-        there: the other one.
-        pairs: the sessions of both sides, all of them.
-        force: the erasures that are in force on both sides together.
-        keep_both: make the other side's history a session of its own if a session parted.
+        here: this home.
+        there: the other side.
+        pairs: all sessions of both sides (`pairs_of`).
+        force: all erasures that are in force on the two sides.
+        keep_both: if a session has parted, make the other side's history a session of its own.
         now: gives ISO 8601 timestamps.
     """
 
@@ -171,7 +173,7 @@ class Sync:
     _to_here: Projects = field(init=False)
     _to_there: Projects = field(init=False)
     _known: dict[str, str] = field(init=False)
-    """The logs of either side, by the ids of their sessions."""
+    """The logs of both sides, by session id; this home's log if both have one."""
 
     def __post_init__(self) -> None:
         ours = [pair.here for pair in self.pairs if pair.here is not None]
@@ -180,7 +182,7 @@ class Sync:
         self._known = {one.id: str(one.path) for one in (*theirs, *ours)}
 
     def plan(self, pair: Pair) -> Step:
-        """See what is to be done to a session; writes nothing."""
+        """Return the planned action for a session. Writes nothing."""
         try:
             if pair.here is None or pair.there is None:
                 return self._plan_copy(pair)
@@ -194,7 +196,7 @@ class Sync:
         return step
 
     def carry_out(self, step: Step) -> None:
-        """Do what was planned to a session; a step that fails becomes one that is left, and says why."""
+        """Carry out a planned step. If it fails, its action becomes `What.LEFT` and its `why` the reason."""
         assert step.to is not None  # noqa: S101 - a step that writes says where
         try:
             match step.what:
@@ -229,10 +231,10 @@ class Sync:
         return step
 
     def _check_undo_nothing(self, *copies: tuple[SessionFile, Side]) -> None:
-        """Refuse copies of a session that would bring back on the other side what was erased.
+        """Check that copies of a session would not bring erased content back on the other side.
 
         Raises:
-            HoldsErasedError: they would.
+            HoldsErasedError: a copy would.
         """
         held = []
         for session, side in copies if self.force else ():
@@ -274,7 +276,7 @@ class Sync:
         return Step(here.id, What.SAME)
 
     def _parted(self, to_there: Step, to_here: Step) -> Step:
-        """See what keeps both histories of a session that parted."""
+        """Return the action for a session that has parted."""
         for step in (to_there, to_here):
             with closing(open_reader(step.target)) as reader:
                 reader.follow()
@@ -301,7 +303,7 @@ class Sync:
             take_over(step.source, step.target, kept=step.fork)
 
     def _keep(self, step: Step) -> None:
-        """Make the other side's history a session of its own here, and copy it to the other side."""
+        """Fork the other side's history into a session of its own here, and copy the fork to the other side."""
         session = next(
             pair.there for pair in self.pairs if pair.there is not None and str(pair.there.path) == step.target
         )

@@ -1,8 +1,8 @@
-"""The two sides of a sync: this home's sessions, and a directory or a database that has sessions of the same layout.
+"""The two sides of a sync: this home's sessions, and a directory or a database with sessions.
 
-A directory has `PROJECT/sessions/ID/context-messages.jsonl`, as `~/.amplifier/projects` has. So the projects of another
-home are a side, and any directory can become one. The list of what was erased is a file in `.amplifier` of a home, and
-in any other directory itself; in a database it is a table.
+A directory has the layout of `~/.amplifier/projects`: `PROJECT/sessions/ID/context-messages.jsonl`. So the projects of
+another home can be a side, and any directory can become one. The list of erasures is a file: in a home's `.amplifier`,
+or in any other directory itself. In a database it is a table.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ _HOME = Path(".amplifier", "projects")
 
 
 class SideError(ContextPersistentError, ValueError):
-    """This place cannot be a side of a sync; nothing was done."""
+    """This place cannot be a side of a sync; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A place of sessions: a directory, or a database."""
+    """A place with sessions: a directory, or a database."""
 
     name: str
-    """As a person is told."""
+    """The name of the side in messages to a person."""
     root: Path | None = None
     storage: str | None = None
     erasures: ListPlace = ""
-    """The list of what was erased there."""
+    """The place of the side's list of erasures."""
     is_home: bool = False
     """Whether a host lists the sessions there, so that each needs the host's files."""
     is_this_home: bool = False
 
     @property
     def where(self) -> str:
-        """Where its sessions are, as a person is told."""
+        """Where the side's sessions are, in words for a person: "here" or "in NAME"."""
         return "here" if self.is_this_home else f"in {self.name}"
 
     def sessions(self) -> list[SessionFile]:
-        """All its sessions, the one that was written last first.
+        """Return all sessions of the side, the most recently written first.
 
         Raises:
-            LogUnreadableError: the database cannot be asked.
+            LogUnreadableError: the database cannot be reached.
         """
         return sessions_below(self.root) if self.root is not None else session_files(storage=self.storage)
 
@@ -63,10 +63,10 @@ class Side:
             remove_stale_mark(os.fspath(mark).removesuffix(OPEN_SUFFIX))
 
     def place(self, project: str, session_id: str) -> str:
-        """The place of a session's log, which may not exist yet.
+        """Return the path or location of a session's log on this side. The log need not exist.
 
         Raises:
-            ConfigError, SideError: its id or project, which may come from a database, cannot be a directory's name.
+            ConfigError, SideError: the id or the project, which may come from a database, cannot be a directory's name.
         """
         if self.root is not None:
             check_session_id(session_id)
@@ -78,16 +78,16 @@ class Side:
 
 
 def home_side() -> Side:
-    """This user's sessions."""
+    """Return the side with this user's sessions."""
     return Side("here", Path.home() / _HOME, erasures=erasures_path(), is_home=True, is_this_home=True)
 
 
 def other_side(place: str) -> Side:
-    """The side that a person names: a directory, another home or a part of it, or a database.
+    """Return the side for a place that a person names: a directory, another home or a part of it, or a database.
 
     Raises:
-        SideError: there is no such directory, it is for other things, or it is this home's own.
-        ConfigError: it is the URL of something else.
+        SideError: there is no such directory, it has other files and no sessions, or it is a backup or this home's own.
+        ConfigError: the place is a URL, but not of PostgreSQL.
     """
     if stored_name(place) is not None:
         storage = without_password(split_location(place)[0])
@@ -114,12 +114,15 @@ def other_side(place: str) -> Side:
 
 
 def _is_other_file(path: Path) -> bool:
-    """Whether something in a directory is no project, whose name begins with `-`."""
+    """Return whether a path is not a project's directory; names of projects begin with `-`."""
     return not path.name.startswith("-")
 
 
 def of_project(sessions: Iterable[SessionFile], wanted: SessionFilter) -> list[SessionFile]:
-    """The sessions of a side that are of the filter's project, or of this one: by the project's name or its remote."""
+    """Return the sessions of the filter's project, or of the current directory's if the filter has none.
+
+    A session belongs to a project by the project's name or by its remote repository.
+    """
     project = wanted.project
     if project is None or project == "." or os.sep in project or Path(project).is_dir():
         directory = Path(project or ".").expanduser()
@@ -131,13 +134,16 @@ def of_project(sessions: Iterable[SessionFile], wanted: SessionFilter) -> list[S
 
 
 class Remotes:
-    """The repositories that sessions' logs name. In a database one log of each project is asked."""
+    """Looks up the remote repositories that the logs of sessions name.
+
+    In a database, it reads one log of each project.
+    """
 
     def __init__(self) -> None:
         self._of_projects = dict[str, str]()
 
     def of(self, session: SessionFile) -> str:
-        """The repository of a session's checkout; empty if the log names none, or cannot be read."""
+        """Return the remote repository of a session's checkout, or "" if the log names none or cannot be read."""
         path = str(session.path)
         if stored_name(path) is None:
             return noted_remote(path)
@@ -157,26 +163,28 @@ def _stored_remote(location: str) -> str:
 
 
 def with_sub_agents(chosen: set[str], ids: Iterable[str]) -> set[str]:
-    """The ids of chosen sessions, and of their sub-agents' sessions among these ids."""
+    """Return the chosen ids, together with those of `ids` that belong to sub-agents of the chosen sessions."""
     return chosen | {one for one in ids if root_of(one, chosen) is not None}
 
 
 class Projects:
-    """Finds the project of the other side that has the same repository; its checkout may have another path there.
+    """Finds a session's project on the target side: the project of the same repository.
+
+    Its checkout may have another path.
 
     Args:
-        sessions: the other side's sessions.
-        here: whether that is this home: then the current directory's checkout counts first.
+        sessions: the sessions of the target side.
+        here: whether the target side is this home. Then the current directory's checkout is preferred.
     """
 
     def __init__(self, sessions: Sequence[SessionFile], *, here: bool) -> None:
         self._sessions, self._known = sessions, {one.project for one in sessions}
         self._projects: dict[str, str] | None = None
-        """The names of projects, by repository."""
+        """The names of projects, by remote repository; None if they were not read yet."""
         self._here, self._found, self._remotes = here, dict[str, str](), Remotes()
 
     def of(self, session: SessionFile) -> str:
-        """The project to put a session of the first side in."""
+        """Return the project on the target side for a session of the source side."""
         project = session.project
         if project in self._known:
             return project

@@ -1,7 +1,8 @@
-"""Putting one copy of a session in the place of another one.
+"""Replace one copy of a session by another copy.
 
-That is done if nothing is lost by it: this copy was purged and has all that the other one has; both are imports of one
-source, and this one has all of the other one; or the other one's history is a session of its own (`fork_whole`).
+A copy is replaced only if nothing is lost: the new copy was purged and otherwise has everything of the old one; both
+are imports of one source, and the new copy has all messages of the old one; or the old copy's history was kept as a
+session of its own (`fork_whole`).
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from .fork_whole import fork_id
 
 
 def take_over(source: str, target: str, *, kept: str = "") -> None:
-    """Put a log in the place of another copy.
+    """Replace a copy by another log.
 
     Args:
-        source: the log.
+        source: the new log.
         target: the copy that is replaced.
-        kept: the id of the session that has the copy's history; without one the log itself has all of it.
+        kept: the id of the fork that has the old copy's history; empty if the new log has everything itself.
 
     Raises:
-        SyncError: a session has the copy open, or it was written to meanwhile; nothing was changed.
-        LogError, PurgeError: as `replace_log`.
+        SyncError: a session has the copy open, or it was written to in the meantime; nothing was changed.
+        LogError, PurgeError: the errors of `replace_log`.
     """
     with kept_closed(target), closing(open_reader(source)) as reader:
         reader.follow()

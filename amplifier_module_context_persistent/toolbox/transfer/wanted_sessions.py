@@ -1,7 +1,7 @@
-"""Which sessions of a source an import takes: the filters of all commands, asked of sessions before they have logs.
+"""Choose the sessions of a source that an import takes: apply the filters of all commands before there are logs.
 
-A session is looked at together with its branches and its sub-agents: all of them are taken, or none. Its project is the
-one of the directory that the source names; of a session without one, the project that it would go to.
+A session is chosen together with its branches and its sub-agents: all of them, or none. Its project is that of the
+directory that the source names; if the source names none, the project that the session would be placed in.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .write_import import directory_of, title_of
 
 
 class NotMeantError(ContextPersistentError, ValueError):
-    """The filters mean no session of the file; nothing was written."""
+    """No session of the file matches the filters; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedSessions:
-    """Which sessions of a file are taken.
+    """The choice of sessions from a file.
 
     Attributes:
-        filter: the filter; `most` is about the sessions of one file.
-        places: only those at these places among the sessions of the file, from 0; None for all.
+        filter: the filter; its `most` limits the number of sessions from one file.
+        places: the numbers of the sessions to choose from, in the order of the file, from 0; None for all sessions.
     """
 
     filter: SessionFilter = ALL_SESSIONS
@@ -45,19 +45,19 @@ class WantedSessions:
 
     @property
     def is_all(self) -> bool:
-        """Whether every session is taken."""
+        """Whether every session is chosen."""
         return self.filter == ALL_SESSIONS and self.places is None
 
     def among(self, drafts: Sequence[SessionDraft], working_dir: str | None, modified_s: float) -> list[SessionDraft]:
-        """The drafts of the sessions that are taken.
+        """Return the drafts of the chosen sessions.
 
         Args:
-            drafts: a session stands before its branches and sub-agents.
+            drafts: the drafts of a file, each session before its branches and sub-agents.
             working_dir: the directory for sessions that name none; None for the current one.
-            modified_s: the file's time of writing, for sessions without times.
+            modified_s: the file's modification time, for sessions without times.
 
         Raises:
-            NotMeantError: no session is taken.
+            NotMeantError: no session is chosen.
         """
         if self.is_all:
             return list(drafts)
@@ -68,7 +68,10 @@ class WantedSessions:
         return [draft for place, _ in found for draft in families[place]]
 
     def meant(self, sessions: Sequence[SessionFacts]) -> list[tuple[int, float]]:
-        """The places of the sessions that are taken, in order, with the times of their last messages."""
+        """Return the chosen sessions: for each its number in `sessions`, and the time of its last message.
+
+        Sorted by number.
+        """
         found = [
             (place, facts.last_s)
             for place, facts in enumerate(sessions)
@@ -78,10 +81,10 @@ class WantedSessions:
         return sorted(newest)
 
     def check_log(self, path: str, plain_path: str, working_dir: str | None, modified_s: float) -> None:
-        """Check that a log of this package is taken.
+        """Check that a log of this package is chosen.
 
         Raises:
-            NotMeantError: it is not.
+            NotMeantError: the log is not chosen.
         """
         if not self.is_all and not self.meant([facts_of_log(path, plain_path, self.filter, working_dir, modified_s)]):
             raise NotMeantError("the filters mean no session of it")
@@ -105,7 +108,7 @@ class SessionFacts:
     failed: bool = False
 
     def take(self, messages: Iterable[Message]) -> None:
-        """Add what messages of the session say: models, tools, failures."""
+        """Add the models, tools and failures that messages of the session report."""
         asking = set[str]()
         for message in messages:
             if message["role"] == "assistant":
@@ -116,7 +119,7 @@ class SessionFacts:
                 self.failed |= outcome_of(message, asks=call_id in asking) != ANSWERED
 
     def are_meant(self, wanted: SessionFilter) -> bool:
-        """Whether a filter means the session."""
+        """Return whether the session matches a filter."""
         if wanted.project is not None and not is_of_project(self.project, wanted.project):
             return False
         if wanted.since_s is not None and self.last_s < wanted.since_s:
@@ -132,21 +135,21 @@ class SessionFacts:
         return {tool.casefold() for tool in wanted.tools} <= self.tools and (self.failed or not wanted.failed)
 
     def _is_called(self, name: str) -> bool:
-        """Whether this is the beginning of the session's id, or its name."""
+        """Return whether a text is the session's name or the beginning of its id."""
         return bool(name) and (self.id.startswith(name) or key_of(name) == self.named.key)
 
 
 def facts_of_log(
     path: str, plain_path: str, wanted: SessionFilter, working_dir: str | None, modified_s: float
 ) -> SessionFacts:
-    """The facts about a log of this package that a filter needs.
+    """Return the facts about a log of this package that a filter needs.
 
     Args:
         path: the named file.
         plain_path: the file with its decompressed bytes.
         wanted: the filter.
         working_dir: the directory for the session; None for the current one.
-        modified_s: the file's time of writing.
+        modified_s: the file's modification time.
     """
     is_in_project = os.path.basename(path) == LOG_NAME and Path(path).parents[1].name == "sessions"
     project = Path(path).parents[2].name if is_in_project else project_slug(working_dir or ".")
@@ -163,14 +166,18 @@ def facts_of_log(
 def times_of(
     drafts: Sequence[SessionDraft], wanted: WantedSessions, working_dir: str | None, modified_s: float
 ) -> list[tuple[int, float]]:
-    """The places of the sessions of a file that are taken, with the times of their last messages."""
+    """Return the sessions of a file that match the filter, without its limit `most`.
+
+    Returns:
+        For each session its number in the file, from 0, and the time of its last message, in seconds since 1970.
+    """
     asked = replace(wanted.filter, most=len(drafts))
     facts = [_facts_of(family, asked, working_dir, modified_s) for family in _families(drafts)]
     return wanted.meant(facts)
 
 
 def _families(drafts: Sequence[SessionDraft]) -> list[list[SessionDraft]]:
-    """Sessions with their branches and sub-agents."""
+    """Group drafts into sessions, each with its branches and sub-agents."""
     families = list[list[SessionDraft]]()
     for draft in drafts:
         if draft.start.kind == "session" or not families:
@@ -200,7 +207,10 @@ def _messages_of(draft: SessionDraft) -> Iterator[Message]:
 
 
 def _times(messages: Iterable[Message], otherwise_s: float) -> tuple[float, float]:
-    """When the first and the last of messages were written; another time if none says it."""
+    """Return the times of the earliest and the latest message, in seconds since 1970.
+
+    If no message has a time, return `otherwise_s` for both.
+    """
     told = (instant_of(timestamp_of(message)) for message in messages)
     times = [instant.timestamp() for instant in told if instant is not None]
     return (min(times), max(times)) if times else (otherwise_s, otherwise_s)

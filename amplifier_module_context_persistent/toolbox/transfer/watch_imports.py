@@ -1,7 +1,7 @@
-"""Watching another agent's sessions: they are imported as they grow, each once.
+"""Watch another agent's sessions, and import them as they grow.
 
-Only a person switches this on. Deleted and purged content stays erased, as with every import. A file is imported after
-a change once two checks find it equal, or after it has changed for `_MOST_WAIT_S` without a pause.
+Only a person switches this on. Deleted and purged content stays erased, as with every import. A changed file is
+imported when two checks in a row find it unchanged, or when it has kept changing for `_MOST_WAIT_S` seconds.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from .import_directory import ImportedFile, import_all, session_paths
 
 LOOK_S = 2.0
-"""From one look to the next."""
+"""The seconds between two checks."""
 _MOST_WAIT_S = 30.0
 
 Stamp = tuple[int, int, int]
-"""The stamp that shows a file's change: inode, size, time of the last change."""
+"""The values that show whether a file has changed: inode, size, and modification time in nanoseconds."""
 
 
 @dataclass(slots=True)
 class _Watched:
-    """The stamps of a file at the last check and at the last import, and the time since which it keeps changing."""
+    """The stamps of a file at the last check and at the last import, and the time when it began to change."""
 
     seen: Stamp | None = None
     imported: Stamp | None = None
@@ -36,7 +36,7 @@ class WatchedPlace:
     Args:
         directory: the directory.
         source_format: the format of its files.
-        storage: as for `import_session`.
+        storage: the database that gets the sessions, instead of files.
     """
 
     def __init__(self, directory: str | Path, source_format: str, *, storage: str | None = None) -> None:
@@ -44,10 +44,10 @@ class WatchedPlace:
         self._files: dict[str, _Watched] = {}
 
     def look(self, now_s: float) -> Iterator[ImportedFile]:
-        """Import what has changed since the last look; what had no news gives nothing.
+        """Import the files that have changed since the last call, and yield the results that tell something new.
 
         Args:
-            now_s: seconds that grow from look to look.
+            now_s: the current time in seconds; it must not go back between calls.
 
         Raises:
             OSError: the directory cannot be read.
@@ -64,7 +64,7 @@ class WatchedPlace:
                     yield file
 
     def _is_due(self, file: _Watched, stamp: Stamp, now_s: float) -> bool:
-        """Whether a file is to be imported now; notes what is seen."""
+        """Return whether a file must be imported now, and remember its stamp."""
         is_first, is_still = file.seen is None, file.seen == stamp
         file.seen = stamp
         if stamp == file.imported:
@@ -77,7 +77,7 @@ def _stamp_of(path: str) -> Stamp | None:
     try:
         status = os.stat(path)
     except OSError:
-        return None  # it is gone
+        return None  # the file was removed
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -1,8 +1,8 @@
-"""Writing the sessions of an import: their places, new logs, and new messages in logs of an earlier import.
+"""Write the sessions of an import: choose their places, write new logs, and append to logs of an earlier import.
 
 A session keeps the id that it has in the source, so that a second import finds it; without one, the id is derived from
-the file's path and its first message. An id with `_` is a sub-session's, so ids of imports have none but for
-sub-agents: `{parent}_{name}`.
+the file's path and its first message. An id with `_` belongs to a sub-session, so only ids of sub-agents contain it:
+`{parent}_{name}`.
 """
 
 from __future__ import annotations
@@ -54,22 +54,26 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The destination of sessions; see `import_session`."""
+    """The place that imported sessions are written to; see `import_session` for the fields."""
 
     session_id: str | None
     path: str | Path | None
     working_dir: str | None
     storage: str | None
     beside: str = ""
-    """The log of another session of the same import, in whose project all others go; empty if there is none."""
+    """The log of a session in whose project the imported sessions are placed; empty if there is none."""
 
     @property
     def logs(self) -> str:
-        """The database of the logs, or the path that was named; empty for the host's place."""
+        """The database or the path that the logs go to; empty for the host's default place."""
         return str(self.beside or self.path or self.storage or "")
 
     def place(self, session_id: str | None, suffix: str = "") -> str:
-        """The place of a session's log: with the host's sessions, beside the named file, or in a database."""
+        """Return the place of a session's log.
+
+        It is in the project of `beside`, at the named path (with `suffix` in its name), in the database, or with the
+        host's sessions.
+        """
         if self.beside and session_id is not None:
             return _in_project_of(self.beside, session_id)
         if self.path is not None and stored_name(str(self.path)) is not None:
@@ -82,7 +86,10 @@ class Destination:
         return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
 
     def found_before(self, session_id: str, key: str) -> str:
-        """The log of this id that an earlier import of the same source made, in any project; empty if there is none."""
+        """Return the log of this id that an earlier import of the same source made, in any project.
+
+        Returns "" if there is none.
+        """
         wanted = self.place(session_id)
         if self.path is not None or key_at(wanted) == key:
             return wanted if self.path is None else ""
@@ -91,14 +98,20 @@ class Destination:
 
 
 def _in_project_of(log: str, session_id: str) -> str:
-    """The log of another session in the project of a log."""
+    """Return the place of a session's log in the same project as another log."""
     if (name := stored_name(log)) is not None:
         return location_of(split_location(log)[0], f"{name.rpartition('/')[0]}/{session_id}")
     return str(Path(log).parents[1] / session_id / LOG_NAME)
 
 
 def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
-    """Find the logs of all sessions of an import; a session stands before its branches and sub-agents.
+    """Set the ids, keys and paths of all sessions of an import.
+
+    Args:
+        sessions: the drafts, each session before its branches and sub-agents.
+        source: the path of the source's file.
+        format_name: the format of the source.
+        to: the destination.
 
     Raises:
         ConfigError: the session id cannot be part of a path.
@@ -114,7 +127,7 @@ def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: s
 
 
 def _place_family(family: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
-    """Find the logs of a session, its branches and its sub-agents."""
+    """Set the ids, keys and paths of a session, its branches and its sub-agents."""
     main, *others = family
     first = _first_hash(main)
     suffix = f"-{main.family + 1}" if main.family else ""
@@ -146,14 +159,15 @@ def _place_family(family: Sequence[SessionDraft], source: str, format_name: str,
         draft.path = to.place(draft.session_id, f"{suffix}{ending}")
         draft.key = f"{main.key}:{name}"
         key_alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
-        if is_sub_agent and key_at(draft.path) == key_alone:  # its file was imported before, alone
+        if is_sub_agent and key_at(draft.path) == key_alone:  # its file was imported without the session before
             draft.key = key_alone
 
 
 def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> Destination:
-    """Give a session its id and its place: if it was imported before, the same project.
+    """Set the id of a session, and return its destination. A session that was imported before stays in its project.
 
-    Trajectories share ids, and other agents choose their own ids: an id that is taken gets a mark.
+    If another session has the id, `mark` is added to it. This happens because trajectories share ids, and because other
+    agents choose their own ids.
     """
     check_session_id(derived)
     for session_id in (derived, f"{derived}-{mark}"):
@@ -166,18 +180,21 @@ def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> De
 
 
 def _first_hash(draft: SessionDraft) -> str:
-    """Of its first message; a session has one."""
+    """Return the SHA-256 of a session's first message, in hexadecimal. Every draft has a message."""
     return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
 
 
 def _task_of(facts: Mapping[str, Any]) -> str:
-    """A sub-agent's type and its task in a line; empty if the source tells neither."""
+    """Return a sub-agent's type and its task on one line, or "" if the source names neither."""
     told = (facts.get("agent_type"), facts.get("description"))
     return ": ".join(one for one in told if isinstance(one, str) and one)
 
 
 def title_of(draft: SessionDraft) -> str:
-    """The title that the source gives a session; a branch's says that it is one, a sub-agent has none of its own."""
+    """Return the title that the source gives a session, or "" if there is none.
+
+    The title of a branch ends in `(branch)`. A sub-agent's session has no title.
+    """
     return _title_among(draft.start.facts, draft)
 
 
@@ -189,7 +206,7 @@ def _title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
 
 
 def _rename(draft: SessionDraft) -> None:
-    """Give a session that was imported before the title that its source has now."""
+    """Give a session that was imported before the current title of its source."""
     earlier = draft.earlier
     if earlier is None or earlier.is_older or title_of(draft) == earlier.title:
         return
@@ -200,7 +217,7 @@ def _rename(draft: SessionDraft) -> None:
 
 
 def directory_of(main: SessionDraft) -> str | None:
-    """The directory that the source says its session works in."""
+    """Return the directory that the source says its session works in, or None if it names no absolute path."""
     given = main.start.facts.get("cwd")
     return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
 
@@ -212,7 +229,10 @@ def _derived(given: str, main: SessionDraft) -> str:
 
 
 def key_at(path: str) -> str | None:
-    """The key of the import that made a log; empty for any other file, None if there is none."""
+    """Return the key of the import that made a log.
+
+    Returns "" for any other file, and None if there is no file.
+    """
     try:
         reader = open_earlier(path)
     except OSError:
@@ -232,13 +252,13 @@ class SessionWriter:
     """Writes the sessions of one import.
 
     Args:
-        sessions: their contents and places, the session itself first.
+        sessions: the drafts with their places, the session itself first.
         format_name: the format of the source.
-        source: the source's file.
-        account: the fate of its lines.
+        source: the path of the source's file.
+        account: the report on what became of its lines.
         now: gives ISO 8601 timestamps.
         new_id: gives unique ids.
-        again: whether content that was purged here comes back.
+        again: whether content that was purged here is imported again.
     """
 
     sessions: Sequence[SessionDraft]
@@ -249,7 +269,7 @@ class SessionWriter:
     new_id: Callable[[], str]
     again: bool = False
     families: dict[int, list[SessionDraft]] = field(init=False)
-    """Sessions with their branches and sub-agents."""
+    """Each session with its branches and sub-agents, by its number in the file."""
 
     def __post_init__(self) -> None:
         self.families = {}
@@ -259,9 +279,9 @@ class SessionWriter:
     def write(self) -> None:
         """Write all sessions.
 
-        Sub-agents and branches come first: if the session exists, they exist too. If one cannot be written, the files
-        that this import made are removed; logs in a database stay, and the next import of the same source continues
-        with them.
+        Sub-agents and branches are written first, so they exist if the session exists. If a log cannot be written, the
+        files that this import made are removed; logs in a database stay, and the next import of the same source
+        continues with them.
 
         Raises:
             OSError: a log cannot be written, or its name is taken.
@@ -293,11 +313,11 @@ class SessionWriter:
                 _rename(draft)
 
     def _header(self, draft: SessionDraft, records_in_log: int = 0) -> bytes:
-        """The header of a session.
+        """Return the header record of a session.
 
         Args:
             draft: the session.
-            records_in_log: how many records its log has when an addition is complete; 0 for a new log.
+            records_in_log: the number of records in its log after the append is complete; 0 for a new log.
         """
         return encode_control(
             "header",
@@ -313,7 +333,7 @@ class SessionWriter:
         )
 
     def _source_of(self, draft: SessionDraft, records_in_log: int) -> dict[str, Any]:
-        """The header's account of where a session comes from, and of the logs that belong to it."""
+        """Return the header's `source` field: where a session comes from, and which sessions belong to it."""
         is_first = draft is self.sessions[0]
         sub_agents, branches = list[SessionDraft](), list[SessionDraft]()
         if is_first or draft.start.kind == "session":
@@ -340,11 +360,12 @@ class SessionWriter:
         }
 
     def find_earlier(self) -> None:
-        """Compare what earlier imports of the same sessions made with the source.
+        """Compare the logs of earlier imports with the source, and set each draft's `earlier`.
 
         Raises:
-            FileExistsError: something that is no earlier import of a session has the name of its log.
-            ImportConflictError: a session went on here, and in its source too.
+            FileExistsError: the name of a session's log is taken by something that is not an earlier import of the
+                session.
+            ImportConflictError: a session was continued both here and in its source.
         """
         for draft in self.sessions:
             if (reader := open_earlier(draft.path)) is not None:
@@ -374,7 +395,7 @@ class SessionWriter:
         found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records, is_cut=is_cut)
         if self.account.lines_by_file[draft.file] < lines or clears > len(draft.clears):
             return EarlierImport(draft.messages, live, live, records, is_older=True)
-        if found.common == draft.messages and not is_untouched:  # it went on here only
+        if found.common == draft.messages and not is_untouched:  # the session was continued here only
             return EarlierImport(draft.messages, live, live, records)
         if kept < live:
             _check_may_be_cut(draft, found, is_untouched=is_untouched)
@@ -383,10 +404,13 @@ class SessionWriter:
     def _compared_with_purged(
         self, draft: SessionDraft, reader: ReadableLog, *, messages: int, records: int
     ) -> EarlierImport:
-        """Compare with a log that was purged since: what was imported before counts as known, whatever is left of it.
+        """Compare a draft with the log of an earlier import that was purged since.
+
+        All messages that were imported before count as known, even if the purge removed them.
 
         Raises:
-            ImportConflictError: it went on here, and its source too; or what was purged is to come back.
+            ImportConflictError: the session was continued both here and in its source; or purged content was asked for
+                again.
         """
         named = draft.session_id or draft.path
         if self.again:
@@ -406,19 +430,22 @@ class SessionWriter:
         return EarlierImport(common, len(index.live), len(index.live), records, is_older=is_older)
 
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
-        """Append what is new; what changed in the source since is hidden first, as a rewind does."""
+        """Append new records to the log of an earlier import.
+
+        If messages have changed in the source, the log's versions are hidden first, as a rewind does.
+        """
         start, records = draft.record_after(earlier.common), len(draft.bodies)
         if draft.is_origin:
             append_to_origin(draft, start, earlier.live)
             return
         keeps_all = earlier.kept == earlier.live
-        if keeps_all:  # what followed the last message then is there already
+        if keeps_all:  # records that followed the last message at that time are in the log already
             following = draft.at[earlier.common] if earlier.common < draft.messages else records
             start = min(max(start, earlier.records), following)
         log = open_log(draft.path)
 
         def records_before(index: Index) -> list[bytes]:
-            """The header, and the reset that hides what changed; made under the log's lock."""
+            """Return the header and, if needed, the reset that hides changed messages. Called under the log's lock."""
             if len(index.live) != earlier.live:
                 raise ImportConflictError(CHANGED_MEANWHILE)
             hiding = list[bytes]()
@@ -443,18 +470,21 @@ class SessionWriter:
 
 
 def _source_in(reader: ReadableLog) -> Mapping[str, Any]:
-    """What the last import into a log says of its source; a session that goes on there may write a header after it."""
+    """Return the `source` field of a log's last import, or an empty mapping.
+
+    A session that continues the log may have written a later header without this field.
+    """
     given = (header.get("source") for header in reversed(reader.index.headers))
     return next((source for source in given if isinstance(source, dict)), {})
 
 
 def _records_in(index: Index) -> int:
-    """The number of a log's records, messages and others."""
+    """Return the number of a log's records, including control records."""
     return len(index) + sum(index.control_counts.values())
 
 
 def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
-    """The plan in force before a record, which a reset voids."""
+    """Return the body of the plan in force before a record, as a list of one or no item. A reset cancels a plan."""
     plan: list[bytes] = []
     for body in draft.bodies.part(0, record):
         if body.startswith((_PLAN_HEAD, _RESET_HEAD)):
@@ -463,10 +493,10 @@ def _plan_before(draft: SessionDraft, record: int) -> list[bytes]:
 
 
 def open_earlier(path: str) -> ReadableLog | None:
-    """Open the existing log with a new log's name; None if there is none.
+    """Open the log that exists at a new log's place, or return None if there is none.
 
     Raises:
-        FileExistsError: something else has the name.
+        FileExistsError: something that is not a log has the name.
         LogUnreadableError: the database cannot be read.
     """
     if (reader := open_existing(path)) is None:
@@ -481,10 +511,10 @@ def open_earlier(path: str) -> ReadableLog | None:
 
 
 def _check_may_be_cut(draft: SessionDraft, found: EarlierImport, *, is_untouched: bool) -> None:
-    """Check that live messages may be hidden: they are the source's, which tells another end now.
+    """Check that live messages may be hidden because the source has other messages in their place now.
 
     Raises:
-        ImportConflictError: it went on here, or nothing is left of it.
+        ImportConflictError: the session was continued here, or even its first message has changed in the source.
     """
     if not is_untouched:
         raise ImportConflictError(
