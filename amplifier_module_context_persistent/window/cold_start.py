@@ -38,7 +38,7 @@ FAR_BUDGETS = 1
 
 
 def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
-    """Entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and older ones that may stay."""
+    """Return the entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and kept older ones."""
     near, start = _newest(index.live, classify_all, FAR_BUDGETS * budget_tokens)
     most = int(config.target_usage * budget_tokens)  # a plan keeps no more, even of human messages
     return older_candidates(index, start, classify_all, most, first=config.protect_first) + near
@@ -47,7 +47,7 @@ def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, 
 def older_candidates(
     index: Index, start: int, classify_all: ClassifyAll, budget_tokens: int, *, first: int = 0
 ) -> list[Entry]:
-    """Pick the entries before `start` that a view may keep, in order, and the `first` messages of the history."""
+    """Choose the entries before `start` that a view may keep, and the `first` messages of the history, in order."""
     live = index.live
     looked_at = live[: start + _AROUND]
     roles = bytes(map(index.columns.roles.__getitem__, looked_at))
@@ -69,19 +69,19 @@ def older_candidates(
 
 
 def in_place(live: array[int], entries: Sequence[Entry]) -> list[tuple[int, Entry]]:
-    """Entries in the order of the live history, with their positions in it."""
+    """Return entries in the order of the live history, each with its position."""
     positions = live_positions(live, [entry.ordinal for entry in entries])
     return sorted(zip(positions, entries, strict=True), key=itemgetter(0))
 
 
 def group_around(live: Sequence[int], position: int, classify_all: ClassifyAll) -> list[Entry]:
-    """The tool group of a pinned message, even if other messages are between its own."""
+    """Return the tool group of a pinned message, even if other messages are between the messages of the group."""
     near = classify_all(live[max(0, position - _AROUND) : position + _AROUND])
     return _groups_of(near, {live[position]}, to_the_end=position + _AROUND >= len(live))
 
 
 def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end: bool) -> list[Entry]:
-    """The tool groups of some messages. Calls that no later message can answer are closed."""
+    """Return the tool groups of some messages. Calls that no later message can answer are closed."""
     groups = tool_groups(near)
     kept = [any(entry.ordinal in ordinals for entry in group.entries()) for group in groups]
     held: list[Entry] = []
@@ -94,7 +94,7 @@ def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end:
 def _newest(
     ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int, *, words_alone: bool = False
 ) -> tuple[list[Entry], int]:
-    """The newest messages that fit a budget, and the position at which they begin.
+    """Return the newest messages that fit a budget, and the position of the first of them.
 
     Args:
         ordinals: the messages to choose from.
@@ -118,12 +118,12 @@ def _newest(
 
 
 def _may_be_final(entry: Entry) -> bool:
-    """Whether an entry may be the final answer of a turn."""
+    """Return whether an entry may be the final answer of a turn."""
     return entry.role == "assistant" and not entry.calls and not entry.form.blank
 
 
 def _peoples_words(ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int) -> list[Entry]:
-    """The newest human messages that fit a budget, with the answers before them, and the first human message."""
+    """Return the newest human messages that fit a budget, the answers among them, and the first human message."""
     newest, start = _newest(ordinals, classify_all, budget_tokens, words_alone=True)
     for at in range(0, start, _FIRST_BATCH):
         for entry in classify_all(ordinals[at : min(start, at + _FIRST_BATCH)]):

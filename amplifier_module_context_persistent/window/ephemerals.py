@@ -1,4 +1,7 @@
-"""Messages in no log: ephemeral ones that a host adds, and memory files before the first append."""
+"""Messages that are not in the log: ephemeral messages, and memory files before the first append.
+
+A host adds an *ephemeral* message to the views of one process only.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class _Extra(NamedTuple):
 
 
 class Extras:
-    """The messages of one session that are in no log: ephemeral ones, and memory files before the first append."""
+    """The messages of one session that are not in the log: ephemeral ones, and memory files before the first append."""
 
     def __init__(self) -> None:
         self._extras: dict[int, _Extra] = {}
@@ -32,12 +35,12 @@ class Extras:
 
     @property
     def unsaved(self) -> list[Message]:
-        """Memory files that are written to the log with the first append."""
+        """The memory files, which are written to the log with the first append."""
         return [extra.message for extra in self._extras.values() if extra.is_unsaved]
 
     @property
     def has_any(self) -> bool:
-        """Whether there are such messages."""
+        """Whether the session has messages that are not in the log."""
         return bool(self._extras)
 
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
@@ -46,13 +49,13 @@ class Extras:
             self._add(message, count, before=0, is_unsaved=True)
 
     def unsaved_copies(self, index: Index) -> list[Message]:
-        """Copies of the unsaved messages; empty once the log has messages."""
+        """Return copies of the unsaved messages. The list is empty if the log has messages."""
         return copy.deepcopy(self.unsaved) if not len(index) else []
 
     def add_ephemeral(
         self, index: Index, message: Message, count: Callable[[Message], int], *, reminds: bool = False
     ) -> None:
-        """Add a message after the last record; `reminds`: whether late system text is shown as a reminder."""
+        """Add a message after the last record. `reminds` says whether late system text is shown as a reminder."""
         is_late = conversation_start(index) < len(index.live)
         before = len(index) or len(self.unsaved)
         self._add(message, count, before=before, late=is_late, reminds=reminds)
@@ -73,11 +76,11 @@ class Extras:
         self._extras.clear()
 
     def ordinals(self) -> AbstractSet[int]:
-        """The ordinals of the ephemeral messages."""
+        """Return the ordinals of the ephemeral messages."""
         return {ordinal for ordinal, extra in self._extras.items() if not extra.is_unsaved}
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
-        """Put the extra entries in their places among the stored ones."""
+        """Return the stored entries with the extra ones in their places."""
         shown = (extra for extra in self._extras.values() if not (extra.is_unsaved and len(index)))
         waiting = deque(extra for extra in shown if extra.entry.ordinal not in without)
         if not waiting:
@@ -90,7 +93,7 @@ class Extras:
         return merged + [extra.entry for extra in waiting]
 
     def message(self, ordinal: int) -> Message:
-        """A copy of a message."""
+        """Return a copy of the message with this ordinal."""
         return copy.deepcopy(self._extras[ordinal].message)
 
     def _add(
@@ -110,7 +113,7 @@ class Extras:
 
 
 def conversation_start(index: Index) -> int:
-    """The position of the first live message that is not system text; the history's length if there is none."""
+    """Return the position of the first live message that is not system text, or the history's length without one."""
     for position, ordinal in enumerate(index.live):
         if index.columns.roles[ordinal] not in (SYSTEM, DEVELOPER):
             return position

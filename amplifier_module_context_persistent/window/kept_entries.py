@@ -1,4 +1,4 @@
-"""The entries that one window keeps: the entries of the plan in force, and those appended since.
+"""The entries that one window keeps: the entries of the plan in force, and the entries appended since.
 
 Each request reads only new messages. The log's plan is followed when a log is opened, and when another process has
 compacted the session.
@@ -70,15 +70,15 @@ class KeptEntries:
 
     @property
     def basis(self) -> tuple[int, str]:
-        """Identifies the history and its plan. A summary or an item is valid for one basis."""
+        """The identity of the history and its plan. A summary or a provider's item is valid for one basis only."""
         return self._generation, self.plan.id if self.plan is not None else ""
 
     def last(self, log: Log) -> int | None:
-        """The ordinal of the last live message that was read; None if there is none."""
+        """Return the ordinal of the last live message that was read, or None if no message was read."""
         return log.index.live[self._taken - 1] if self._taken else None
 
     def _after_last(self, log: Log) -> int:
-        """The ordinal after `last`."""
+        """Return the ordinal after `last`, or 0 if no message was read."""
         last = self.last(log)
         return last + 1 if last is not None else 0
 
@@ -90,7 +90,7 @@ class KeptEntries:
         state: PlanState | None = None,
         wanted: AbstractSet[int] = frozenset(),
     ) -> list[Entry]:
-        """All entries of a view: unsaved ones first, ephemeral ones after the record that was the last at their time.
+        """Return all entries of a view. Unsaved entries come first; an ephemeral entry follows the record before it.
 
         Args:
             log: the log.
@@ -103,7 +103,7 @@ class KeptEntries:
         return visible(self._source.extras.merge(log.index, stored, without), has_factory=has_factory)
 
     def take_in(self, log: Log, budget_tokens: int) -> bool:
-        """Read new messages of the log; returns whether the entries were loaded again, with another plan or none."""
+        """Read new messages of the log and return whether all entries were loaded again, with another plan or none."""
         index = log.index
         is_other_history = index is not self._index or index.generation != self._generation
         reloads = is_other_history or self._has_new_plan(index.session.plan)
@@ -122,7 +122,7 @@ class KeptEntries:
         return reloads
 
     def _has_new_plan(self, stored: Message | None) -> bool:
-        """Whether the log has a plan of another process that this window must follow."""
+        """Return whether the log has a plan of another process that this window must follow."""
         if not self._follows_log or stored is None or stored.get("id") == self._logged:
             return False
         if self.plan is not None and stored.get("id") == self.plan.id:
@@ -131,7 +131,7 @@ class KeptEntries:
         return True
 
     def _load(self, log: Log, record: Message | None) -> None:
-        """Load the entries of a stored plan; without a plan that can be followed, begin with none."""
+        """Load the entries of a stored plan. Begin without entries if there is no plan, or if it cannot be followed."""
         self._index, self._generation = log.index, log.index.generation
         self.state, self._far_budget = PlanState([]), 0
         if record is not None:
@@ -145,7 +145,7 @@ class KeptEntries:
         self._taken = self.state.left_out + len(self.state.entries)
 
     def _follow_stored(self, log: Log, record: Message) -> PlanState:
-        """The state of a plan that the log has.
+        """Return the window's state under a stored plan.
 
         Raises:
             ValueError: the plan cannot be followed.
@@ -158,7 +158,7 @@ class KeptEntries:
         return PlanState(entries, plan, cut_tokens, upto + 1 - len(ordinals), log.index.live[upto] + 1)
 
     def begin_with(self, log: Log, other: KeptEntries, budget_tokens: int) -> None:
-        """Begin with the log's side plan for about this budget; without one, copy another window."""
+        """Load the log's side plan if it is for about this budget, else copy another window's plan and entries."""
         record = log.index.session.side_plan
         if is_plan_for(log.index, record, budget_tokens):
             self._load(log, record)
@@ -181,7 +181,7 @@ class KeptEntries:
         self._dropped = (self._dropped | self._source.extras.ordinals()) - made.kept_ordinals
 
     def _without_media(self, entries: list[Entry], plan: Plan) -> list[Entry]:
-        """The entries without the media that a plan leaves out."""
+        """Return the entries without the media that a plan leaves out."""
         return without_some_media(entries, plan.media, self._source.count, no_recall=plan.rules.no_recall)
 
     def leave_out_media(
@@ -192,7 +192,17 @@ class KeptEntries:
         beyond: Mapping[int, frozenset[int]],
         plan_id: str,
     ) -> Compaction | None:
-        """Make and follow a plan that only leaves out some media; the rest of the view stays as it is.
+        """Make and follow a plan that only leaves out some media.
+
+        The rest of the view does not change, so everything before the first of these media stays cached. Return None if
+        the plan cannot name any of the media.
+
+        Args:
+            log: the log.
+            request: the request.
+            arrangement: its view.
+            beyond: the numbers of the media to leave out, by ordinal.
+            plan_id: the id of the new plan.
 
         So everything before the first of these media is unchanged. None if no plan can name any of the media.
 
@@ -226,7 +236,7 @@ class KeptEntries:
     # -- messages that must be shown in full --------------------------------------------------------------------------
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Whether these messages are shown in full."""
+        """Return whether the view shows these messages in full."""
         return self.state.shows_whole(ordinals) and not self._dropped & ordinals
 
     def bring_back(self, log: Log, ordinals: AbstractSet[int], plan_id: str) -> None:

@@ -29,7 +29,7 @@ from .shown_messages import ReadLines, ShownLines, ShownMessages
 
 
 class MessageSource:
-    """Reads the messages of a log, and those in no log.
+    """Reads the messages of a log and the messages that are not in the log.
 
     Args:
         config: the policy.
@@ -46,7 +46,7 @@ class MessageSource:
         self._boundary = config.truncate_boundary
 
     def count(self, message: Message) -> int:
-        """Count a message."""
+        """Count a message's tokens."""
         return count_message(message, self._counter)
 
     def describe(self, log: Log, ordinals: Sequence[int]) -> list[Entry]:
@@ -69,7 +69,7 @@ class MessageSource:
         ]
 
     def cut_sizes(self, log: Log, entries: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
-        """Tokens of the entries that are cut, after the cut, by message id."""
+        """Count the tokens of cut messages after the cut. Return the counts by message id."""
         cut = [entry for entry in entries if entry.id in cuts]
         tokens: dict[str, int] = {}
         for entry, message in zip(cut, self.fetch(log, cut), strict=True):
@@ -77,15 +77,15 @@ class MessageSource:
         return tokens
 
     def fetch(self, log: Log, entries: Sequence[Entry]) -> Iterator[Message]:
-        """Parse the messages of entries, in order; each call returns new objects."""
+        """Parse the messages of entries, in order. Each call returns new objects."""
         return self._fetch(partial(self._lines.read, log), entries)
 
     def look_at(self, log: Log, items: Sequence[Item]) -> Sequence[Message]:
-        """Render items of the view that is being made. `view` gives these messages away, so nobody may change them."""
+        """Render items of the view that is being made. Do not change the messages: `view` returns the same objects."""
         return self._shown.look_at(log, items, self._render)
 
     def view(self, log: Log, items: Sequence[Item]) -> list[Message]:
-        """The messages of a view. Their bytes are kept for the next view."""
+        """Return the messages of a view. Their bytes are kept for the next view."""
         return self._shown.view(log, items, self._render)
 
     def _render(self, items: Sequence[Item], read: ReadLines) -> list[Message]:

@@ -1,5 +1,6 @@
-"""A window's part in compaction by a provider: the item that is shown, an item that arrived, and the next one.
+"""A window's part in compaction by a provider: the shown item, an item that arrived, and the request for the next one.
 
+An *item* is the opaque message that a provider's own compaction returns; it replaces the older part of a view.
 `NativeItems` is the only part of a window that knows of items. `NativeTurn` has what a request's provider supports.
 """
 
@@ -27,7 +28,7 @@ FREES_TOO_LITTLE = "the item frees too little"
 
 @dataclass(frozen=True, slots=True)
 class ItemStep:
-    """The fate of an item before a view is made."""
+    """What happened to the provider's item before a view was made."""
 
     fallback: str = ""
     """Why an item is not shown; "" if one is shown or there is none."""
@@ -37,7 +38,7 @@ class ItemStep:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Whether a provider is asked for an item in parallel to the current request."""
+    """Whether a provider is asked for an item while the current request runs."""
 
     is_asked: bool = False
     cut: int | None = None
@@ -92,7 +93,7 @@ class NativeItems:
         return step
 
     def asking(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Asking:
-        """Decide whether the provider is to be asked for an item, or is being asked already."""
+        """Decide whether to ask the provider for an item. It may also be asked already."""
         native = request.native
         if native is None or not self._compacts(request) or request.plans_now:
             return NOT_ASKED
@@ -103,7 +104,7 @@ class NativeItems:
     def offer(
         self, request: ViewRequest, arrangement: Arrangement, view: list[Message], asking: Asking
     ) -> NativeOffer | None:
-        """The beginning of a view that its provider may compact; None if it is not to be asked."""
+        """Return the beginning of a view that its provider may compact, or None if the provider is not asked."""
         cut, bound = asking.cut, self._arranger.bound
         if cut is None:
             return None
@@ -136,7 +137,7 @@ class NativeItems:
         return ItemStep(made=self._plans.follow(log, request, shown, [], state))
 
     def _refused(self, request: ViewRequest) -> str:
-        """Why the provider refuses the plan's item; "" if it accepts it, or no provider or item is known."""
+        """Return why the provider refuses the plan's item, or "" if it accepts the item or either is unknown."""
         plan = self._kept.plan
         if request.native is None or plan is None or plan.native is None:
             return ""
@@ -145,7 +146,7 @@ class NativeItems:
         return request.native.refuses(plan.native.message)
 
     def _cut_now(self, request: ViewRequest, arrangement: Arrangement) -> int | None:
-        """The position up to which a new item would reach; None if the provider may not be asked for one now."""
+        """Return the position up to which a new item would reach, or None if the provider may not be asked now."""
         native, budget, fixed = request.native, request.budget_tokens, request.room.fixed_tokens
         if native is None or not native.may_ask or self._kept.basis == native.failed:
             return None

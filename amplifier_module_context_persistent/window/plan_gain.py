@@ -1,4 +1,4 @@
-"""Whether a plan frees enough to be followed: the gain that `compact_min_gain` asks for."""
+"""Whether a plan frees enough to be followed: at least the share `compact_min_gain`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..config import Config
 
 
 def frees_enough(config: Config, made: Compaction, *, budget_tokens: int, tokens: int, messages: int) -> bool:
-    """Whether a plan frees enough to be followed, or the view of `tokens` and `messages` does not fit without it."""
+    """Return whether a plan is to be followed: it frees enough, or the view does not fit without it."""
     if tokens > budget_tokens:
         return True
     freed_tokens = tokens - made.plan.making.tokens_after
@@ -16,7 +16,7 @@ def frees_enough(config: Config, made: Compaction, *, budget_tokens: int, tokens
 
 
 def reaches_min_gain(config: Config, *, tokens: int, messages: int, budget_tokens: int) -> bool:
-    """Whether this many tokens or messages are at least the share `compact_min_gain` of the most allowed."""
+    """Return whether freed tokens or messages are at least the share `compact_min_gain` of the limit."""
     share, most_messages = config.compact_min_gain, config.max_messages
     if tokens >= max(1, share * budget_tokens):
         return True

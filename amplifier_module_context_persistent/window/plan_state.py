@@ -32,7 +32,7 @@ from .message_source import MessageSource
 
 @dataclass(frozen=True, slots=True)
 class PlanState:
-    """Entries of the live history in order, the plan that kept them, and the number of messages that it left out."""
+    """Entries of the live history in order, the plan that kept them, and the number of messages that it leaves out."""
 
     entries: list[Entry]
     plan: Plan | None = None
@@ -43,7 +43,10 @@ class PlanState:
     """The ordinal after the last message that the plan covers."""
 
     def shows_whole(self, ordinals: AbstractSet[int]) -> bool:
-        """Whether these messages are shown in full; messages in no log (negative ordinals) are ignored."""
+        """Return whether these messages are shown in full.
+
+        Messages with negative ordinals, which no log has, are ignored.
+        """
         if not ordinals:
             return True
         whole = set[int]()
@@ -62,7 +65,7 @@ class PlanState:
         return cut is not None and cut.shortens
 
     def hides_in_item(self, index: Index) -> bool:
-        """Whether a hidden turn is among the messages that the provider's item replaces."""
+        """Return whether a hidden turn is among the messages that the provider's item replaces."""
         hidden_turns, plan = index.session.hidden, self.plan
         if not hidden_turns or plan is None or plan.native is None:
             return False
@@ -70,7 +73,7 @@ class PlanState:
         return any(index.columns.roles[ordinal] == USER for ordinal in hidden_turns - known)
 
     def with_whole(self, ordinals: AbstractSet[int], log: Log, source: MessageSource) -> PlanState:
-        """The state with some messages shown in full; returns self if they are shown so already.
+        """Return the state with some messages shown in full, or self if it already shows them so.
 
         Args:
             ordinals: the messages; each must be live.
@@ -102,7 +105,7 @@ class PlanState:
         return PlanState(entries, followed, cut_tokens, left_out, self.covers)
 
     def _with_groups(self, ordinals: AbstractSet[int], live: array[int], classify_all: ClassifyAll) -> list[Entry]:
-        """The entries, and in their places the tool groups of messages that are not shown."""
+        """Return the entries with the tool groups of messages that are not shown, all in the history's order."""
         shown = {entry.ordinal for group in tool_groups(self.entries) for entry in group.entries()}
         missing = [ordinal for ordinal in ordinals if ordinal >= 0 and ordinal not in shown]
         known = {entry.ordinal for entry in self.entries}
@@ -114,7 +117,7 @@ class PlanState:
         return [entry for _, entry in in_place(live, [*self.entries, *more.values()])]
 
     def as_plan(self, plan_id: str, last: int | None) -> Plan | None:
-        """The plan in force with another id and these entries, up to the live message `last`; None without a plan."""
+        """Return the plan in force with another id, these entries and `last` as its end, or None without a plan."""
         plan = self.plan
         if plan is None:
             return None
@@ -134,14 +137,14 @@ class PlanState:
 
 
 def visible(entries: list[Entry], *, has_factory: bool) -> list[Entry]:
-    """The entries that views show; `has_factory`: without system messages that the factory's text replaces."""
+    """Return the entries that views show. With a factory, system messages that its text replaces are left out."""
     if not has_factory:
         return entries
     return [entry for entry in entries if not gives_way(entry.role, entry.origin.source)]
 
 
 def hidden(entries: list[Entry], *, has_factory: bool) -> frozenset[int]:
-    """Ordinals of system messages that the factory's text replaces; they do not count as left out."""
+    """Return the ordinals of system messages that the factory's text replaces. They do not count as left out."""
     if not has_factory:
         return frozenset()
     return frozenset(entry.ordinal for entry in entries if gives_way(entry.role, entry.origin.source))
@@ -162,7 +165,7 @@ def _marked(entry: Entry, pins: AbstractSet[int], retained: AbstractSet[int]) ->
 
 
 def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[list[Entry], list[Group]]:
-    """The entries without hidden turns, and the tool groups that this leaves out.
+    """Return the entries without hidden turns, and the tool groups that were left out.
 
     System text that stays, pins and the turn in progress are never hidden.
     """
@@ -177,7 +180,7 @@ def without_hidden(entries: list[Entry], ordinals: AbstractSet[int]) -> tuple[li
 
 
 def hidden_quotes(plan: Plan, index: Index) -> frozenset[str]:
-    """The ids of messages in hidden turns that a plan quotes."""
+    """Return the ids of messages in hidden turns that a plan quotes."""
     hidden = index.session.hidden
     if not hidden:
         return frozenset()
@@ -188,7 +191,7 @@ def hidden_quotes(plan: Plan, index: Index) -> frozenset[str]:
 
 
 def state_without_plan(log: Log, source: MessageSource, budget_tokens: int, config: Config) -> PlanState:
-    """The state of the live history without a plan, as far back as a view of this budget may need it."""
+    """Return the state of the live history without a plan, as far back as a view of this budget may need."""
     entries = near_and_older(log.index, partial(source.describe, log), budget_tokens, config)
     return PlanState(entries, left_out=len(log.index.live) - len(entries))
 
@@ -202,7 +205,7 @@ def with_late_told(
     *,
     tells: bool,
 ) -> list[Entry]:
-    """Show late results as messages of their own before the next human message; until then they are left out.
+    """Show late results as messages before the next human message. Until then, leave them out.
 
     Their calls keep a stand-in until the next plan, which puts the results in their places.
 
@@ -232,7 +235,7 @@ def with_late_told(
 
 
 def _told(result: Entry, names: Mapping[str, str], count: Count) -> Entry:
-    """A late result as a message of its own."""
+    """Return a late result as a user message with a heading that names the call."""
     call_id = result.result_of or ""
     call = LateCall(call_id, names.get(call_id, ""))
     tokens = result.tokens + count({"content": f"{call.heading}\n```\n\n```"})

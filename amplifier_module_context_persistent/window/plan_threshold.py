@@ -1,7 +1,7 @@
 """When a view is to be compacted.
 
 If the provider's cache no longer has the prefix, a request pays for all its tokens. So this is the cheapest moment to
-make a plan. `view/cache_life.py` has how long providers keep a prefix.
+make a plan. `view/cache_life.py` says how long providers keep a prefix.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ COLD_TARGET = 0.86  # share of `target_usage` for a request with a cold cache: d
 
 
 def for_cold_cache(config: Config) -> Config:
-    """The policy of a plan for a request with a cold cache."""
+    """Return the policy of a plan for a request with a cold cache: a lower target."""
     return replace(config, target_usage=COLD_TARGET * config.target_usage)
 
 
@@ -28,7 +28,7 @@ def needs_plan(
     begins_turn: bool = False,
     is_cold: bool = False,
 ) -> bool:
-    """Whether a view of this size is to be compacted.
+    """Return whether a view of this size is to be compacted.
 
     A plan in the middle of a tool loop ends the reasoning of that loop. So at the beginning of a turn a lower threshold
     applies: half way between target and threshold (docs/provider_rules.md has the measurement). With a cold cache, a

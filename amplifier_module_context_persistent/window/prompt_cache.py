@@ -7,7 +7,7 @@ from ..view.cache_life import cache_lives_s
 
 
 class PromptCache:
-    """Tells whether a provider's prompt cache of this session has expired.
+    """The time of a session's last request, by which its prompt cache is known to be warm or cold.
 
     Args:
         ttl_s: the seconds that providers keep it, in place of the table; 0 if plans must not depend on it.
@@ -18,7 +18,7 @@ class PromptCache:
         self._asked_at = ""
 
     def note_request(self, provider: str, model: str, *, now: str, viewed_at: str) -> bool:
-        """Note a request; returns whether the cached prefix of the last request has expired.
+        """Note a request and return whether the cached prefix of the last request has expired.
 
         Args:
             provider: the provider of the request.

@@ -1,4 +1,4 @@
-"""When not to plan again: after a plan that freed little, the next is tried only once there is more to free."""
+"""When not to plan again: after a plan that freed little, the next is tried only when more can be freed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .request import ViewRequest
 
 
 class ReplanThrottle:
-    """Remembers the plans that one window tried.
+    """The plans that one window tried.
 
     Args:
         config: the policy.
@@ -46,7 +46,7 @@ class ReplanThrottle:
     def wants_plan(
         self, request: ViewRequest, tokens: int, messages: int, *, unmovable_tokens: int = 0, begins_turn: bool = False
     ) -> bool:
-        """Whether a plan is to be tried for a view of this size.
+        """Return whether to try a plan for a view of this size.
 
         Args:
             request: the request.
@@ -80,7 +80,7 @@ class ReplanThrottle:
         self._tried, self._refused = (tokens, messages, budget_tokens), None
 
     def record_futile(self, tokens: int, messages: int, budget_tokens: int, refused: FloorError | None = None) -> None:
-        """Remember a futile plan, to avoid replanning; `refused` says that the view cannot be made to fit at all."""
+        """Remember a plan that freed too little. `refused` is the error if the view cannot be made to fit at all."""
         self._tried = (tokens, messages, budget_tokens)
         if refused is not None:
             self._refused = (tokens, refused)

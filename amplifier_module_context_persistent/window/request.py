@@ -76,11 +76,14 @@ class ViewRequest:
 
     @property
     def has_factory(self) -> bool:
-        """Whether the head text replaces stored system messages (except those of hooks, and memory files)."""
+        """Whether the head text replaces stored system messages, except memory files and those of hooks."""
         return self.head_text is not None
 
     def with_room_for(self, tokens: int, size_bytes: int) -> ViewRequest:
-        """Lower the token budget so that messages of this size will fit the byte limit; returns self if they fit."""
+        """Lower the token budget so that messages of this size will fit the byte limit.
+
+        Return self if they fit already.
+        """
         room = self.room
         if room.limits is None:
             return self
@@ -92,7 +95,7 @@ class ViewRequest:
 
 
 def head_of(text: str | None) -> tuple[Message, ...]:
-    """The factory's system prompt as messages; empty without a text."""
+    """Return the factory's system prompt as messages. There are none if the text is missing or blank."""
     if text is None or not text.strip():
         return ()
     return ({"role": "system", "content": text},)
@@ -100,7 +103,7 @@ def head_of(text: str | None) -> tuple[Message, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Whether a plan was due for a view, and its outcome."""
+    """Whether a plan was due for a view, and the outcome."""
 
     is_due: bool = False
     """Whether a plan was due."""
@@ -146,7 +149,7 @@ class StoredReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult:
-    """The view of a request (None if a summary is wanted first), and a report of how it was made."""
+    """The view of a request and a report of how it was made. The view is None if a summary is wanted first."""
 
     view: list[Message] | None
     tokens: int
@@ -172,7 +175,7 @@ class ViewResult:
         return made.plan.making.tokens_after if made is not None else self.tokens
 
     def futile(self) -> dict[str, Any] | None:
-        """The payload of `context:compaction_futile`: why a due plan was not followed; None if that did not happen."""
+        """Return the payload of `context:compaction_futile`, or None if no due plan was rejected."""
         floor = self.planning.floor
         if floor is None:
             return None
@@ -181,7 +184,7 @@ class ViewResult:
         return {**sizes, "floor": floor}
 
     def report(self) -> dict[str, Any]:
-        """The payload of `context:compaction`: counts, never content."""
+        """Return the payload of `context:compaction`: counts without content."""
         made = self.planning.compaction
         if made is None:
             return {}
@@ -203,5 +206,5 @@ class ViewResult:
 
 
 def sizes(messages: int, tokens: int) -> dict[str, int]:
-    """The sizes of a view in `context:pre_compact` and `context:post_compact`."""
+    """Return the sizes of a view for `context:pre_compact` and `context:post_compact`."""
     return {"message_count": messages, "tokens": tokens, "token_count": tokens}

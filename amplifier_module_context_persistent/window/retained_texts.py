@@ -25,7 +25,7 @@ _WHOLE, _PART, _SAID = 3, 2, 1  # ranks of holders: whole text, part of a text, 
 
 
 class RetainedTexts:
-    """Finds the holders of bodies in one session; it is used on the log's thread.
+    """Finds the holders of bodies in one session. Use it on the log's thread.
 
     Args:
         extras: the session's messages that are in no log.
@@ -77,7 +77,7 @@ class RetainedTexts:
         return best
 
     def _newest_first(self, log: Log) -> Iterator[tuple[int, Message]]:
-        """All messages of the session, the newest first."""
+        """Yield all messages of the session with their ordinals, newest first."""
         for ordinal in sorted(self._extras.ordinals()):
             yield ordinal, self._extras.message(ordinal)
         live = log.index.live
@@ -87,7 +87,7 @@ class RetainedTexts:
 
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
-    """Whether every body, in the form of views, is in one message of a view in full."""
+    """Return whether each body is contained in full in one message of a view, both in the form of views."""
     texts = [well_formed(text) for message in view for text in texts_of(message)]
 
     def is_shown(body: str) -> bool:

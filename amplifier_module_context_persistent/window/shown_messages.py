@@ -41,7 +41,7 @@ class _Kept(NamedTuple):
 
 
 class ShownLines:
-    """Keeps the lines of messages that the views of one window show."""
+    """The log lines of the messages that the views of one window show."""
 
     def __init__(self) -> None:
         self._index: Index | None = None
@@ -73,12 +73,12 @@ class ShownLines:
             yield message
 
     def message_alone(self, ordinal: int) -> bytes | None:
-        """The JSON of a message whose line is kept; None if it cannot be cut out of the line."""
+        """Return the JSON of a message whose line is kept, or None if it cannot be cut out of the line."""
         kept = self._lines.get(ordinal)
         return kept.content if kept is not None and kept.is_message else None
 
     def let_go(self, shown: Collection[int]) -> None:
-        """Drop the lines of all messages except these."""
+        """Drop the lines of all other messages."""
         self._lines = {ordinal: self._lines[ordinal] for ordinal in shown if ordinal in self._lines}
         self._bytes = sum(len(kept.content) for kept in self._lines.values())
 
@@ -90,7 +90,7 @@ class ShownLines:
 
 
 class ShownMessages:
-    """Keeps the rendered messages of one window's last view as bytes.
+    """The rendered messages of one window's last view, as bytes.
 
     Args:
         lines: keeps the lines of the messages that it shows.
@@ -112,7 +112,7 @@ class ShownMessages:
         """The messages that were rendered since the last view, by the identity of their items."""
 
     def look_at(self, log: Log, items: Sequence[Item], render: Render) -> Sequence[Message]:
-        """Render items of the next view. That view gives the messages away, so they must not be changed.
+        """Render items of the next view. That view returns the same message objects, so do not change them.
 
         Args:
             log: the log.
@@ -126,7 +126,7 @@ class ShownMessages:
         return messages
 
     def view(self, log: Log, items: Sequence[Item], render: Render) -> list[Message]:
-        """The messages of a view: kept ones are parsed, the others are rendered.
+        """Return the messages of a view. Kept messages are parsed, the others are rendered.
 
         Args:
             log: the log.
@@ -150,7 +150,7 @@ class ShownMessages:
         return view
 
     def _messages(self, log: Log, items: Sequence[Item], render: Render) -> Iterator[Message]:
-        """The messages of items: those that were looked at, each once, and the others rendered."""
+        """Return the messages of items: those that `look_at` rendered, each once, and newly rendered ones."""
         looked_at, self._looked_at = self._looked_at, {}
         known = [looked_at.pop(id(item), None) for item in items]
         others = [item for item, found in zip(items, known, strict=True) if found is None]
@@ -158,7 +158,7 @@ class ShownMessages:
         return (next(rendered) if found is None else found[1] for found in known)
 
     def _begin_with(self, same: int, items: Sequence[Item]) -> None:
-        """Drop the kept bytes of the last view from a position on."""
+        """Drop the kept bytes of the last view from position `same` on."""
         if same == len(self._shown):
             return
         del self._shown[same:]
@@ -182,7 +182,7 @@ _NOT_KEPT = b"null"
 
 
 def _as_bytes(message: Message) -> bytes | None:
-    """The JSON of a message; None if `orjson` would alter or refuse it (as in `receipts.canonical`)."""
+    """Return the JSON of a message, or None if `orjson` would alter or refuse it (as in `receipts.canonical`)."""
     try:
         encoded: bytes = orjson.dumps(message)
     except TypeError:

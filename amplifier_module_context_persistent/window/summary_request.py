@@ -86,12 +86,12 @@ def span_of(
 
 
 def instruction(prompt: str) -> Message:
-    """The message that asks for a summary."""
+    """Return the message that asks for a summary."""
     return {"role": "user", "content": f"<system-reminder>\n{prompt}\n</system-reminder>"}
 
 
 def flattened(messages: Sequence[Message], prompt: str, most_chars: int) -> Message:
-    """One message with a conversation as text, of at most `most_chars` characters, and the instruction.
+    """Return one message with a conversation as text of at most `most_chars` characters, and the instruction.
 
     All texts are shortened to the same length, until they fit. If even the shortest length does not fit, the oldest
     texts are left out.
@@ -110,7 +110,7 @@ def _joined(messages: Sequence[Message], most_chars: int) -> str:
 
 
 def _shortened(message: Message, most_chars: int) -> str:
-    """The role, the name and the text of a message; the middle of a long text is left out."""
+    """Return the role, the name and the text of a message. The middle of a long text is left out."""
     text = full_text(message)[0]
     if len(text) > most_chars:
         half = most_chars // 2
@@ -120,7 +120,7 @@ def _shortened(message: Message, most_chars: int) -> str:
 
 
 def flattened_to(messages: Sequence[Message], prompt: str, most_tokens: int, count: Count) -> Message | None:
-    """`flattened` with at most `most_tokens`; None if there is room for little more than the instruction."""
+    """Return `flattened` with at most `most_tokens`, or None if there is room for little more than the instruction."""
     chars = 4 * most_tokens
     while chars > _LEAST_CHARS:
         message = flattened(messages, prompt, chars)

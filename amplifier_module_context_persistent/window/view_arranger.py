@@ -23,7 +23,7 @@ from .view_totals import Totals, ViewTotals
 
 
 class ViewArranger:
-    """Arrange the views of one window.
+    """Arranges the views of one window.
 
     Args:
         config: the policy.
@@ -41,7 +41,7 @@ class ViewArranger:
         self._late, self._totals = LateResults(), ViewTotals()
 
     def totals(self, arrangement: Arrangement) -> Totals:
-        """The totals of a view; its items are kept, and must not change."""
+        """Return the totals of a view. Its items are kept and must not change."""
         return self._totals.of(arrangement.items)
 
     def arrange(
@@ -85,7 +85,7 @@ class ViewArranger:
         )
 
     def wire(self, log: Log, request: ViewRequest, *, strict: bool = False) -> WireRules:
-        """The rules of a request's reader. Strict rules hold from the beginning of a newer log, or from a plan on."""
+        """Return the rules of a request's reader. Strict rules apply to newer logs, and to others from a plan on."""
         plan = self._kept.plan
         if not strict:
             strict = begins_strict(log.index.headers) if plan is None else plan.rules.wire

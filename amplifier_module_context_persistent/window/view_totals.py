@@ -1,6 +1,6 @@
 """Totals over the items of a view, kept so that a request adds up only its new items.
 
-A view repeats the start of the last one as far as both have identical items; the totals continue from there.
+A view often begins with the same items as the last view; the totals continue after them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ViewTotals:
         """The totals before each item of the last view, and after the last item."""
 
     def of(self, items: Sequence[Item]) -> Totals:
-        """The totals of a view; the sequence is kept, and must not change."""
+        """Return the totals of a view. The sequence is kept and must not change."""
         same = same_items(self._items, items)
         self._items = items
         del self._totals[same + 1 :]

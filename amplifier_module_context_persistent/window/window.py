@@ -39,7 +39,7 @@ class ViewSize(NamedTuple):
 
 
 def _planning(reason: PlanReason, attempt: PlanAttempt, made_before: Compaction | None) -> Planning:
-    """The report of a plan that was tried; `made_before` was made earlier in the same request."""
+    """Describe the result of a planning attempt. `made_before` is a plan made earlier in the same request."""
     is_wanted = reason is not PlanReason.SMALL  # growing a small view is only tried
     return Planning(
         is_due=is_wanted or attempt.made is not None,
@@ -131,7 +131,7 @@ class Window:
         fallback: str,
         asking: Asking = NOT_ASKED,
     ) -> ViewResult:
-        """Render the view of an arrangement; `size` is the view's size before a plan."""
+        """Render the view of an arrangement. `size` is the view's size before a plan."""
         view = [*copied(request.head), *self._source.view(log, arrangement.items)]
         return ViewResult(
             view,
@@ -149,16 +149,16 @@ class Window:
         return ReasoningShown(bound.bound, bound.left_out, is_refused=request.tools.endswith(REFUSED))
 
     def begin_with(self, log: Log, other: Window, request: ViewRequest) -> None:
-        """Begin with the log's plan for the request's budget; without one, copy another window's plan and entries."""
+        """Load the log's side plan if it is for the request's budget, else copy another window's plan and entries."""
         other.measure(log, request)  # to read new messages
         self._kept.begin_with(log, other._kept, request.budget_tokens)
 
     def shows_whole(self, ordinals: frozenset[int]) -> bool:
-        """Whether the view shows these messages in full."""
+        """Return whether the view shows these messages in full."""
         return self._kept.shows_whole(ordinals)
 
     def bring_back(self, log: Log, request: ViewRequest) -> bool:
-        """Make a plan that shows the request's retained messages in full; returns whether one was needed."""
+        """Make a plan that shows the request's retained messages in full. Return whether one was needed."""
         self._plans.take_in(log, request)
         if self.shows_whole(request.retained):
             return False

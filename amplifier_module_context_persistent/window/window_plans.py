@@ -51,7 +51,7 @@ class PlanReason(Enum):
 
 
 class PlanAttempt(NamedTuple):
-    """The plan that was made and is now followed; or, if it would free too little, the tokens that no plan can free."""
+    """The plan that was made and is now followed, or the tokens that no plan can free if it would free too little."""
 
     made: Compaction | None = None
     floor: dict[str, int] | None = None
@@ -59,7 +59,7 @@ class PlanAttempt(NamedTuple):
 
 
 class WindowPlans:
-    """Make and follow the plans of one window.
+    """Makes and follows the plans of one window.
 
     Args:
         config: the policy.
@@ -89,7 +89,7 @@ class WindowPlans:
         self._memory = PlanMemory()
 
     def take_in(self, log: Log, request: ViewRequest) -> None:
-        """Read new messages of the log, and another process's plan."""
+        """Read new messages of the log, and the plan of another process."""
         if self._kept.take_in(log, request.budget_tokens):
             self._throttle.forget()
             plan = self._kept.plan
@@ -100,7 +100,7 @@ class WindowPlans:
                 self._throttle.record_plan(plan.making.tokens_after, messages, plan.making.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
-        """Note the messages that plans must keep in full; and drop `is_cold` if a pause must not bring a plan forward.
+        """Note the messages that plans must keep in full. Drop `is_cold` if a cold cache must not bring a plan forward.
 
         A pause brings forward neither the first plan nor a plan that costs reasoning or a summary.
         """
@@ -137,7 +137,7 @@ class WindowPlans:
     def within_media_limits(
         self, log: Log, request: ViewRequest, arrangement: Arrangement
     ) -> tuple[Arrangement, Compaction | None]:
-        """Bring the images and documents of a view within the limits; returns the view, and a plan if one was made."""
+        """Leave out images and documents beyond the limits. Return the view, and the plan if one was made."""
         limits = request.room.limits
         if limits is None or not self._arranger.totals(arrangement).with_media:
             return arrangement, None
@@ -147,7 +147,7 @@ class WindowPlans:
         return self._without_media(log, request, arrangement, beyond)
 
     def plan(self, log: Log, request: ViewRequest, tokens: int, messages: int) -> PlanAttempt:
-        """Make a plan for a view of this size; repeat it with a smaller budget if its view still has too many bytes.
+        """Make a plan for a view of this size. Repeat it with a smaller budget while the view has too many bytes.
 
         Raises:
             FloorError: the view cannot be made to fit.
@@ -199,7 +199,7 @@ class WindowPlans:
     def _plan_without_media(
         self, log: Log, request: ViewRequest, tokens: int, messages: int, refused: FloorError
     ) -> PlanAttempt:
-        """Make a plan without the images of a view that does not fit otherwise; the newest image is the last to go.
+        """Make a plan that also leaves out images, because the view does not fit with them. The newest image goes last.
 
         Raises:
             FloorError: the view does not fit without them either.
@@ -220,14 +220,14 @@ class WindowPlans:
     def _without_media(
         self, log: Log, request: ViewRequest, arrangement: Arrangement, beyond: Mapping[int, frozenset[int]]
     ) -> tuple[Arrangement, Compaction | None]:
-        """Leave out media of a view; returns the view, and the plan that was made unless the media are in no log."""
+        """Leave out media of a view. Return the new view, and the plan if any of the media is in the log."""
         made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
         self._source.extras.leave_out_media(beyond, self._source.count)
         shown = self._shown(log, request, made) if made is not None else None
         return self._arranger.arrange(log, request), shown
 
     def span(self, log: Log, request: ViewRequest, arrangement: Arrangement) -> Span | SummaryError:
-        """The messages that a summary would replace in the next plan, and the request for it; or why there is none."""
+        """Return the messages that a summary would replace and the request for it, or the reason why there is none."""
         if not self._stores:
             return SummaryError("the request has a view of its own")
         entries, _ = without_hidden(self._kept.entries(log, has_factory=request.has_factory), log.index.session.hidden)
@@ -286,7 +286,7 @@ class WindowPlans:
         return self.follow(log, request, made, entries, state)
 
     def _whole_log(self, log: Log, request: ViewRequest, known: Plan | None = None) -> PlanState:
-        """The state of the whole history without a plan.
+        """Return the state of the whole history without a plan.
 
         Args:
             log: the log.
@@ -297,7 +297,7 @@ class WindowPlans:
         return replace(state, plan=known).with_whole(request.retained | log.index.session.pins, log, self._source)
 
     def _unbound_by_plan(self, entries: Sequence[Entry]) -> frozenset[str]:
-        """The ids of messages with reasoning in finished turns. A new plan is made as if it showed none of it.
+        """Return the ids of messages with reasoning in finished turns. A new plan counts them without it.
 
         The reasoning of the running turn is counted, although a plan may remove it: as much new reasoning will come.
         """
@@ -308,7 +308,7 @@ class WindowPlans:
         )
 
     def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
-        """Whether a turn begins in a small view whose plan was made for half of the budget or less."""
+        """Return whether a turn begins in a small view whose plan was made for half of the budget or less."""
         plan = self._kept.plan
         if not self._stores or plan is None or not arrangement.items:
             return False
@@ -324,7 +324,7 @@ class WindowPlans:
         return True
 
     def _is_small(self, request: ViewRequest, tokens: int) -> bool:
-        """Whether a view that leaves out messages uses little of the target's room.
+        """Return whether a view that leaves out messages uses little of the target's room.
 
         The limit is the share `SMALL`. After a plan for half of the budget or less it is `SMALL_AFTER_SMALL_BUDGET`,
         because a long turn may have filled a part since.
@@ -341,7 +341,7 @@ class WindowPlans:
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction
     ) -> tuple[Compaction, list[Entry], PlanState] | None:
-        """If a plan's view is small: a plan of the whole history, with the entries and the state that it is made from.
+        """Make a plan of the whole history if a plan's view is small. Return it with its entries and its state.
 
         None if the view is not small, or if less than a quarter of the target would be brought back.
         """
@@ -392,7 +392,7 @@ class WindowPlans:
         return replace(made, plan=replace(made.plan, left_out=left_out)), entries
 
     def hides_otherwise(self, log: Log, request: ViewRequest) -> bool:
-        """Whether turns were hidden, or shown again, since the plan in force."""
+        """Return whether turns were hidden or shown again since the plan in force was made."""
         entries = self._kept.entries(log, has_factory=request.has_factory)
         records = log.index.session
         _, gone = without_hidden(mark(entries, pins=records.pins, retained=request.retained), records.hidden)
@@ -401,7 +401,7 @@ class WindowPlans:
         return bool(self._hidden_before(log, hidden=False) or self._kept.state.hides_in_item(log.index))
 
     def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
-        """The messages that the plan in force left out as hidden: ordinals by id.
+        """Return the ordinals, by id, of messages that the plan in force left out because their turn was hidden.
 
         Args:
             log: the log.
