@@ -87,7 +87,10 @@ def test_the_newest_and_those_since() -> None:
     assert list(listed("--since", "1w", "-n", "1")) == ["h1"]
     day = (datetime.now() - timedelta(hours=81)).isoformat()
     assert list(listed("--since", day)) == ["h1", "h30", "h80"]
-    for wrong in ("yesterday", "3x", "", "99999999999d"):
+    of_yesterday = set(listed("--since", "yesterday"))
+    assert "h1" in of_yesterday
+    assert "h80" not in of_yesterday
+    for wrong in ("someday", "3x", "", "99999999999d"):
         run("list", "--since", wrong, code=2)
     assert run("list", "--since", "1m").output == "no session matches\n"
 
