@@ -26,9 +26,9 @@ class Stage(IntEnum):
     FREE = 0
     """Groups without a promise are left out or cut, the smallest loss first."""
     RECENT = 1
-    """Recent groups are left out or cut, the smallest loss first."""
+    """Recent groups (`recent_share`) are left out or cut, the smallest loss first."""
     SHORTEN = 2
-    """Results in groups with a promise are shortened, the largest first."""
+    """Results are shortened, also in groups with a promise, the largest first."""
     ANSWERS = 3
     """The final answers of turns are shortened, the largest first."""
     TEXTS = 4
@@ -81,7 +81,7 @@ class Promise(NamedTuple):
 
 
 # Shares of the room, which is the part of the target that plans can fill.
-FIRST_SHARE = 0.25  # for the first message of a person, if it stays whole
+FIRST_SHARE = 0.25  # for the first message of a person; a larger one is cut
 WORDS_SHARE = 0.4  # for the other messages of people
 ANSWERS_SHARE = 0.5  # for the final answers of turns: at 20,000 tokens fifty turns keep what was concluded
 LONG_SHARE = 0.3  # for the final answers too, as long as the long ones can be cut further
@@ -268,7 +268,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     chosen: list[tuple[int, int]] = []
     alone = False
     for start, end in pairwise(view.people):
-        if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # nobody spoke between them
+        if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # no message between them
             continue
         is_alone = view.answers.get(start) not in answered
         said = [p for p in range(start + 1, end) if view.speaks(p)]

@@ -18,7 +18,7 @@ from .markers import SHARE
 from .shorter_forms import Forms
 
 LEAST_MARKERS = (
-    300  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; docs/experiments.md has others
+    300  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; other values: docs/experiments.md
 )
 LEAST_USED = 0.85  # of the target; a smaller view gets back groups that still fit
 
@@ -56,7 +56,7 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             continue
         taken = True
         forms.take(position, best[1])
-        near = [position] if best[1].entry is not None else [position - 1, position + 1]  # more is freed beside a gap
+        near = [position] if best[1].entry is not None else [position - 1, position + 1]  # beside a gap, more is freed
         _push(heap, loss, offered.intersection([*near, *loss.took(position)]))
     draft.settle(least_saved, least_of_people)
     return taken
@@ -91,7 +91,7 @@ def use_room(draft: Draft) -> bool:
         results = [
             entry
             for entry in draft.view.members[position][1:]
-            if entry.id in draft.cuts and entry.form.offload is None  # what is offloaded is never shown longer
+            if entry.id in draft.cuts and entry.form.offload is None  # an offloaded result is never shown longer
         ]
         for number, entry in enumerate(results):
             cut, chars = draft.cuts[entry.id], max(entry.gist.terms.text_chars, default=0)

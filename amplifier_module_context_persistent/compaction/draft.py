@@ -62,7 +62,7 @@ class Draft:
         """For each group, whether an earlier plan left out messages right before it."""
         self.kept = [True] * len(view)
         self.fixed = frozenset(view.untouchable(preserve_system=request.config.preserve_system))
-        """The groups that nothing may leave out."""
+        """The positions of the groups that no plan may leave out."""
         self.cuts: dict[str, Cut] = {}
         self.cut_tokens: dict[str, int] = {}
         """The tokens of each cut message, its thinking included, by message id."""
@@ -277,12 +277,15 @@ class Draft:
         return frozenset().union(*[self._names_of(entry) for entry in members])
 
     def shown_names(self, position: int) -> Collection[str]:
-        """Return the terms that a group shows, each once, in any collection. It is faster than `shown_terms`."""
+        """Return the terms that a group shows, each once, as a collection that need not be a set.
+
+        For a group of one uncut message it is faster than `shown_terms`.
+        """
         members = self.view.members[position]
         return self._names_of(members[0]) if len(members) == 1 else self.shown_terms(position)
 
     def _names_of(self, entry: Entry) -> Collection[str]:
-        """Return the terms that a message shows, each once. For an uncut message no set has to be built."""
+        """Return the terms that a message shows, each once, as a collection that need not be a set."""
         return self.terms_of(entry) if entry.id in self.cuts else entry.gist.terms.names
 
     def terms_of(self, entry: Entry) -> frozenset[str]:

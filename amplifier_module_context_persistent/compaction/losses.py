@@ -30,7 +30,8 @@ AGE = 10  # weight of a loss in the newest group, relative to the oldest group
 TOKENS_A_NAME = 4  # tokens of a model's or a person's text that are worth as much as one name
 CHARS_A_TOKEN = 4  # approximately, in prose
 FULL_WORTH_CHARS = 160  # length at which the words of a result count fully; "pending" has seven characters
-SEALED, SEALED_SHARE = 8, 0.4  # price factor of groups in the provider's cache; share of unchanged tokens priced so
+# Price factor of groups in the provider's cache, and the share of the unchanged tokens that counts as cached.
+SEALED, SEALED_SHARE = 8, 0.4
 
 REFERENCED, HUMAN, ERROR, RECENT = 2, 30, 10, 20
 
@@ -97,7 +98,10 @@ class ImportanceLoss(Loss):
     """
 
     def of(self, position: int, form: Form) -> float:
-        """Return the price of a form: the group's score, plus 1,000 for leaving it out or 100 to 300 for a cut."""
+        """Return the price of a form.
+
+        It is the group's score, plus 1,000 for leaving the group out or 100 times `Form.words` for a cut.
+        """
         return self.scores[position] + (1_000 if form.entry is None else 100 * form.words)
 
     @cached_property

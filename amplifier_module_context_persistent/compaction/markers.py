@@ -177,7 +177,7 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     """
     groups, turn = draft.view.groups, draft.view.turn
     kept = [] if turn is None else [position for position in draft.left() if position > turn]
-    behind_words = {groups[position].head.id for position in kept[1:]}  # the first is right after the person's message
+    behind_words = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
     return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in behind_words}
 
 
@@ -235,7 +235,7 @@ def _gap(
         quotes: the quotes of groups that this plan leaves out, by position.
     """
     before, after = draft.view.groups[position].head.id, _marked_result(draft, last, position)
-    if last + 1 == position:  # this plan leaves out nothing new here, as at most gaps
+    if last + 1 == position:  # this plan leaves out nothing new here, which is the most frequent case
         part = known.get(before)
         if part is not None and part.messages == messages and part.after == after:
             return part

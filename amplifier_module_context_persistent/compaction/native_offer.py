@@ -142,7 +142,10 @@ def _parts(before: Item, after: Item) -> bool:
 
 
 def _wire_role(item: Item) -> str:
-    """Return the role that a provider sees. It is `user` for results, and for late system text, shown as a reminder."""
+    """Return the role that a provider sees.
+
+    It is `user` for results, and for late system text, which is shown as a user's reminder.
+    """
     if item.entry is None:
         role = str((item.inserted or {}).get("role"))
     elif item.entry.role in INSTRUCTING:

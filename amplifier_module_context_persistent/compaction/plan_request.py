@@ -18,11 +18,13 @@ FALLBACK = "truncate"  # the strategy if the configured one needs a provider's a
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text that replaces the messages with these ordinals, as long as the history's `basis` is the same."""
+    """A text that replaces some messages of the history."""
 
     text: str
     ordinals: frozenset[int]
+    """The ordinals of the replaced messages."""
     basis: Hashable
+    """Identifies the history and its plan; the summary is valid only while they are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class PlanRequest:
     """The entries of a view that is too large, its budget, the policy, and the view so far."""
 
     entries: Sequence[Entry]
-    """The messages of the view without a new plan, in the history's order."""
+    """The messages of the view before the new plan, in the history's order."""
     config: Config
     budget_tokens: int
     """The budget of the whole request."""
@@ -78,7 +80,7 @@ class PlanRequest:
     """Tokens of head text, tool definitions and overhead."""
     count: Count
     fetch: Fetch
-    """Parses the messages of entries."""
+    """A function that reads the stored messages of entries."""
     plan_id: str
     """The id of the new plan."""
     so_far: ViewSoFar = field(default_factory=ViewSoFar)

@@ -186,7 +186,8 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
 def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[int], tokens: int, room: int) -> None:
     """Shorten the results of some groups, the largest first, to `NEWEST_SHARE` of the room.
 
-    It stops earlier if the view meets its first goal. `tokens` is their current size.
+    It stops earlier if the view meets its first goal. `tokens` is the current size of the results, and `room` the size
+    of the room, both in tokens.
     """
     excess = min(tokens, tokens - int(NEWEST_SHARE * room))
     if excess > 0:

@@ -32,7 +32,7 @@ def protect(
     """Return the entries, with those marked that a plan must not change because they are at a protected end.
 
     Args:
-        entries: the entries of the plan, in the history's order. They are returned unchanged if none is protected.
+        entries: the entries of the plan, in the history's order. The same object is returned if none is protected.
         live: the ordinals of the live history.
         config: the policy.
         budget_tokens: the budget of the whole request.

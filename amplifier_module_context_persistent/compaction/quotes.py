@@ -37,8 +37,8 @@ HEAD_CHARS, TAIL_CHARS = 160, 80  # of a quote
 _SAID = "You said"
 _SPACE = re.compile(r"\s+")
 _REASON = re.compile(r"(?:\b(?:said|says|reason|feedback|comment|message)\s*:|\n)(.*)\Z", re.DOTALL | re.IGNORECASE)
-_CHARS_A_TOKEN = 4  # about, of prose
-_INTRODUCTION_TOKENS = 5  # of the words before a quote
+_CHARS_A_TOKEN = 4  # approximately, in prose
+_INTRODUCTION_TOKENS = 5  # approximately, in the words that introduce a quote
 
 
 def quotable(group: Group) -> Iterator[tuple[Entry, str]]:

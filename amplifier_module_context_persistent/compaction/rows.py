@@ -118,7 +118,8 @@ class _Lines:
     def row(self, first: int, last: int) -> Span:
         """Return a span extended to the row, record or entry around its first line.
 
-        If that is too long, the span is extended to the line only; in a line that is too long, it may stay unchanged.
+        If that is too long, the span is extended to the line only. If the line itself is too long, the span is extended
+        to the object around it, if that is short enough, and else returned unchanged.
         """
         number = bisect_right(self.starts, first) - 1
         start, end = self._span(number)

@@ -67,7 +67,7 @@ class Forms:
         self.leave, self.cut = [Stage.FREE] * len(draft.view), [Stage.FREE] * len(draft.view)
         """The first stage at which each group may be left out, and the first at which it may be cut."""
         self.to: dict[int, Cut] = {}
-        """The shortest cut of a group before the `SHORTENING` stages, by position, if a promise sets one."""
+        """The shortest cut of a group's texts before the `SHORTENING` stages, by position, if a promise sets one."""
         for position, leave, cut, to in chain.from_iterable(promise.holds(draft) for promise in promises):
             if leave > self.leave[position]:
                 self.leave[position] = leave
@@ -258,7 +258,10 @@ class Forms:
         return self._long[position]
 
     def _smaller(self, position: int, stage: Stage) -> Iterator[Form]:
-        """Yield forms that shorten each text of a group by about a quarter, at a `SHORTENING` stage."""
+        """Yield forms that shorten each text of a group by about a quarter, at a `SHORTENING` stage.
+
+        At the last stage, a text that is already at the shortest length is removed.
+        """
         draft = self._draft
         for entry in self._texts_of(position, stage):
             chars, tokens = draft.chars_of(entry), draft.tokens_of(entry)
