@@ -1,8 +1,8 @@
-"""The plan of a redaction in one reading: each line is searched while it is scanned.
+"""Plan a redaction in one reading of the log: search each line while it is scanned.
 
 Other purges scan the log first and read it a second time to decide what to remove. A redaction of a sound log without
 resets needs no second reading: every message stays, and each line can be redacted by itself. At the first damage or
-reset this search stops, and the log is read twice.
+reset the scanner stops searching, and the log is read a second time.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .purge_rewrite import Rewrite
 
 
 class LookingScanner(Scanner):
-    """Scans a log and gives each of its lines to a pass of a purge.
+    """A scanner that also gives each line to a pass of a purge.
 
     Args:
         max_record_bytes: longer lines are reported and skipped.
-        begin: makes the pass, of this scanner, before the first line.
+        begin: called with this scanner before the first line; returns the pass.
     """
 
     def __init__(self, max_record_bytes: int, begin: Callable[[Scanner], Rewrite]) -> None:
@@ -31,13 +31,13 @@ class LookingScanner(Scanner):
 
     @property
     def finished_pass(self) -> Rewrite | None:
-        """The pass over all lines; None if a second reading is needed."""
+        """The pass over all lines, or None if the log must be read a second time."""
         if self._is_strange():
             return None
         return self._pass
 
     def feed(self, block: bytes) -> None:
-        """Scan the whole lines of a block, and look at each."""
+        """Scan the whole lines of a block, and give each scanned line to the pass."""
         lines = whole_lines(block)
         if self._pass is None and not self._is_ended:
             self._pass = self._begin(self)

@@ -1,10 +1,11 @@
-"""The scan that a plan made, passed on to the purge, which need not scan the log a second time.
+"""Reuse the scan of a purge's plan, so that the purge need not scan the log a second time.
 
-It also names the messages without anything to redact: the purge copies these without parsing them.
+The scan comes with the ids of the messages that contain nothing to redact. The purge copies these messages without
+parsing them.
 
-The purge uses it only if the path still names the same file, and if the last bytes that the plan read are still there.
-They contain a checksum of everything before them. While it writes, the purge reads every line again, and fails if a
-line has changed since the plan.
+The purge uses the scan only if the path still names the same file, and if the last bytes that the plan read are still
+there. These bytes contain a checksum of everything before them. While it writes, the purge reads every line again, and
+fails if a line has changed since the plan.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from .purge_options import Purge
 
 
 class KnownScan:
-    """The scan of a log's file, kept in memory; the next reader of the file continues from its end (`Snapshots`).
+    """A scan of a log's file in memory, from whose end the next reader of the file continues.
 
     Args:
-        reader: a reader of the file, which must not be used after this.
+        reader: the reader that scanned the file; it must not be used afterwards.
         purge: the planned purge.
         unaltered: the ids of messages that the purge does not change, by ordinal.
     """
@@ -34,7 +35,9 @@ class KnownScan:
         self._identity, self._end = reader.file.identity, reader.known_end
 
     def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
-        """The scan, if the file still goes on from it; it is given once, because its reader goes on with it.
+        """Return the scan, or None if the file was replaced or its scanned bytes have changed.
+
+        Only the first call returns the scan, because the reader that gets the scan continues it.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -47,7 +50,9 @@ class KnownScan:
         return scanner
 
     def unaltered_in(self, index: Index, purge: Purge) -> Mapping[int, str]:
-        """The ids of messages that a purge does not change, by ordinal; empty if the purge is not the planned one.
+        """Return the ids of the messages that a purge does not change, by ordinal.
+
+        The mapping is empty if the purge is not the planned one.
 
         Args:
             index: the index of the purge's reader.
@@ -56,12 +61,12 @@ class KnownScan:
         return self._unaltered if index is self._index and purge is self._purge else {}
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Keep nothing: a purge reads the log once."""
+        """Return None and keep nothing, because a purge reads the log only once."""
         return None
 
     def discard(self, path: str) -> None:
-        """Forget the scan, because it proved wrong."""
+        """Forget the scan, which did not match the file."""
         self._scanner = None
 
     def follow_file(self, path: str, before: os.stat_result, after: os.stat_result) -> None:
-        """Keep nothing: only the file that was scanned counts."""
+        """Do nothing: the scan is valid only for the file that was scanned."""

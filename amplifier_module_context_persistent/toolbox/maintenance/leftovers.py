@@ -1,12 +1,12 @@
-"""Leftovers: files beside a log from killed operations of this package, which nothing needs any more.
+"""Leftovers: files that killed operations of this package left beside a log and that nothing needs.
 
-These are `.part` files, which never got their final name, and files of interrupted purges. The writer of such a file
-holds a lock on it, so an unlocked one is a leftover. If there is no log beside it, the making of a session was
-interrupted before the log got its name.
+Leftovers are `.part` files, which were never renamed to their final name, and files of interrupted purges. The writer
+of such a file holds a lock on the file, so an unlocked file is a leftover. If there is no log beside the leftover, the
+creation of a session was interrupted before the log got its name.
 
-Other programs use similar names: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part` is ours only
-if its name has our mark and, for a log, if it begins with a header whose checksum verifies. Other files are reported,
-and stay.
+Other programs use similar names: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part`
+file is ours only if its name has our mark and, for a log, if it begins with a header whose checksum verifies. Other
+files are reported and not removed.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _MOST_HEADER_BYTES = 8 << 20
 
 
 def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
-    """This user's leftovers beside a log.
+    """Return the paths of this user's leftovers beside a log.
 
     Args:
         log: the log's file, which may be missing.
-        others: the names of the host's files, which may have leftovers too.
+        others: the names of the host's files beside the log, which may have leftovers too.
 
     Raises:
         OSError: the directory cannot be read.
@@ -47,7 +47,7 @@ def files_left(log: str, others: tuple[str, ...] = ()) -> list[str]:
 
 
 def doubtful_parts(log: str, others: tuple[str, ...] = ()) -> list[str]:
-    """The files beside a log that a killed operation may have left, and that may be another program's: they stay.
+    """Return the paths of files that are a killed operation's or another program's, and are not removed.
 
     Raises:
         OSError: the directory cannot be read.
@@ -58,7 +58,7 @@ def doubtful_parts(log: str, others: tuple[str, ...] = ()) -> list[str]:
 
 
 def parts_of(path: str) -> list[str]:
-    """The `.part` files with our mark that killed operations left beside a file anywhere; nothing removes them."""
+    """Return the paths of the `.part` files with our mark beside any file; nothing removes these files."""
     path = os.path.abspath(path)
     try:
         return [part for part in _parts(path, (), _PART) if _is_left(part)]
@@ -74,12 +74,12 @@ def _parts(log: str, others: tuple[str, ...], ending: str) -> list[str]:
 
 
 def _is_of(path: str, log: str) -> bool:
-    """Whether a `.part` file was to become a log."""
+    """Return whether a `.part` file was to become the log."""
     return re.fullmatch(re.escape(log) + _PART, path) is not None
 
 
 def _begins_with_header(path: str) -> bool:
-    """Whether a file begins with the header of a log, and its checksum verifies."""
+    """Return whether a file begins with a log's header and the header's checksum verifies."""
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, (_FLAGS & ~os.O_RDWR) | os.O_RDONLY)) as file:
             line = file.readline(_MOST_HEADER_BYTES)
@@ -93,12 +93,15 @@ def _begins_with_header(path: str) -> bool:
 
 
 def place_left(log: str, others: tuple[str, ...] = (), *, tails: bool = True) -> list[str]:
-    """The same for a place without a log, with what else of ours makes no sense there without one.
+    """Return the paths of the leftovers at a place without a log.
+
+    These are the leftovers of `files_left`, and also saved torn tails, the note and the open mark, which are
+    useless without a log. The list is empty if the log exists or is marked as open.
 
     Args:
         log: the log's file, which is missing.
         others: as in `files_left`.
-        tails: saved torn tails too.
+        tails: include saved torn tails.
 
     Raises:
         OSError: the directory cannot be read.
@@ -110,7 +113,7 @@ def place_left(log: str, others: tuple[str, ...] = (), *, tails: bool = True) ->
 
 
 def _is_left(path: str) -> bool:
-    """Whether a file belongs to this user and to nobody's running operation."""
+    """Return whether a file belongs to this user and no running operation has it locked."""
     try:
         status = os.stat(path, follow_symlinks=False)
         if not is_own(status):
@@ -120,7 +123,7 @@ def _is_left(path: str) -> bool:
         return False
     try:
         return try_lock(fd, exclusive=True)
-    except OSError:  # no locks here: nobody knows
+    except OSError:  # the file system has no locks, so a writer cannot be ruled out
         return False
     finally:
         os.close(fd)

@@ -1,6 +1,6 @@
-"""The file that takes a log's place in a purge; removed again if it does not.
+"""The new file of a purge, which replaces the log, or is removed if the purge fails.
 
-It is locked too until all that is done, so nobody appends to a file whose name could still be lost.
+The new file is locked until the purge has finished. So nobody appends to a file whose name could still be lost.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
 from .purge_options import Purge
 from .purge_rewrite import SCANNER
 
-"""The file that a purge writes is named by the log's name, this, and a number of its own."""
-
 _BLOCK_BYTES = 1 << 20
 
 
@@ -33,12 +31,12 @@ class PurgeFile:
 
     Args:
         reader: the open log.
-        purge: what goes.
-        lock_timeout_s: how long to wait for another process that holds the log's lock.
+        purge: the purge's options.
+        lock_timeout_s: the longest wait in seconds for another process that holds the log's lock.
 
     Raises:
-        PurgeError: the file's content would stay elsewhere, or get into other hands.
-        AppendError: the system refuses; the log is what it was.
+        PurgeError: the log has other hard links, or belongs to another user.
+        AppendError: the system refuses; the log is unchanged.
     """
 
     def __init__(self, reader: LogReader, purge: Purge, lock_timeout_s: float) -> None:
@@ -71,7 +69,7 @@ class PurgeFile:
 
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
-        """Turn an error of the system into one that says that the log is what it was."""
+        """Convert an `OSError` to an `AppendError` that says that the log is unchanged."""
         try:
             yield
         except LogError:
@@ -80,31 +78,31 @@ class PurgeFile:
             raise self._refused(error) from error
 
     def write(self, line: bytes) -> None:
-        """Add a line with its LF."""
+        """Write a line, which ends with LF."""
         self._waiting.append(line)
         self._waiting_bytes += len(line)
         self._flush(_BLOCK_BYTES)
 
     def read_back(self) -> Index:
-        """Bring what was written to the disk, and read it as any reader would."""
+        """Sync the written lines to the disk, read them as any reader would, and return their index."""
         self._flush(0)
         self._files.sync(self._fd)
         self._check.follow()
         return self._check.index
 
     def holding(self) -> AppendLock:
-        """Let nobody append to the log inside the `with` block; records that others appended before are read first."""
+        """Return a lock on the log, for a `with` statement; the records that others appended before are read first."""
         return AppendLock(self._reader, timeout_s=self._timeout_s)
 
     def take_place(self) -> None:
-        """Rename the file over the log, whose lock is held.
+        """Rename the new file over the log, whose lock the caller holds.
 
         Raises:
             PurgeError: the catalogue cannot be removed; nothing was changed.
-            LogFailedError: the log was purged, and what comes after that was refused.
+            LogFailedError: the log was purged, but a later step was refused.
         """
         reader, path = self._reader, self._reader.path
-        is_plain = reader.file.archive is None  # the end of an archived log is torn only if a frame is damaged
+        is_plain = reader.file.archive is None  # an archived log's end is torn only if a frame is damaged
         if (torn := reader.torn) and is_plain and not self._takes_tails:
             save_torn_tail(self._files, reader.file.descriptor, path, torn)
         try:
@@ -157,7 +155,7 @@ class PurgeFile:
 
 
 def _check_file(reader: LogReader) -> None:
-    """Refuse a file whose content would stay elsewhere, or get into other hands, when its name gets a new one."""
+    """Raise an error if the log has other names, where its content would stay, or another owner."""
     files = reader.file.files
     try:
         status = files.fstat(reader.file.descriptor)
@@ -173,7 +171,7 @@ def _check_file(reader: LogReader) -> None:
 
 
 def _sweep(files: FileSystem, path: str) -> None:
-    """Remove what killed purges of this user left; a purge that still runs holds a lock on its file."""
+    """Remove the files of this user's killed purges; a running purge holds a lock on its file."""
     for name in unfinished_purges(path):
         with contextlib.suppress(OSError):
             if not is_own(files.stat(name)):

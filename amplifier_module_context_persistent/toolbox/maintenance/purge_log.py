@@ -1,15 +1,15 @@
-"""Purging: the only way to erase history from a log. A new file with a new chain of checksums replaces the log.
+"""Purge a log, the only way to erase history: replace the log by a new file with a new chain of checksums.
 
 Rules:
-- The messages to remove are chosen from the log at the beginning of the purge. The rest is written to a new file beside
-  the log (mode 0600), synced and read back, while others continue to append. Only then the log is locked, the records
-  that were appended meanwhile are added, and the new file is synced and renamed over the log. A crash leaves the old
-  log or the new one.
-- The new file is locked too until the end, so nobody appends to a file whose name could still be lost.
+- The messages to remove are chosen when the purge begins. The other records are written to a new file beside the log
+  (mode 0600), synced and read back, while others continue to append. Then the log is locked, the records that were
+  appended meanwhile are added, and the new file is synced and renamed over the log. A crash leaves the old log or the
+  new one.
+- The new file is locked until the end, so that nobody appends to a file whose name could still be lost.
 - If another purge finishes first, this one fails.
 - The project's catalogue is deleted before and after the log is replaced: a search may write it in between.
 - Remaining records keep their order and bytes, except for checksums and the records of resets. Unreadable bytes stay,
-  unless `everything` is purged. Saved torn tails are removed if that is asked for.
+  unless `everything` is purged. Saved torn tails are removed only with `torn`.
 - The `purge` record in the new log has counts, and no trace of the removed content: not even the pattern.
 """
 
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """Count the records that a purge would remove from a log."""
+    """The counts of what a purge would remove from a log, and the log's scan for the purge to reuse."""
 
     counts: PurgeCounts
     known: KnownScan | None
-    """The scan of the log's file, for the purge; None for a log in a database, and if nothing goes."""
+    """The scan of the log's file; None for a log in a database, and if there is nothing to remove."""
     session_id: str | None = None
-    """The id of the log's session, as its header says; None if it says none."""
+    """The id of the session in the log's header, or None if the header has no id."""
 
 
 def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> PurgePlan:
-    """Count what a purge would remove; writes nothing.
+    """Count what a purge would remove, and write nothing.
 
     Raises:
-        PurgeError: this log cannot be purged so.
+        PurgeError: this log cannot be purged in this way.
         LogUnreadableError: there is no log, or it cannot be read.
     """
     with closing(_open_to_plan(path, purge, files)) as reader:
@@ -85,7 +85,7 @@ def plan_purge(path: str, purge: Purge, *, files: FileSystem | None = None) -> P
 
 
 def _open_to_plan(path: str, purge: Purge, files: FileSystem | None) -> StoredLog:
-    """Make the reader for a plan; for a redaction of a file, it searches each line while it scans."""
+    """Open the reader for a plan; for a redaction of a file, the reader searches each line while it scans."""
     if stored_name(path) is not None:
         return cast("StoredLog", open_reader(path, files=files, trusting=False))
     if purge.redact is None:
@@ -108,7 +108,7 @@ def purge_log(
     files: FileSystem | None = None,
     lock_timeout_s: float = 10.0,
 ) -> PurgeCounts:
-    """Erase history; returns what was removed. If there is nothing to remove, nothing is written.
+    """Erase history and return the counts of what was removed; write nothing if there is nothing to remove.
 
     Args:
         path: the log's file, or its location in a database.
@@ -140,7 +140,7 @@ def purge_log(
             return counts
     with closing(LogReader(path, files=files, writable=True, snapshots=known, new_scanner=SCANNER)) as reader:
         _follow(reader)
-        with AppendLock(reader, timeout_s=lock_timeout_s):  # no append is half written then
+        with AppendLock(reader, timeout_s=lock_timeout_s):  # under the lock no append is half written
             _count_beside(reader, purge, counts := PurgeCounts())
             if purge.is_torn_only:
                 remove_tails(reader)
@@ -181,11 +181,11 @@ def _rewrite(
 
 
 def _follow(reader: ReadableLog) -> None:
-    """Read a log that is to be purged.
+    """Read the whole log before its purge.
 
     Raises:
-        PurgeError: this version does not know it.
-        LogUnreadableError: there is none, or it cannot be read.
+        PurgeError: the log's format version is unknown.
+        LogUnreadableError: there is no log, or it cannot be read.
     """
     follow_log(reader)
     if version := reader.index.unknown_version:
@@ -193,7 +193,7 @@ def _follow(reader: ReadableLog) -> None:
 
 
 def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> None:
-    """Count the log's bytes, and what lies beside its records."""
+    """Count the log's bytes, and its torn tails as far as the purge affects them."""
     counts.bytes_before, file = reader.describe().size_bytes, file_reader(reader)
     if file is None:
         return
@@ -203,13 +203,13 @@ def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> Non
         counts.torn_bytes = file.torn.torn_bytes if file.torn and not purge.is_torn_only else 0
     elif purge.redact is not None:
         counts.tails_matching = sum(_matches(name, purge.redact) for name in tails)
-        if file.torn is not None:  # it is saved aside
+        if file.torn is not None:  # the purge saves this tail aside
             tail = file.file.read(file.torn.offset, file.torn.torn_bytes)
             counts.tails_matching += holds_match(tail, purge.redact)
 
 
 def _matches(name: str, replace: Replace) -> bool:
-    """Whether a saved tail holds what is to be redacted."""
+    """Return whether a saved tail contains text to be redacted; False if the file cannot be read."""
     try:
         content = Path(name).read_bytes()
     except OSError:

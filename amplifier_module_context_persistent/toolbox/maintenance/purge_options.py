@@ -1,4 +1,4 @@
-"""The request of a purge, and its result."""
+"""The options of a purge, and the counts of its result."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from ...messages.replace_in_message import Replace
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The content to remove: at most one of the first five fields; `torn` with it or alone."""
+    """The content to remove: at most one of the first five fields, and `torn` together with that field or alone."""
 
     before: str | None = None
-    """All messages before the message with this id."""
+    """Remove all messages before the message with this id."""
     cleared: bool = False
-    """All messages that are not live."""
+    """Remove all messages that are not live, that is, not in the current history."""
     everything: bool = False
     redact: Replace | None = None
-    """The replacement in the strings of messages."""
+    """Replace text in the strings of messages with this function."""
     took: Callable[[int], bool] | None = None
-    """Whether another purge took a message, by the hash of its id."""
+    """Remove each message that another purge removed; given the hash of a message's id, returns whether it did."""
     torn: bool = False
-    """The torn tails that were saved beside the log, and the one at its end."""
+    """Remove the torn tails that were saved beside the log, and the torn tail at the log's end."""
 
     @property
     def is_torn_only(self) -> bool:
-        """Whether nothing of the log itself goes."""
+        """Whether only torn tails are removed."""
         takes_messages = self.before is not None or self.cleared or self.everything or self.took
         return self.torn and not (takes_messages or self.redact)
 
     @property
     def mode(self) -> str:
-        """Its name in the `purge` record."""
+        """The name of this kind of purge in the `purge` record."""
         if self.redact is not None:
             return "redact"
         if self.took is not None:
@@ -53,16 +53,16 @@ class PurgeCounts:
     controls_removed: int = 0
     controls_redacted: int = 0
     altered_kept: int = 0
-    """Messages among the kept ones whose checksum is wrong; after the purge they are still reported."""
+    """The number of kept messages whose checksum is wrong; readers still report them after the purge."""
     unreadable_kept: int = 0
-    """Pieces that are no record; after the purge they are still there."""
+    """The number of pieces of bytes that are not a record and stay."""
     unreadable_removed: int = 0
     torn_bytes: int = 0
     saved_tails: int = 0
     tails_matching: int = 0
-    """Torn tails, saved or at the log's end, that hold what is to be redacted, and stay."""
+    """The number of torn tails, saved or at the log's end, that contain text to be redacted and stay unchanged."""
     names_matching: int = 0
-    """Messages that hold what is to be redacted in an id, a name or a key, which stay."""
+    """The number of messages with text to be redacted in an id, a name or a key; these stay unchanged."""
     bytes_before: int = 0
 
     @property
@@ -72,5 +72,5 @@ class PurgeCounts:
         return not (gone + self.saved_tails + self.controls_removed + self.controls_redacted)
 
     def to_record(self) -> dict[str, int]:
-        """The counts by name."""
+        """Return the counts by name."""
         return dataclasses.asdict(self)

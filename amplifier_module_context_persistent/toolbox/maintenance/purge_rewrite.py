@@ -1,12 +1,12 @@
-"""The output of a purge: one pass over a log's lines that yields the records that stay.
+"""Write the output of a purge: one pass over a log's lines, which writes the records that stay.
 
-The pass scans the log again, so it knows at each record which messages are live. Resets are not copied: the new
-messages of a reset are written as messages, and at the place of the reset's effect a new reset is written, which keeps
-the live messages that stay. A message that was never live, because its reset was interrupted, is not live afterwards
-either.
+The pass scans the log again, so it knows at each record which messages are live, that is, in the current history. A
+reset is a group of records that replaces the history. Resets are not copied: the new messages of a reset are written as
+messages, and at the place where the reset took effect a new reset is written, which keeps the live messages that stay.
+A message that was never live, because its reset was interrupted, is not live afterwards either.
 
-The pass can continue with records that were appended meanwhile: the list of what to remove was fixed at the beginning,
-and no later record is removed. The lines are chained anew (`ChainedLines`), and checked before they replace the log
+The pass can continue with records that were appended meanwhile. The messages to remove are fixed when the pass begins,
+and no later message is removed. The lines are chained anew (`ChainedLines`), and checked before they replace the log
 (`check_written`).
 """
 
@@ -47,20 +47,20 @@ from .raw_bytes import redact_bytes
 from .redact_control import redact_control, without_title
 
 SCANNER = partial(Scanner, finds_plain_users=False)
-"""Makes the scanner of a purge, which asks no message whether it is a plain one of a person."""
+"""Make the scanner of a purge; it does not determine which messages are plain messages of a person."""
 
 _TOO_DAMAGED = "the damage in this log is such that it cannot be purged so; only --everything works"
 _CHANGED = "the log was changed otherwise than by appending; nothing was changed in it by the purge; try again"
 _DAMAGED = frozenset({"checksum", "unchained", "repeated", "reset"})
 _DAMAGED_RECORD = b'{"_record":"damaged"}'
-"""Stands for damage that is not carried over by itself; it has no checksum, so it is reported."""
+"""A record that replaces damage that is not copied; it has no checksum, so readers report it."""
 
 _INTERRUPTED = "interrupted"
-"""The reset that messages belong to which never were live."""
+"""The id of the reset to which messages that were never live are assigned."""
 
 
 def ordinals_gone(index: Index, purge: Purge) -> set[int]:
-    """The ordinals of the messages that a purge removes.
+    """Return the ordinals of the messages that a purge removes.
 
     Raises:
         PurgeError: no live message has the id that the purge names.
@@ -87,14 +87,14 @@ def _first_kept(index: Index, message_id: str) -> int:
 
 
 class Rewrite:
-    """One pass over a log that gives on what a purge leaves.
+    """One pass over a log that writes the records that stay after a purge.
 
     Args:
-        reader: the log, scanned; what goes is decided by what it holds now.
-        purge: what goes.
-        counts: filled in as the pass goes.
-        lines: take what stays.
-        time: of the resets that are written, ISO 8601.
+        reader: the scanned log; its current content decides which messages are removed.
+        purge: the purge's options.
+        counts: the counts of the purge, which the pass fills in.
+        lines: receives the records and other bytes that stay.
+        time: the time of the resets that are written, in ISO 8601.
         unaltered: the ids of messages in which a plan of this purge found nothing to redact, by ordinal.
         scanner: scans the lines; a new one by default.
     """
@@ -124,11 +124,11 @@ class Rewrite:
         """The ordinals that are live in the new file."""
         self._resets = 0
         self._asked = ("", "")
-        """Whom the new file names for the next answer."""
+        """The provider and the model that the new file names for the next answer."""
         self._answer_altered = False
         """Whether the current answer was redacted: its later reasoning is bound to the text before the redaction."""
         self.unaltered: dict[int, str] = {}
-        """The ids of messages that this pass found nothing to redact in, by ordinal."""
+        """The ids of messages in which this pass found nothing to redact, by ordinal."""
         self._known_unaltered = unaltered
         self._plan_put = False
         self._late: list[bytes] = []
@@ -137,12 +137,12 @@ class Rewrite:
         self._any_chained = any(not flags & UNCHAINED for flags in index.columns.flags) or bool(index.headers)
 
     def expected(self) -> list[int]:
-        """The hashes of the ids of the messages that stay live, in order."""
+        """Return the hashes of the ids of the messages that stay live, in order."""
         hashes = self._scanner.index.columns.id_hashes
         return [hashes[ordinal] for ordinal in self._live]
 
     def run(self) -> None:
-        """Yield the records that stay, up to the end of the log at the beginning of the pass.
+        """Write the records that stay, up to the end that the log had when the pass began.
 
         Raises:
             PurgeError: the log is too damaged for this purge.
@@ -151,7 +151,7 @@ class Rewrite:
             self._keep_headers()
         else:
             self._keep_parts()
-        # from now on nothing goes but what is to be redacted
+        # records appended later are only redacted, never removed
         self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False, took=None), 0
 
     def _keep_parts(self) -> None:
@@ -170,18 +170,18 @@ class Rewrite:
             for body in self._late:
                 self._put(body)
         if not self._lines.has_raw and any(found.offset >= self._cut_offset for found in self._reader.index.damage):
-            self._lines.put_raw(_DAMAGED_RECORD)  # nothing that shows the damage was carried over; it is to be reported
+            self._lines.put_raw(_DAMAGED_RECORD)  # no damaged bytes were copied; readers must still report damage
         self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
         self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
-        """Yield the records that were appended since. All of them stay; they are redacted too."""
+        """Write the records that were appended after the pass began. All of these stay, and are redacted too."""
         for line in lines:
             self._take(line)
 
     def _keep_headers(self) -> None:
-        """Keep the headers; what else there is need not even be read."""
+        """Write only the headers and count the other records, which need not be read."""
         index = self._reader.index
         scanner = SCANNER(self._reader.max_record_bytes)
         counts = ((kind_of(name), count) for name, count in index.control_counts.items())
@@ -201,7 +201,7 @@ class Rewrite:
         index, first = scanner.index, len(scanner.index)
         generation, findings, copies = index.generation, len(index.damage), len(scanner.builder.left_out)
         if (line.number, line.offset) == (scanner.line + 1, scanner.offset):
-            scanner.feed_lines([line.content + b"\n"])  # a sound message is not parsed for it
+            scanner.feed_lines([line.content + b"\n"])  # this way a sound message is not parsed
         else:
             scanner.take(line.content, line.number, line.offset)
         damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])
@@ -210,13 +210,13 @@ class Rewrite:
         else:
             self.take_pieces(line, first, damaged=damaged)
         left_out = scanner.builder.left_out[copies:]
-        if left_out:  # readers of the new log leave them out too
+        if left_out:  # readers of the new log will leave out these copies too
             self._live = [ordinal for ordinal in self._live if ordinal not in left_out]
         if index.generation != generation + len(left_out):
             self._take_reset(index)
 
     def _is_known_unaltered(self, line: NumberedLine, ordinal: int) -> bool:
-        """Whether a line that was just scanned is a message in which the plan found nothing to redact."""
+        """Return whether a line just scanned is a message in which the plan found nothing to redact."""
         index, known = self._scanner.index, self._reader.index
         if ordinal not in self._known_unaltered or len(index) != ordinal + 1:
             return False
@@ -225,7 +225,7 @@ class Rewrite:
         return is_same_place and index.columns.checks[ordinal] == known.columns.checks[ordinal]
 
     def _take_unaltered(self, ordinal: int, line: bytes) -> None:
-        """Carry over a message that the plan has looked at: the line is the same, as its checksum tells."""
+        """Copy a message that the plan has already searched; its checksum shows that the line is unchanged."""
         self._ids.append(self._known_unaltered[ordinal])
         self._answer_altered = False
         if self._scanner.index.columns.roles[ordinal] == ASSISTANT:
@@ -235,7 +235,7 @@ class Rewrite:
             self._live.append(ordinal)
 
     def take_pieces(self, line: NumberedLine, first: int, *, damaged: bool) -> None:
-        """Take the records of a line, and bytes that are none; the line's first message has the ordinal `first`."""
+        """Write or remove the records and other bytes of a line, whose first message has the ordinal `first`."""
         index = self._scanner.index
         offsets = {index.columns.offsets[ordinal]: ordinal for ordinal in range(first, len(index))}
         for offset, content, value in pieces_of(line.offset, line.content):
@@ -263,7 +263,7 @@ class Rewrite:
     def _take_message(self, ordinal: int, line: bytes, value: Message, offset: int, *, damaged: bool) -> None:
         self._ids.append(message_id_of(value, line, offset))
         if not self._stays_live(ordinal) and self._ids[ordinal] in self._gone_ids:
-            self._gone.add(ordinal)  # a damaged copy of a message that goes
+            self._gone.add(ordinal)  # a damaged copy of a removed message
         if ordinal in self._gone:
             self._gone_ids.add(self._ids[ordinal])
         elif not self._purge.cleared:
@@ -276,7 +276,7 @@ class Rewrite:
         return bool(flags & DAMAGED) or (bool(flags & UNCHAINED) and self._any_chained)
 
     def _put_message(self, ordinal: int, line: bytes, value: Message, *, damaged: bool) -> None:
-        """Write a message; what was damaged stays so, and every reader reports it."""
+        """Write a message; a damaged message stays damaged, and every reader reports it."""
         body = self._message_body(ordinal, line, value)
         if value.get("role") == "assistant":
             self._put_asked(ordinal)
@@ -303,7 +303,7 @@ class Rewrite:
         return ordinal >= self._total or bool(self._was_live[ordinal])
 
     def _message_body(self, ordinal: int, line: bytes, value: Message) -> bytes:
-        """The body of a message's record after the purge."""
+        """Return the body of a message's record after the purge."""
         own_id = self._ids[ordinal]
         changed = self._redacted(value, self._purge.redact) if self._purge.redact else value
         member = None if self._stays_live(ordinal) else Member(_INTERRUPTED, ordinal)
@@ -320,9 +320,9 @@ class Rewrite:
         return encode_object(ordered)
 
     def _redacted(self, value: Message, replace: Replace) -> Message:
-        """A message with what is to go replaced; an answer that changes loses what is bound to its text.
+        """Return a redacted message; an answer that changes loses the reasoning that is bound to its text.
 
-        So do the answers that belong to the same response.
+        The later messages of the same response lose their bound reasoning too.
         """
         changed = redact_message(value, replace)
         self.counts.messages_redacted += changed != value
@@ -331,11 +331,11 @@ class Rewrite:
         return without_bound(changed) if self._answer_altered else changed
 
     def _take_control(self, offset: int, line: bytes, value: Message, *, damaged: bool) -> None:
-        """Take a control record: it goes, waits for the end, or is written, with what is to go replaced."""
+        """Remove a control record, keep it for the end, or write it redacted."""
         name = name_of(value["_record"])
         kind = kind_of(name)
         goes_with_messages = offset < self._cut_offset and not kind.outlives_messages
-        if kind.frames or kind.bundles:  # a reset is written anew at the place of its effect
+        if kind.frames or kind.bundles:  # `_take_reset` writes a new reset where this one took effect
             self.counts.controls_removed += self._purge.cleared and kind.frames
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
@@ -347,7 +347,7 @@ class Rewrite:
             self._keep_control(name, line, value, damaged=damaged)
 
     def _keep_control(self, name: str, line: bytes, value: Message, *, damaged: bool) -> None:
-        """Write a control record with what is to go replaced; a record that may not be changed goes instead."""
+        """Write a control record redacted; remove it instead if its kind must not be changed."""
         if name == "header":
             known = as_known_version(value)
             if known is not value:
@@ -363,28 +363,28 @@ class Rewrite:
         self._put_control(body, damaged=damaged)
 
     def _put_control(self, body: bytes, *, damaged: bool) -> None:
-        """Write a control record; what was damaged gets no checksum, so it is reported, and takes no effect again."""
+        """Write a control record; a damaged one gets no checksum, so readers report it and it has no effect."""
         if damaged:
             self._lines.put_raw(body + b"}")
         else:
             self._put(body)
 
     def _is_void(self, name: str, value: Message) -> bool:
-        """Whether a control record refers to a removed message, or was voided by a reset that is removed."""
+        """Return whether a control record refers to removed messages or is void after the purge."""
         kind, counts = kind_of(name), self.counts
-        if kind.depends_on_history:  # the plan covers everything that its view was made from
+        if kind.depends_on_history:  # the plan depends on the whole history of its view
             return self._purge.redact is None or bool(counts.messages_redacted + counts.controls_redacted)
         if holds_item(value) and (self._gone_ids or counts.messages_redacted):
-            return True  # nobody can say what of the messages is in it
+            return True  # the item may contain any part of the removed messages
         if self._purge.cleared and name == "asked":
-            return True  # written anew before its answer
+            return True  # `_put_asked` writes it again before its answer
         in_force = self._reader.index.session
         if self._purge.cleared and kind.last_in_force and value not in (in_force.plan, *in_force.usage.values()):
             return True
         return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
 
     def _take_reset(self, index: Index) -> None:
-        """Write a reset anew: it keeps what it made live, as far as that stays."""
+        """Write a new reset that keeps those messages that the old one made live and that stay."""
         live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         if self._purge.cleared:
             return
@@ -412,12 +412,12 @@ _TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
 
 
 class ChainedLines:
-    """Gives on records and other bytes as lines with LF, each chained to the one before it."""
+    """Writes records and other bytes as lines with LF; each line's checksum continues that of the line before."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write, self._seed = write, 0
         self.has_raw = False
-        """Whether bytes were carried over that are no record."""
+        """Whether any bytes that are not a record were written."""
 
     def put(self, body: bytes) -> None:
         """Write a record."""
@@ -425,14 +425,14 @@ class ChainedLines:
         self._write(line)
 
     def put_raw(self, line: bytes) -> None:
-        """Carry over bytes that are no record; the chain goes through them as a reader's does."""
+        """Copy bytes that are not a record; the chain of checksums continues through them, as in a reader."""
         self.has_raw, stored = True, stored_crc(line)
         self._seed = crc32(line, self._seed) if stored is None else stored
         self._write(line + b"\n")
 
 
 class NoLines(ChainedLines):
-    """Takes records and other bytes and writes nothing: for plans, which only count."""
+    """Accepts records and other bytes and writes nothing, for plans, which only count."""
 
     def __init__(self) -> None:
         super().__init__(lambda _: None)
@@ -441,12 +441,12 @@ class NoLines(ChainedLines):
         """Drop a record."""
 
     def put_raw(self, line: bytes) -> None:
-        """Drop bytes that are no record."""
+        """Drop bytes that are not a record."""
         self.has_raw = True
 
 
 def _are_same_lines(found: Index, known: Index) -> bool:
-    """Whether two scans of a log found the same messages at the same places, and the same damage."""
+    """Return whether two scans of a log found the same messages at the same offsets, and the same damage."""
     mine, theirs = found.columns, known.columns
     if (mine.offsets, mine.checks, mine.flags) != (theirs.offsets, theirs.checks, theirs.flags):
         return False
@@ -454,7 +454,7 @@ def _are_same_lines(found: Index, known: Index) -> bool:
 
 
 def check_written(index: Index, expected: list[int]) -> None:
-    """Check the new log: it verifies, and has all messages that stay, the live ones in the same order.
+    """Check that the new log verifies, and that its live messages are the expected ones in their order.
 
     Raises:
         PurgeError: the check failed.

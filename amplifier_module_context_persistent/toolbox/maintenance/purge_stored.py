@@ -1,10 +1,10 @@
-"""Purging a log in a database: one transaction, in which new rows take the place of the log's.
+"""Purge a log in a database: replace the log's rows by new rows in one transaction.
 
-What stays is written as a new log, while others go on appending. Then the log's row is held: what was appended
-meanwhile is added, what was written is read back, and the new log gets the name, with the next generation. Running
-sessions find that their log was replaced, and read it anew. The old rows are deleted in the same transaction. Their
-bytes stay on the server's disk until it vacuums, and in its write-ahead log, its replicas and backups until those are
-gone.
+The records that stay are written as a new log, while others continue to append. Then the log's row is locked. The
+records appended meanwhile are added, the new log is read back, and it gets the old log's name with the next generation
+number. Running sessions notice that their log was replaced, and read it again. The old rows are deleted in the same
+transaction. Their bytes stay on the server's disk until it vacuums, and in its write-ahead log, its replicas and
+backups until those are gone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ...log.postgres.new_log import NewStoredLog
 from ...log.postgres.reader import PostgresReader
 from ...log.record_line import MAX_RECORD_BYTES
 
-_BESIDE = " (purge)"  # a name within the transaction only; nobody else sees it
+_BESIDE = " (purge)"  # only this transaction sees the name
 
 
 def open_rows(location: str, timeout_s: float, files: FileSystem | None = None) -> PostgresReader:
-    """The reader of a log that is to be purged; it reports its progress to `files`."""
+    """Open a log in a database for a purge; the reader reports its progress to `files`."""
     return PostgresReader(
         parse_location(location),
         timeout_s=timeout_s,
@@ -37,15 +37,15 @@ def open_rows(location: str, timeout_s: float, files: FileSystem | None = None) 
 
 
 class PurgeRows:
-    """New rows that take the place of a log's; use it in a `with` statement.
+    """New rows in a database that replace a log's rows; use it in a `with` statement.
 
     Args:
         reader: the open log.
-        location: its location.
-        timeout_s: how long each step may wait for the server.
+        location: the log's location.
+        timeout_s: the longest wait of each step for the server, in seconds.
 
     Raises:
-        AppendError: the server refused or went away; the log is what it was.
+        AppendError: the server refused or the connection was lost; the log is unchanged.
     """
 
     def __init__(self, reader: PostgresReader, location: str, timeout_s: float) -> None:
@@ -64,7 +64,7 @@ class PurgeRows:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Raise a telling error if another purge came first and deleted the rows that this one reads."""
+        """Raise a `PurgeError` if the log's rows disappear because another purge finished first."""
         try:
             yield
         except LogUnreadableError as error:
@@ -73,22 +73,22 @@ class PurgeRows:
             raise
 
     def read_back(self) -> Index:
-        """Send what was written, and read it back; what a reader finds in it."""
+        """Send the written rows to the server, read them back, and return their index."""
         self._new.read_back()
         return self._new.index
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Let nobody append to the log until the transaction ends; records appended before are read first."""
+        """Prevent appends to the log until the transaction ends, and read the records that were appended before."""
         self._new.hurry()
         self._reader.take_in(self._new.connection, lock=True)
         yield
 
     def take_place(self) -> None:
-        """Put the rows in the place of the log's.
+        """Replace the log's rows by the new rows.
 
         Raises:
-            LogFailedError: the server did not say whether that was done.
+            LogFailedError: the server did not say whether the rows were replaced.
         """
         assert self._held is not None  # noqa: S101 - the log is there
         self._new.take_place(self._held, self._name)

@@ -1,6 +1,6 @@
-r"""Redaction in bytes that are not a record: damaged lines and torn tails.
+r"""Redact bytes that are not a record: damaged lines and torn tails.
 
-The raw bytes are searched, and the text with its escapes decoded, because no parser decodes an escape such as
+Both the raw bytes and the text with decoded escapes are searched, because no parser decodes an escape such as
 `\u0073ecret` in a damaged line.
 """
 
@@ -11,10 +11,10 @@ from ...messages.secrets.readable import read
 
 
 def redact_bytes(content: bytes, replace: Replace) -> bytes | None:
-    """Replace every match in bytes that are no record.
+    """Replace every match in bytes that are not a record.
 
     Returns:
-        the bytes; None if they hold a match that is written with escapes, so that they have to go whole.
+        the redacted bytes, or None if a match is written with escapes, so that all the bytes must be removed.
     """
     text = replace(_decoded(content))
     if any(replace(reading) != reading for reading in _readings(text)):
@@ -23,7 +23,7 @@ def redact_bytes(content: bytes, replace: Replace) -> bytes | None:
 
 
 def holds_match(content: bytes, replace: Replace) -> bool:
-    """Whether the bytes contain a match, raw or with their escapes decoded."""
+    """Return whether the bytes contain a match, raw or with their escapes decoded."""
     return redact_bytes(content, replace) != content
 
 
@@ -32,5 +32,5 @@ def _decoded(content: bytes) -> str:
 
 
 def _readings(text: str) -> set[str]:
-    """The readings of a text: without its terminal escapes, and with spaces in their place."""
+    """Return the readings of a text that differ from it: terminal escapes removed, or replaced by spaces."""
     return {read(text, joined=joined).text for joined in (True, False)} - {text}

@@ -1,4 +1,7 @@
-"""Redacting by a pattern inside a control record that stays; `messages.replace_in_message` does it in messages."""
+"""Redact text in control records, which are the log's records that are not messages.
+
+`messages.replace_in_message` redacts messages.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _NO_NAMES = frozenset({""})  # plain keys stay, and all values are texts
 
 
 def redact_control(record: Message, replace: Replace) -> Message:
-    """A control record (a plan's notice, a system text) with every match replaced; its names stay."""
+    """Return a control record, such as a plan, with every match replaced except in names."""
     kind = kind_of(name_of(record.get("_record")))
     names = _CONTROL_NAMES | kind.names
     redacted = {key: value if key in names else replace_in(value, replace, NAMES) for key, value in record.items()}
@@ -32,7 +35,7 @@ def redact_control(record: Message, replace: Replace) -> Message:
 
 
 def without_title(header: Message) -> Message:
-    """A header without the title of the session that was imported: it says what the messages were about."""
+    """Return a header without the imported session's title, which may contain words of the messages."""
     source = header.get("source")
     if not isinstance(source, dict) or "title" not in source:
         return header
@@ -40,7 +43,7 @@ def without_title(header: Message) -> Message:
 
 
 def _with_names(before: Any, after: Any, places: frozenset[int]) -> Any:
-    """A redacted list in which names are unchanged."""
+    """Return a redacted list with the original names at the given places."""
     if not isinstance(before, list):
         return after
     return [old if place in places else new for place, (old, new) in enumerate(zip(before, after, strict=True))]

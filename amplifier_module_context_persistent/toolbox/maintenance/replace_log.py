@@ -1,8 +1,8 @@
-"""Putting the lines of another copy in the place of a log, in a file or in a database.
+"""Replace a log's lines by the lines of another copy, in a file or in a database.
 
 The new file, or the new rows, are written and read back first. Then the log is locked, and replaced if nobody wrote to
-it meanwhile. A kill leaves the old log or the new one. The project's catalogue is removed before and after, since it
-holds words of the log.
+the log meanwhile. A kill leaves the old log or the new one. The project's catalogue is removed before and after,
+because it contains words of the log.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ _LOCK_TIMEOUT_S = 10.0
 
 
 def replace_log(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog], None]) -> None:
-    """Put other lines in the place of a log.
+    """Replace a log's lines by other lines.
 
     Args:
         path: the log's file, or its location in a database.
         lines: the lines, without LF.
-        check: is given the log as it will be replaced; an error that it raises ends the operation.
+        check: called with the log before the replacement; an exception that it raises ends the operation.
 
     Raises:
         Exception: what `check` raises; nothing was changed.
-        PurgeError: the log was written to meanwhile, or its content would stay elsewhere; nothing was changed.
-        AppendError: the system or the server refused; the log is what it was.
-        LogFailedError: the log was replaced, and the system refused what makes that durable; or a server did not say
-            whether it was replaced.
+        PurgeError: the log was written to meanwhile, has other hard links, or belongs to another user; nothing was
+            changed.
+        AppendError: the system or the server refused; the log is unchanged.
+        LogFailedError: the log was replaced, but the system could not make the replacement durable; or a server did
+            not say whether the log was replaced.
         LogError: the log cannot be read or locked.
     """
     if stored_name(path) is not None:

@@ -1,6 +1,6 @@
-"""Verification of a log: its records, its damage, its tail, and what to do about each finding.
+"""Verify a log: its records, its damage, its torn tail, and what to do about each finding.
 
-Reads only. A report has counts, places and kinds, and no content of a message.
+Nothing is written. A report has counts, places and kinds, and no content of a message.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding, with `line` and `offset` if it has a place in the log."""
+    """A fault or a fact in a log, with `line` and `offset` if the finding has a place in the log."""
 
     kind: str
     detail: str
@@ -64,7 +64,7 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
+        """The advice for this kind of finding."""
         return ADVICE[self.kind]
 
 
@@ -85,7 +85,7 @@ class Report:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every byte is part of a record that verifies."""
+        """Whether the log has no damage; notes do not count as damage."""
         return not self.damage
 
     @property
@@ -94,7 +94,7 @@ class Report:
         return sum(found.kind in _CHAIN_KINDS for found in self.damage)
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
 
         def plain(found: Finding) -> dict[str, Any]:
             return {name: getattr(found, name) for name in ("kind", "line", "offset", "detail", "advice")}
@@ -113,11 +113,11 @@ class Report:
 
 
 def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
-    """Read a whole log and report on it.
+    """Read a whole log and return a report on it.
 
     Args:
         path: a file's path, or `postgresql://…#NAME`.
-        files: the system calls, to be told how far the reading of a file is.
+        files: the system calls; they report the progress of reading a file.
 
     Raises:
         LogUnreadableError: there is no log, it cannot be read, or no line of it is a record.
@@ -126,9 +126,9 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     try:
         follow_log(reader)
         file = file_reader(reader)
-        if file is not None and file.torn:  # perhaps an append that is on its way: look again
+        if file is not None and file.torn:  # perhaps an append is still writing: wait for its lock, which reads again
             with contextlib.suppress(LogError), AppendLock(file, timeout_s=_WAIT_S):
-                pass  # no writer is at it
+                pass  # no writer has the lock now
         report = _report(reader)
         if file is not None:
             _add_file(report, file)
@@ -155,7 +155,7 @@ def _report(reader: ReadableLog) -> Report:
 
 
 def _add_file(report: Report, reader: LogReader) -> None:
-    """Add what only a file can have: a tail, others beside it, a mode."""
+    """Add the findings that only a file can have: a torn tail, files beside the log, the file's mode."""
     if torn := reader.torn:
         detail = f"{torn.torn_bytes:,} bytes at the end are no whole record"
         report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
@@ -166,7 +166,7 @@ def _add_file(report: Report, reader: LogReader) -> None:
 
 
 def _of_archive(reader: LogReader) -> Iterator[Finding]:
-    """The faults in an archived log's file, all of whose frames were read."""
+    """Yield the damaged frames of an archived log's file and the faults of its index."""
     archive = reader.file.archive
     if archive is None:
         return
@@ -182,13 +182,13 @@ def _of_archive(reader: LogReader) -> Iterator[Finding]:
 
 
 def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterator[Finding]:
-    """Whether the columns of rows, from which sessions are opened, say what the lines say."""
+    """Yield a finding if the columns in the database, which sessions read when they open, differ from the lines."""
     by_columns = open_reader(path, files=files)
     try:
         by_columns.follow()
         found, index = by_columns.index, reader.index
         if by_columns.describe() != reader.describe():
-            return  # somebody wrote to it between the two
+            return  # the log was written to between the two readings
         for one in damaged_frames(by_columns):
             yield Finding("columns", one.detail, one.line, one.offset)
         if len(found) != len(index) or found.live != index.live:
@@ -205,7 +205,7 @@ def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterat
 
 
 def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
-    """Calls of the live history without results, and results without calls."""
+    """Yield the tool calls of the live history without results, and the results without calls."""
     index = reader.index
     ordinals = [ordinal for ordinal in index.live if index.columns.roles[ordinal] in (ASSISTANT, TOOL)]
     waiting: dict[str, int] = {}
@@ -226,7 +226,7 @@ def _unmatched(reader: ReadableLog) -> Iterator[Finding]:
 
 
 def _beside(reader: LogReader) -> Iterator[Finding]:
-    """The files beside the log, and who may read it."""
+    """Yield findings on the files beside the log, and on the log's mode if other users may read the log."""
     for name in saved_tails(reader.path):
         with contextlib.suppress(OSError):
             size = os.stat(name, follow_symlinks=False).st_size

@@ -1,13 +1,13 @@
-"""The note of what this package wrote beside a session's log for the host, and of what it has begun there.
+"""The note: a file that says what this package wrote beside a log for the host, and which operation it began.
 
-It is a small file of JSON beside the log (`NOTE_SUFFIX`). It names each file that we wrote with its size and its
-SHA-256, so that the file is known as ours after a crash. A file whose content is another one was changed by the host
-since, and is the host's. Rules:
-- A content is noted before its file gets its name. While one content replaces another, both are noted; so at every
-  instant the file is known as ours.
-- A purge, a deletion, a rewind, a sync or the making of a session notes what it has begun, and removes that when it has
-  finished. Whoever finds it finishes it.
-- The note holds no text of a session. It goes when nothing is noted.
+The note is a small JSON file beside the log (`NOTE_SUFFIX`). It names each file that we wrote, with the file's size and
+SHA-256, so that we recognise the file as ours after a crash. If a file has any other content, the host has changed the
+file, and the file is the host's. Rules:
+- A content is noted before its file is renamed to its final name. While a new content replaces an old one, both are
+  noted, so that the file is recognised as ours at every moment.
+- A purge, a deletion, a rewind, a sync or the creation of a session notes that it has begun, and removes this entry
+  when it has finished. The next operation that finds the entry finishes the interrupted one.
+- The note contains no text of a session. The file is removed when nothing is noted.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from ...log.atomic_file import NewFile
 from ...log.filesystem import FileSystem
 
 NOTE_SUFFIX = ".written"
-"""The note has the log's name and this."""
+"""The suffix of the note's file, appended to the log's path."""
 
 MAKING, PURGING, DELETING, REWINDING, SYNCING = "make", "purge", "delete", "rewind", "sync"
-"""The operations that may have been begun."""
+"""The operations that a note can name as begun."""
 
 _VERSION = 1
 _MOST_BYTES = 1 << 20
@@ -50,18 +50,18 @@ class WrittenFiles:
     log: str
     files: FileSystem | None = None
     contents: dict[str, list[Content]] = field(default_factory=dict)
-    """The contents that we wrote, by the names of the files."""
+    """The contents that we wrote, by file name."""
     begun: str = ""
     """The unfinished operation: `MAKING`, `PURGING`, `DELETING`, `REWINDING`, `SYNCING`; or an empty text."""
     time: str = ""
-    """When, in ISO 8601."""
+    """The time at which the operation began, in ISO 8601; or an empty text."""
 
     @classmethod
     def beside(cls, log: str | os.PathLike[str], files: FileSystem | None = None) -> WrittenFiles:
-        """Read the note beside a log; an empty one if there is none, or none that can be read."""
+        """Read and return the note beside a log; return an empty note if there is no readable one."""
         note = cls(os.path.abspath(os.fspath(log)), files)
         try:
-            if not stat.S_ISREG(os.lstat(note.path).st_mode):  # a FIFO would be waited for
+            if not stat.S_ISREG(os.lstat(note.path).st_mode):  # opening a FIFO would block
                 return note
             with open(note.path, "rb") as file:
                 value = json.loads(file.read(_MOST_BYTES))
@@ -75,18 +75,18 @@ class WrittenFiles:
 
     @property
     def path(self) -> str:
-        """The note's file."""
+        """The path of the note's file."""
         return self.log + NOTE_SUFFIX
 
     def is_noted(self, name: str) -> bool:
-        """Whether a file was written by us at any time, whatever it holds now."""
+        """Return whether the note names a file as written by us, whatever the file contains now."""
         return bool(self.contents.get(name))
 
     def owns(self, name: str) -> bool:
-        """Whether a file beside the log holds what we wrote.
+        """Return whether a file beside the log exists and contains what we wrote.
 
         Raises:
-            OSError: it is there and cannot be read.
+            OSError: the file exists and cannot be read.
         """
         known = self.contents.get(name, ())
         path = os.path.join(os.path.dirname(self.log), name)
@@ -97,33 +97,33 @@ class WrittenFiles:
             return False
 
     def begin(self, what: str, time: str = "") -> None:
-        """Note what is begun."""
+        """Note that an operation has begun, and save the note."""
         self.begun, self.time = what, time
         self.save()
 
     def clear(self) -> None:
-        """Remove the note."""
+        """Forget everything that is noted, and remove the note's file."""
         self.contents, self.begun, self.time = {}, "", ""
         self.save()
 
     def finish(self) -> None:
-        """Note that nothing is begun any more."""
+        """Note that the begun operation has finished."""
         self.begun = self.time = ""
         self.save()
 
     def expect(self, name: str, content: Content) -> None:
-        """Note a content that a file is about to get, beside those that it may have now."""
+        """Note a content that a file is about to get, besides the contents that it may have now."""
         self.contents[name] = [*(one for one in self.contents.get(name, ()) if one != content), content]
         self.save()
 
     def settle(self, name: str, content: Content) -> None:
-        """Note the one content that a file has now."""
+        """Note the content that a file has now as its only one."""
         if self.contents.get(name) != [content]:
             self.contents[name] = [content]
             self.save()
 
     def save(self) -> None:
-        """Write the note; without anything in it, remove it.
+        """Write the note's file, or remove the file if nothing is noted.
 
         Raises:
             OSError: the system refuses.
@@ -142,7 +142,7 @@ class WrittenFiles:
 
 
 def _contents(named: dict[str, Any]) -> dict[str, list[Content]]:
-    """Take from a note what has the right types and names a file in the log's own directory."""
+    """Return the entries of a note that have the right types and name a file in the log's own directory."""
     found: dict[str, list[Content]] = {}
     for name, values in named.items():
         if os.path.basename(name) == name and isinstance(values, list):
@@ -155,10 +155,10 @@ def _is_content(value: Any) -> bool:
 
 
 def content_of(path: str | Path) -> Content:
-    """The size and the hash of a file's bytes.
+    """Return the size and the SHA-256 of a file's bytes.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     digest, size = hashlib.sha256(), 0
     with open(path, "rb") as file:

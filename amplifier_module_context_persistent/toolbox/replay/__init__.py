@@ -1,8 +1,11 @@
 """Replay: play a session under other policies, budgets and prices, and compare the results.
 
+To play a session means to pass its messages to a policy one by one, and to ask the policy for a view (the messages to
+send) before each assistant message. A policy decides how a view is made when the history is too large.
+
     from amplifier_module_context_persistent.toolbox.replay import open_transcript, replay, compare
 
-Rule of this package: it reads only.
+Rule of this package: it never writes to a session.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -52,7 +55,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the interface when it is used: who needs one module here needs no manager and no event loop."""
+    """Import the public interface on first use, so that importing one module here loads no manager and no asyncio."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import api

@@ -1,11 +1,11 @@
-"""Sessions looked at again, from Python: turns, requests, views, and what another policy would have done.
+"""Replay sessions from Python: read turns, requests and views, and find what another policy would have done.
 
     from amplifier_module_context_persistent.toolbox.replay import open_transcript, replay
 
     with open_transcript("session.jsonl") as transcript:
         played = replay(transcript, "truncate:target_usage=0.4", budget_tokens=40_000)
 
-The log is read and never written. `docs/replay.md` shows what can be done with it. A transcript may be a log of this
+The log is read and never written. `docs/replay.md` has examples. A transcript may be a log of this
 package or a file of plain messages, one JSON object a line.
 """
 
@@ -58,11 +58,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request, and how the model saw the `place` messages before it.
+    """A request, and what the model saw of the `place` messages before the request.
 
     `marks` is None if the view could not be made. `hash` is the receipt's hash, if there is a receipt. `proved` says
-    whether the rebuilt view has this hash (None for a view made under a policy). `lacks` names the records that the
-    view needs and the log does not have; if it is empty and the view is not proved, the log was altered.
+    whether the rebuilt view has this hash; it is None for a view made under a policy. `lacks` names the records that
+    the view needs and the log does not have; if it is empty and the view is not proved, the log was altered.
     """
 
     number: int
@@ -83,7 +83,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A session played under a policy: the sums, and the figures of each request (whose views are not kept)."""
+    """The result of playing a session under a policy: the sums, and the figures of each request without its view."""
 
     policy: str
     measures: Measures
@@ -92,7 +92,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A session played under several policies; `whole` is the cost of sending all of it with every request."""
+    """The results of several policies on one session; `whole` measures sending the whole history every time."""
 
     budget_tokens: int
     tokenizer: str
@@ -102,21 +102,21 @@ class Comparison:
 
 
 def open_transcript(session: str | Path) -> Transcript:
-    """Open a session to be read: by the path of its log, by its id, or by the beginning of its id.
+    """Open a session for reading, by the path of its log, by its id, or by the beginning of its id.
 
     Raises:
-        SessionNameError: nothing or more than one session has that name.
-        LogUnreadableError: it is not there, or it cannot be read.
+        SessionNameError: no session or more than one session has that name.
+        LogUnreadableError: the log does not exist or cannot be read.
     """
     return Transcript(find_session(str(session)))
 
 
 def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
-    """Rebuild the views that a session handed out from their receipts, in order.
+    """Rebuild the views of a session's requests from their receipts, and yield the requests in order.
 
     Args:
         transcript: the session.
-        start: leave out requests with fewer live messages before them.
+        start: skip requests with fewer live messages before them.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -160,16 +160,16 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
 def play(
     transcript: Transcript, policy: str = "default", *, budget_tokens: int, tokenizer: str = "auto"
 ) -> Iterator[Seen]:
-    """Play a session under a policy, request by request, one before each assistant message.
+    """Play a session under a policy, and yield one request before each assistant message.
 
     Args:
         transcript: the session.
         policy: as `policy_of` reads it, such as `truncate:target_usage=0.4`.
         budget_tokens: the budget of every request.
-        tokenizer: what counts: `auto`, `estimate`, or an encoding's name.
+        tokenizer: how tokens are counted: `auto`, `estimate`, or an encoding's name.
 
     Raises:
-        PolicyError: there is no such policy, or it has no such option.
+        PolicyError: there is no such policy, or the policy has no such option.
     """
     chosen = policy_of(policy)
     counter = CachedCounter(open_counter(tokenizer))
@@ -203,7 +203,7 @@ def replay(
     tokenizer: str = "auto",
     progress: Progress | None = None,
 ) -> Replayed:
-    """Play a session under a policy and measure every request; as `compare` for one policy.
+    """Play a session under one policy, and return the measures of every request; `compare` has the arguments.
 
     Raises:
         PolicyError: there is no such policy, or it has no such option.
@@ -220,14 +220,14 @@ def compare(
     tokenizer: str = "auto",
     progress: Progress | None = None,
 ) -> Comparison:
-    """Play a session under several policies and measure them; a view is asked for before each assistant message.
+    """Play a session under several policies, and return their measures.
 
     Args:
         transcript: the session.
         policies: as `policy_of` reads them, such as `none` or `truncate:target_usage=0.4`.
         budget_tokens: the budget of every request.
-        tokenizer: what counts: `auto`, `estimate`, or an encoding's name.
-        progress: is told what is being done.
+        tokenizer: how tokens are counted: `auto`, `estimate`, or an encoding's name.
+        progress: called with the current step.
 
     Raises:
         PolicyError: there is no such policy, or it has no such option.
@@ -267,7 +267,7 @@ def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progre
 def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda: None) -> Iterator[T]:
     """Step through an asynchronous generator from plain code, whether or not an event loop runs in this thread.
 
-    `stop` makes a long step end soon: it is called if this thread is interrupted during the step.
+    If this thread is interrupted during a step, `stop` is called, which should make the step end soon.
     """
     with ThreadPoolExecutor(1, "replay") as thread:
         runner = thread.submit(asyncio.Runner).result()
@@ -292,16 +292,16 @@ def _drive(generator: AsyncGenerator[T, None], stop: Callable[[], None] = lambda
 
 
 def _result(future: Future[T]) -> T:
-    """Wait in short turns: a signal that comes right before a wait is heard only after it."""
+    """Wait for a result in short intervals, because a signal just before a wait is handled only after the wait."""
     while not wait([future], timeout=0.2).done:
         pass
     return future.result()
 
 
 def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: int | None = None) -> Seen:
-    """Add the losses of a request against the request before it, if there is one and both views could be made.
+    """Return a request with its losses against the request before it, if both views could be made.
 
-    The size before a compaction comes from its plan, as in all statistics; else from the view before.
+    The size before a compaction comes from its plan, as in all statistics, or else from the earlier view.
     """
     earlier = before.marks if before is not None else Marks(0)
     if seen.marks is None or earlier is None:
@@ -314,7 +314,7 @@ def _against(seen: Seen, before: Seen | None, marker: Marker, *, tokens_before: 
 
 
 class StoredMessages(Sequence[Message]):
-    """The live messages of a transcript, each with an id, parsed afresh whenever it is asked for."""
+    """The live messages of a transcript, each with an id; each access parses the message again."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript

@@ -1,22 +1,22 @@
-"""Far evidence: the names that an action needs from further back, and the share that a view still shows.
+"""Far evidence: the names that an action uses from far back in the history, and the share that a view still shows.
 
 **Identifiers** of a text, as this measure understands them:
 
 - *paths*: words with a slash before name characters, addresses, and file names with a known extension, of 6 characters
-  or more; `/dev/null` and the like are none;
+  or more; `/dev/null` and similar ones do not count;
 - *names* of 6 characters or more in snake_case or CamelCase (an inner underscore, or a capital after a small letter or
-  a digit), outside of paths; of a dotted name each part by itself;
-- *hex ids*: 7 to 40 digits of small hexadecimal with at least one figure and one letter;
+  a digit), outside of paths; each part of a dotted name counts by itself;
+- *hex ids*: 7 to 40 digits of small hexadecimal with at least one decimal digit and one letter;
 - *quoted strings* of 6 to 80 characters without white space that hold a letter.
 
-**Far evidence** of an action (the tool calls of an assistant message) are the identifiers in its arguments that stand
-somewhere in the messages before it, the last time more than `FAR_MESSAGES` back, and in no more than `COMMON_SHARE` of
-them: a name that is everywhere survives any cut. A name is *in* a message if its exact text is contained in the
-message's text, thinking, arguments or results.
+**Far evidence** of an action (the tool calls of an assistant message) is the set of identifiers in its arguments that
+occur in earlier messages, but not in the last `FAR_MESSAGES` of these, and in no more than `COMMON_SHARE` of these. An
+identifier that is in very many messages would survive any compaction, so it says nothing. A name is *in* a message if
+its exact text is contained in the message's text, thinking, arguments or results.
 
-**Original text** of a view is the text of its messages without insertions. A message that says it comes from
-compaction, or that the history does not have, is an insertion as a whole. In a shortened text, the beginning and the
-end in common with its original are original, and so are whole lines of the original in between; the rest (a marker, a
+**Original text** of a view is the text of its messages without insertions. A message that is marked as coming from
+compaction, or that is not in the history, is an insertion as a whole. In a shortened text, the beginning and the end in
+common with its original are original, and so are whole lines of the original in between; the rest (a marker, a
 stand-in) is an insertion. So this measure does not depend on the form of markers.
 """
 
@@ -54,7 +54,7 @@ _LEAST_CHARS = 6
 
 
 def identifiers(text: str) -> set[str]:
-    """The identifiers in a text, by the definition above."""
+    """Return the identifiers in a text, as defined above."""
     found = {quoted for _, quoted in _QUOTED.findall(text) if _LETTER.search(quoted)}
     paths = [path.rstrip("./:?") for path in _PATH.findall(text)]
     found.update(path for path in paths if not path.startswith(_NO_PATHS) and _LETTER.search(path))
@@ -65,7 +65,7 @@ def identifiers(text: str) -> set[str]:
 
 
 def parts_of(message: Message) -> list[str]:
-    """The texts of a message: content, thinking and results, then the arguments of its calls."""
+    """Return the texts of a message: its content, thinking and results, then the arguments of its calls."""
     content = message.get("content")
     parts = [content] if isinstance(content, str) else []
     for block in content if isinstance(content, list) else ():
@@ -76,7 +76,7 @@ def parts_of(message: Message) -> list[str]:
 
 
 def action_text(message: Message) -> str:
-    """The arguments of a message's tool calls as text; empty if it calls nothing."""
+    """Return the arguments of a message's tool calls as text; "" if it has no calls."""
     return "\n".join(_arguments_of(message))
 
 
@@ -85,11 +85,11 @@ def _arguments_of(message: Message) -> list[str]:
 
 
 Progress = Callable[[int], None]
-"""Is told how many messages were looked at."""
+"""A function that is called with the number of messages read so far."""
 
 
 def far_evidence(messages: Iterable[Message], progress: Progress | None = None) -> dict[int, list[str]]:
-    """The far identifiers in the arguments of each assistant message with calls, by its position.
+    """Return the far evidence of each assistant message that has any, by the message's position.
 
     Args:
         messages: the session; it is read twice, one message at a time.
@@ -107,12 +107,12 @@ def far_evidence(messages: Iterable[Message], progress: Progress | None = None) 
 
 
 def _used_in(message: Message) -> set[str]:
-    """The identifiers that a message's actions use."""
+    """Return the identifiers in the arguments of a message's tool calls."""
     return identifiers(action_text(message))
 
 
 class _TermPlaces:
-    """The number of texts that contain each term, and the last such text.
+    """For each term, the number of texts that contain it, and the position of the last of these texts.
 
     Args:
         terms: the terms to look for.
@@ -124,12 +124,12 @@ class _TermPlaces:
         self._last: dict[str, int] = {}
 
     def is_far(self, term: str, position: int) -> bool:
-        """Whether a term is in texts before a position, not in too many, and only far from it."""
+        """Return whether a term is in earlier texts, in none near the position, and not in too many."""
         before = self._counts.get(term, 0)
         return bool(before) and position - self._last[term] > FAR_MESSAGES and before <= COMMON_SHARE * position
 
     def take(self, position: int, text: str) -> None:
-        """Take the text at a position."""
+        """Count the terms in the text at a position; texts are given in order."""
         for term in self._finder.terms_in(text):
             self._counts[term] = self._counts.get(term, 0) + 1
             self._last[term] = position
@@ -137,7 +137,7 @@ class _TermPlaces:
 
 @dataclass(frozen=True, slots=True)
 class PlayedSession:
-    """A transcript to play."""
+    """A session to play; `evidence` has the far evidence of its messages, by position."""
 
     name: str
     messages: Sequence[Message]
@@ -152,13 +152,13 @@ class PlayedSession:
         count: Callable[[Message], int],
         progress: Progress | None = None,
     ) -> PlayedSession:
-        """Take a transcript."""
+        """Create a session from messages, with its far evidence and its number of tokens."""
         numbered = [with_id(name, position, message) for position, message in enumerate(messages)]
         return cls(name, numbered, sum(map(count, numbered)), far_evidence(numbered, progress))
 
 
 def with_id(name: str, position: int, message: Message) -> Message:
-    """A message with the id that it has, else one of the shape and length that a log gives."""
+    """Return a message with its own id, or else with a made-up id of a log's form and length."""
     metadata = message.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     if isinstance(message_id := known.get("message_id"), str) and message_id:
@@ -169,9 +169,10 @@ def with_id(name: str, position: int, message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class MessageParts:
-    """The text of a view's message: all of it, its original part, and the inserted pieces.
+    """The whole text of a view's message, its original part, and the inserted pieces.
 
-    Each line of the original part is a part of a line of the text. If all is original, both are the same object.
+    Each line of the original part is a part of a line of the text. If the whole text is original, `text` and `original`
+    are the same object.
     """
 
     text: str
@@ -182,7 +183,7 @@ class MessageParts:
 
 
 def said(message: Message, original: Message | None) -> MessageParts:
-    """Tell what of a view's message is original; `original` is the history's message of the same id, or None."""
+    """Split a view's message into original and inserted text; `original` is the history's message, or None."""
     parts = parts_of(message)
     text = "\n".join(parts)
     if original is None or metadata_of(message).get("source") == COMPACTION_SOURCE:
@@ -201,7 +202,7 @@ def said(message: Message, original: Message | None) -> MessageParts:
 
 
 def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None:
-    """Part a shortened text into what its original has and what it has not."""
+    """Split a shortened text into the pieces that its source contains (`kept`) and the others (`inserted`)."""
     head = shared_beginning(part, source)
     tail = shared_beginning(part[head:][::-1], source[head:][::-1])
     kept.append(part[:head])
@@ -217,7 +218,7 @@ def _shared(part: str, source: str) -> int:
 
 
 def shared_beginning(a: str, b: str) -> int:
-    """The number of characters that two texts have in common at their beginning."""
+    """Return the number of characters that two texts have in common at their beginning."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
@@ -229,7 +230,7 @@ def shared_beginning(a: str, b: str) -> int:
 
 
 _WORD = re.compile(r"\w+")
-_MOST_WORDS = 50_000  # texts of this length are cached with the terms that may contain them
+_MOST_WORDS = 50_000  # for this number of words, the terms that may contain them are cached
 _START_CHARS = 4
 
 
@@ -237,7 +238,7 @@ class TermFinder:
     """Finds terms in texts.
 
     Args:
-        terms: what is looked for; each has a letter, a figure or an underscore.
+        terms: the terms to find; each has a letter, a digit or an underscore.
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
@@ -245,19 +246,19 @@ class TermFinder:
         for term in terms:
             self._by_piece.setdefault(max(_WORD.findall(term), key=len), []).append(term)
         self._by_start: dict[str, list[str]] = {}
-        """The longest words by how they begin."""
+        """The longest word of each term, by the first characters of the word."""
         for piece in self._by_piece:
             self._by_start.setdefault(piece[:_START_CHARS], []).append(piece)
         self._start_sizes = sorted(set(map(len, self._by_start)))
         self._terms_of = lru_cache(_MOST_WORDS)(self._terms_with)
 
     def terms_in(self, text: str) -> list[str]:
-        """The terms that a text holds, each once."""
+        """Return the terms that a text contains, each once."""
         likely = {term for word in set(_WORD.findall(text)) for term in self._terms_of(word)}
         return [term for term in likely if term in text]
 
     def _terms_with(self, word: str) -> tuple[str, ...]:
-        """The terms whose longest word is contained in a word."""
+        """Return the terms whose longest word is contained in a word."""
         return tuple(term for piece in self._pieces_in(word) for term in self._by_piece[piece])
 
     def _pieces_in(self, word: str) -> set[str]:
