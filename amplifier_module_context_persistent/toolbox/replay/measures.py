@@ -1,11 +1,11 @@
-"""The measures of a session played through a policy: requests, breaks, the bill, and the far evidence that is left.
+"""Measures of a session played under a policy: requests, breaks, the bill, and the far evidence in the views.
 
-- *breaks*: views that are not their predecessor plus appended messages;
+- *breaks*: views that are not the view before plus appended messages;
 - *cached*: tokens in the longest common prefix of whole messages with the request before;
 - *billed equivalents*: uncached tokens x 1.25 + cached tokens x 0.1, requests for summaries included, and the answers
   to these x 5;
-- *far evidence*: as `evidence` defines it; *recoverable* is the part of it that is in the view's original text or on
-  the first page of a recall.
+- *far evidence*: as `evidence` defines it; *recoverable* is the part of the far evidence that is in the view's
+  original text or on the first page of a recall.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a million input tokens, in any currency: those read from the provider's cache, and all others.
+    """Prices of a million input tokens, in any currency: tokens read from the provider's cache, and all others.
 
-    Providers that cache write what they have not read, so the others cost what writing costs.
+    A provider that caches writes to its cache every token that it has not read from there. So `write` is the price of
+    all the other tokens.
     """
 
     cached: float
@@ -29,7 +30,7 @@ class Prices:
 
     @classmethod
     def of(cls, *, base: float | None, cached: float | None = None, write: float | None = None) -> Prices | None:
-        """Derive missing prices from the plain input price; None if no price is given.
+        """Derive missing prices from the plain input price; return None if no price is given.
 
         Raises:
             ValueError: other prices are given, and the plain input price is missing.
@@ -46,7 +47,7 @@ class Prices:
         return cls(cached, write)
 
     def cost(self, measures: Measures) -> float:
-        """The cost of a policy's requests, and of summaries with their answers.
+        """Return the cost of a policy's requests, and of summaries with their answers.
 
         Other answers of the model cost the same under every policy and are left out.
         """
@@ -55,9 +56,9 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One request that was played: how many messages came before it, and the view, or None if it was refused.
+    """One request that was played; `place` is the number of messages before it, `view` is None if it was refused.
 
-    Where only measures are wanted, there is no view either.
+    `view` is None also if only measures are wanted.
     """
 
     number: int
@@ -66,9 +67,9 @@ class Played:
     tokens: int = 0
     cached_tokens: int = 0
     broke: bool = False
-    """Whether the view is not the one before it with what was appended."""
+    """Whether the view is something else than the view before plus appended messages."""
     unbound: int = 0
-    """The number of answers shown without their reasoning, because something before it had changed."""
+    """The number of answers shown without their reasoning, because something before the reasoning had changed."""
 
 
 UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE = 1.25, 0.1, 5.0
@@ -76,7 +77,7 @@ UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE = 1.25, 0.1, 5.0
 
 @dataclass(slots=True)
 class Measures:
-    """The result of one policy on one session with one budget: a field for each column, and the sums behind them."""
+    """The result of one policy on one session with one budget."""
 
     session: str
     budget_tokens: int
@@ -86,15 +87,15 @@ class Measures:
     refused: int = 0
     breaks: int = 0
     unbound: int = 0
-    """Requests whose views leave out reasoning, because something before it had changed."""
+    """The number of requests whose views leave out reasoning, because something before the reasoning had changed."""
     band: float = 0.0
-    """Between the watermarks, as a share of the budget."""
+    """The distance between the two watermarks (see `policies`), as a share of the budget."""
     request_tokens: list[int] = field(default_factory=list)
     cached_tokens: int = 0
     inserted_tokens: int = 0
     summaries: int = 0
     summary_tokens: int = 0
-    """The sum of the requests for summaries."""
+    """The number of tokens in all requests for summaries."""
     summary_cached_tokens: int = 0
     answer_tokens: int = 0
     evidence: int = 0
@@ -107,31 +108,31 @@ class Measures:
 
     @property
     def breaks_allowed(self) -> int:
-        """The most breaks of a policy with two watermarks."""
+        """The largest expected number of breaks of a policy with two watermarks."""
         return int(1 + self.session_tokens / (self.band * self.budget_tokens))
 
     @property
     def over(self) -> int:
-        """Views over the budget."""
+        """The number of views larger than the budget."""
         return sum(tokens > self.budget_tokens for tokens in self.request_tokens)
 
     @property
     def sent_tokens(self) -> int:
-        """The sum of all requests."""
+        """The number of tokens in all requests."""
         return sum(self.request_tokens)
 
     @property
     def cached_share(self) -> float:
-        """The share of what was sent that the request before had at its beginning."""
+        """The share of the sent tokens that continue the beginning of the request before."""
         return self.cached_tokens / max(1, self.sent_tokens)
 
     @property
     def billed(self) -> float:
-        """Billed equivalents in tokens."""
+        """The billed equivalents, in tokens."""
         return self.bill(UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE)
 
     def bill(self, uncached: float, cached: float, answer: float) -> float:
-        """The cost at these prices of a token; the only answers that count are summaries."""
+        """Return the cost at these prices of one token; only the answers that are summaries count."""
         read = self.cached_tokens + self.summary_cached_tokens
         written = self.sent_tokens + self.summary_tokens - read
         return written * uncached + read * cached + self.answer_tokens * answer
@@ -143,7 +144,7 @@ class Measures:
 
     @property
     def far_gain(self) -> float:
-        """The share that inserted text adds."""
+        """The share of far evidence that only inserted text shows."""
         return (self.evidence_shown - self.evidence_original) / self.evidence if self.evidence else 0.0
 
     @property
@@ -153,16 +154,16 @@ class Measures:
 
     @property
     def inserted_share(self) -> float:
-        """The share of inserted text in what was sent."""
+        """The share of inserted text in the sent tokens."""
         return self.inserted_tokens / max(1, self.sent_tokens)
 
     @property
     def mean_ms(self) -> float:
-        """Milliseconds a request."""
+        """The mean time of making a view, in milliseconds."""
         return self.total_ms / max(1, self.requests)
 
     def as_json(self) -> dict[str, Any]:
-        """Every field and every share."""
+        """Return every field and every share by name, in plain JSON types."""
         names = (
             "over",
             "breaks_allowed",

@@ -1,4 +1,4 @@
-"""A session played in its own rhythm: its messages and requests in order, and the wait before each of them."""
+"""Play a session in its own rhythm: its messages and requests in order, and the wait before each of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .api import Seen
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened: a message was added, or a request was made (`seen`) when there were `place` of them."""
+    """One event: a message (`placed`) was added, or a request (`seen`) was made, after `place` earlier messages."""
 
     turn: int
     place: int
@@ -23,9 +23,9 @@ class Step:
 
 
 def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen] = ()) -> Iterator[Step]:
-    """Merge the messages of turns, which follow one another, with requests in the order of their positions.
+    """Merge the messages of adjacent turns with requests, and yield the steps in order.
 
-    A request comes before the message that answered it; those after the last message come at the end.
+    A request comes before the message that answered it; requests after the last message come at the end.
     """
     waiting = iter(seen)
     request = next(waiting, None)
@@ -43,11 +43,11 @@ def timeline(transcript: Transcript, turns: Iterable[Turn], seen: Iterable[Seen]
 
 
 class Pace:
-    """The wait before each step, in seconds, so that a session is played in its own rhythm.
+    """Computes the wait before each step, so that a session is played in its own rhythm.
 
     Args:
         speed: a factor; 2 plays twice as fast.
-        max_pause_s: no pause is longer; None for no limit.
+        max_pause_s: the longest pause in seconds; None for no limit.
     """
 
     def __init__(self, speed: float = 1.0, max_pause_s: float | None = None) -> None:
@@ -55,7 +55,7 @@ class Pace:
         self._before: datetime | None = None
 
     def pause_s(self, step: Step) -> float:
-        """The pause before a step: the time since the message before; none before a request, which follows at once."""
+        """Return the seconds since the message before; 0 before a request, which follows at once."""
         before, at = self._before, step.at
         if at is None or step.placed is None:
             return 0.0

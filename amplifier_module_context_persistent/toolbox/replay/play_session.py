@@ -1,8 +1,8 @@
-"""Playing a session through a policy, request by request: one before each assistant message.
+"""Play a session under a policy, with one request before each assistant message.
 
-Under the policy `none` each view is a beginning of the view of the whole history. So its requests are found in sums,
-without making their views: the history is arranged, written and looked at a few hundred messages at a time, and but for
-numbers, nothing of it is held.
+Under the policy `none` each view is a beginning of the view of the whole history. So the requests are computed from
+sums, without making their views: the history is arranged, rendered and counted a few hundred messages at a time, and
+only numbers are kept.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from .stand_in_summary import SummaryExchange
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
 
 _Known = tuple[int, int, MessageParts]
-"""A message of a view: its tokens, the inserted ones of them, and what it says."""
+"""The tokens of a view's message, the inserted tokens among them, and the message's texts."""
 
 OnView = Callable[[int, Sequence[Message], Sequence[MessageParts], int], None]
-"""Called for each request with: the number of messages before it, its view, the texts of the view's messages, and the
-number of leading messages in common with the view before."""
+"""Called for each request with the number of messages before it, its view, the texts of the view's messages, and the
+number of leading messages in common with the view before (0 if that view was not continued)."""
 
 
 LookAt = Callable[[Message, Mapping[int, Message]], tuple[int, int]]
-"""Counts a message of a view, and what of it was inserted; it is given messages of the session by their positions."""
+"""Returns the tokens of a view's message and the inserted tokens among them, given some messages by position."""
 
 _AT_ONCE = 256  # messages
 
 
 @dataclass(slots=True)
 class _Before:
-    """The view before, and what is known of its messages."""
+    """The view of the last request, and what is known of its messages."""
 
     view: Sequence[Message] = ()
     known: list[_Known] = field(default_factory=list)
@@ -56,12 +56,12 @@ class _Before:
 
 
 class Player:
-    """Plays one session.
+    """Plays one session under policies.
 
     Args:
-        session: what is played; its messages are gone through once for each policy, and looked up one by one.
+        session: the session to play; its messages are read once for each policy, and looked up one by one.
         counter: counts tokens.
-        progress: is told how many messages were added up for the policy `none`, before its first request.
+        progress: called with the number of messages counted for the policy `none`, before its first request.
     """
 
     def __init__(self, session: PlayedSession, counter: TokenCounter, *, progress: Progress = lambda _: None) -> None:
@@ -71,12 +71,12 @@ class Player:
         for position, message in enumerate(session.messages):
             self.positions.setdefault(message["metadata"]["message_id"], position)
         self.on_view: OnView = lambda *_: None
-        """Is told each view that is measured."""
+        """Called with each view that is measured."""
         self._is_stopped, self._progress = False, progress
         self._begin()
 
     def stop(self) -> None:
-        """End what is played now, by an error before the next message; for another thread to call."""
+        """Stop playing with an `InterruptedError` before the next message; another thread may call this."""
         self._is_stopped = True
 
     def _check_stopped(self) -> None:
@@ -84,7 +84,7 @@ class Player:
             raise InterruptedError("it was interrupted")
 
     def _begin(self) -> None:
-        """Forget the view before: another policy begins."""
+        """Forget the view of the last request, because another policy begins."""
         self._before = _Before()
 
     async def play(
@@ -95,7 +95,10 @@ class Player:
         options: Mapping[str, Any],
         on_request: Callable[[Played], None] | None = None,
     ) -> Measures:
-        """Play the session through a policy; `on_request` is called with each played request, without its view."""
+        """Play the session under a policy and return its measures.
+
+        `on_request` is called with each played request, without the request's view.
+        """
         measures = Measures(self.session.name, budget_tokens, name, self.session.tokens)
         config = Config.load(options)
         measures.band = config.compact_threshold - config.target_usage
@@ -112,12 +115,12 @@ class Player:
     async def requests(
         self, open_policy: Open, budget_tokens: int, options: Mapping[str, Any], measures: Measures
     ) -> AsyncGenerator[Played, None]:
-        """Play the session request by request, adding each to the measures."""
+        """Play the session, yield each request, and add it to the measures."""
         self._begin()
         policy = open_policy(budget_tokens, self._counter, options)
         if (
             isinstance(policy, WholeHistory) and open_policy is not WholeHistory
-        ):  # whose views show all, and so hold all
+        ):  # their views refer to the messages anyway, so nothing is copied
             policy.read_from(self.session.messages)
         elif isinstance(policy, ManagerPolicy):
             policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})
@@ -145,7 +148,7 @@ class Player:
     async def _measure(
         self, measures: Measures, policy: Policy, position: int, view: list[Message], found: set[str]
     ) -> Played:
-        """Add a request to the measures; its view is what the next one is compared with."""
+        """Add a request to the measures and return it; the next view is compared with this one."""
         before = self._before
         self._bill(measures, policy.asked(), before.view)
         shared = common_prefix(before.view, view)
@@ -169,7 +172,7 @@ class Player:
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
 
     def _look(self, view: Sequence[Message], start: int, lines: Sequence[bytes]) -> list[_Known]:
-        """The texts of a view's messages from a position on; texts of the view before are reused."""
+        """Return what is known of a view's messages from `start` to the end, reusing results of the view before."""
         if start == len(self._before.view):
             return [self._look_at(message) for message in view[start:]]
         known = dict(zip(self._before.lines, self._before.known, strict=True))
@@ -181,7 +184,7 @@ class Player:
     async def _look_for_evidence(
         self, measures: Measures, policy: Policy, position: int, parts: Sequence[MessageParts], found: set[str]
     ) -> None:
-        """Count which far evidence of the next action a view shows; `found` was recalled before."""
+        """Count the far evidence of the next action that a view shows; `found` has the terms recalled before."""
         if not (wanted := self.session.evidence.get(position)):
             return
         original = "\n".join([part.original for part in parts])
@@ -195,11 +198,11 @@ class Player:
                 inserted = "\n".join(piece for part in parts for piece in part.inserted)
                 if not await policy.recalls(term, inserted):
                     continue
-                found.add(term)  # the log keeps it
+                found.add(term)  # the recall's answer stays in the log
             measures.evidence_recoverable += 1
 
     def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
-        """Add what a provider was asked to sum up."""
+        """Add the policy's own requests for summaries to the measures."""
         for one in asked:
             sizes = [count_message(message, self._counter) for message in one.messages]
             shared = common_prefix(before, one.messages)
@@ -209,7 +212,7 @@ class Player:
             measures.answer_tokens += self._counter.count_text(one.answer)
 
     def _whole_view(self) -> WholeView | None:
-        """The view of the whole history; None if views of fewer messages do not begin it."""
+        """Return the view of the whole history, or None if a view of fewer messages is not its beginning."""
         return WholeView.of(
             self.session.messages,
             self._counter,
@@ -218,7 +221,7 @@ class Player:
         )
 
     def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
-        """A message of a view; `known` are messages of the session, which need not be read."""
+        """Return what is known of a view's message; `known` has messages of the session that need not be read."""
         self._check_stopped()
         position = self.positions.get(str((message.get("metadata") or {}).get("message_id")))
         original = None
@@ -231,11 +234,11 @@ class Player:
 
 
 def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
-    """The number of leading messages that two views have in common."""
+    """Return the number of leading messages that two views have in common."""
     if list(after[: len(before)]) == list(before):
         return len(before)
     for position, (left, right) in enumerate(zip(before, after, strict=False)):
-        # NaN equals nothing, not even itself: messages with it are compared as JSON
+        # NaN does not equal itself, so messages with NaN are compared as JSON
         if left != right and (isinstance(left, bytes) or canonical(left) != canonical(right)):
             return position
     return min(len(before), len(after))
@@ -243,7 +246,11 @@ def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
 
 @dataclass(slots=True)
 class WholeView:
-    """Sums up to each message of the view of a whole history, and for each message of the history what comes before."""
+    """Sums of tokens over the view of a whole history.
+
+    `before` has, for each message of the history, the number of the view's messages before it. `tokens` and `inserted`
+    are the sums up to each message of the view.
+    """
 
     before: array[int] = field(default_factory=lambda: array("I"))
     tokens: array[int] = field(default_factory=lambda: array("Q", [0]))
@@ -258,7 +265,7 @@ class WholeView:
         *,
         progress: Progress = lambda _: None,
     ) -> WholeView | None:
-        """Take a history; None if a view of fewer messages is not its beginning."""
+        """Compute the sums of a history; return None if a view of fewer messages is not the view's beginning."""
         whole = cls()
         arranger = Arranger(lambda one: count_message(one, counter), Presentation())
         entries, known = list[Entry](), dict[int, Message]()
@@ -270,7 +277,7 @@ class WholeView:
                 continue
             progress(position + 1)
             if not arranger.goes_on_in(entries, arranger.how):
-                return None  # a result came late: views before it had a stand-in in its place
+                return None  # a result came late, so earlier views had a stand-in in its place
             groups = tool_groups(entries)
             if groups and groups[newest_group(groups)].unanswered and not is_last:
                 continue
@@ -282,7 +289,7 @@ class WholeView:
         return whole
 
     def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
-        """Take the next items, whole tool groups; False if they are not in the history's order."""
+        """Add the next items to the sums; return False if the items are not in the history's order."""
         begin = len(self.tokens) - 1
         for at, item in enumerate(made.items):
             if item.entry is None:
@@ -299,7 +306,7 @@ class WholeView:
         return True
 
     def play(self, session: PlayedSession, measures: Measures) -> Iterator[Played]:
-        """Play the session with views that leave out nothing, adding each request to the measures."""
+        """Play the session under the policy `none`: yield each request, and add it to the measures."""
         cached = 0
         for position, message in enumerate(session.messages):
             if message.get("role") != "assistant":
@@ -320,5 +327,5 @@ class WholeView:
 
 
 def _leads(item: Item) -> bool:
-    """Whether it is a user message that was inserted before the next one."""
+    """Return whether an item is an inserted user message, which belongs to the next item."""
     return item.inserted is not None and item.inserted.get("role") == "user"

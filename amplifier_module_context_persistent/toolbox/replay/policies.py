@@ -1,17 +1,20 @@
-"""The policies that a session can be played through: each gets the messages one by one and is asked for views.
+"""The policies that a session can be played under: each gets the messages one by one and is asked for views.
 
-- `truncate`, `importance`, `sliding_window`: the strategies of the package, the first by default, through its context
-  manager, over a temporary log;
-- `summarize`, `native`: the same with a stand-in for the provider, whose requests are billed too. The stand-in answers
-  with excerpts: the assistant's words and the first line of each message, the newest that fit. A model's summary would
-  say more. So the tokens of request and answer can be measured, and the quality of the answer cannot;
-- `none`: a baseline: the whole history at any size; the other policies' bills are compared with its bill;
-- `stateless`: a baseline: the compaction of the package, computed anew from the whole history on every request above
-  the upper watermark, as in engines without plans;
-- `sliding`: a baseline: the newest whole tool groups that fit, and the first and the last human message. The window
+- `truncate` (the default), `importance`, `sliding_window`: the strategies of the package, run by its context manager
+  with a temporary log;
+- `summarize`, `native`: the package's strategies that ask a provider. A stand-in plays the provider, and its requests
+  are billed too. The stand-in answers with excerpts: the assistant's words and the first line of each message, the
+  newest that fit. A model's summary would say more. So the tokens of request and answer can be measured, and the
+  quality of the answer cannot;
+- `none`: a baseline that sends the whole history at any size; the other policies' bills are compared with its bill;
+- `stateless`: a baseline with the package's compaction, computed again from the whole history on every request above
+  the upper watermark, as in engines without plans (a plan is a stored decision about what views leave out);
+- `sliding`: a baseline that sends the newest whole tool groups (a call with its results) that fit, and the first and
+  the last human message. The window
   moves at the upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
 
-The watermarks come from the configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
+The upper watermark is the size that triggers a compaction, the lower one the size after it; both come from the
+configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
 `NAME:OPTION=VALUE,OPTION=VALUE`. A name is one of `POLICIES`, or `default`. An option is any key of the configuration
 that changes views.
 """
@@ -53,14 +56,14 @@ _REFERENCE = re.compile(r"\brecall ([^\s\]]+)")
 
 
 class CachedCounter:
-    """A counter that counts no text twice that it counted not long ago; it holds no texts."""
+    """A counter that remembers the counts of recent texts, by their hashes if the texts are not short."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.name, self._counter = counter.name, counter
         self._known: dict[str | bytes, int] = {}
 
     def count_text(self, text: str) -> int:
-        """Count a text."""
+        """Return the number of tokens in a text."""
         key = (
             text
             if len(text) <= _SHORT_CHARS
@@ -75,34 +78,37 @@ class CachedCounter:
 
 
 class Policy(Protocol):
-    """A policy at work on one session."""
+    """The interface of a policy that is played on one session."""
 
     async def add(self, message: Message) -> None:
-        """Take in a message, which has its `metadata.message_id`."""
+        """Add a message, which has a `metadata.message_id`."""
 
     async def view(self) -> list[Message] | None:
-        """Make the view of a request; None if the policy says that nothing fits."""
+        """Return the view of a request, or None if the policy says that nothing fits."""
 
     def asked(self) -> list[SummaryExchange]:
-        """The policy's own requests to a provider since the last call."""
+        """Return the policy's own requests to a provider since the last call."""
 
     async def recalls(self, term: str, inserted: str) -> bool:
-        """Whether the first page of a recall shows a term: one that searches it, or one by a reference in a text."""
+        """Return whether the first page of a recall shows a term.
+
+        The recall searches for the term, or uses a reference in the inserted text.
+        """
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Release the policy's resources."""
 
 
 Open = Callable[[int, TokenCounter, Mapping[str, Any]], Policy]
-"""Opens a policy: the budget in tokens, what counts, and keys of the package's configuration."""
+"""Opens a policy, given the budget in tokens, the token counter, and keys of the package's configuration."""
 
 
 _READER = "replay"
-"""A provider that nobody knows: its views keep every rule for order and for reasoning."""
+"""The name of an unknown provider, whose views keep every rule for order and for reasoning."""
 
 
 class ManagerPolicy:
-    """A context manager of the package, over a log that ends with it."""
+    """A policy that runs the package's context manager with a temporary log."""
 
     def __init__(
         self,
@@ -111,7 +117,7 @@ class ManagerPolicy:
         options: Mapping[str, Any],
         provider: Excerpts | None = None,
     ) -> None:
-        whom = {"recipient": _READER}  # a view for nobody shows reasoning that no provider would take
+        whom = {"recipient": _READER}  # a view without a recipient shows reasoning that no provider would accept
         settings = {"max_tokens": budget_tokens, "tokenizer": counter.name, "receipts": False, **whom, **options}
         self._log = TemporaryLog()
         self._manager = PersistentContextManager(log=self._log, **settings)
@@ -119,15 +125,15 @@ class ManagerPolicy:
         self._provider = provider
 
     async def add(self, message: Message) -> None:
-        """Take in a message; the request that it answers is the one that was played.
+        """Add a message without the reasoning that is bound to its original request.
 
-        A key `_reset` that it has in its log is left out: a manager takes none.
+        Keys that a log reserves, such as `_reset`, are left out, because a manager rejects them.
         """
         played = {key: value for key, value in without_bound(message).items() if key not in RESERVED_KEYS}
         await self._manager.add_message(played)
 
     def expect_recalls(self, terms: Iterable[str]) -> None:
-        """Be ready to search these terms, without reading the history for each of them."""
+        """Prepare to search for these terms without reading the whole history for each of them."""
         small = {term.lower() for term in terms if term.isascii()}
         finder = TermFinder(small)
         self._log.watch(
@@ -135,20 +141,20 @@ class ManagerPolicy:
         )
 
     async def view(self) -> list[Message] | None:
-        """Ask for the view of a request, as an orchestrator does."""
+        """Return the view of a request, as an orchestrator gets it; None if nothing fits."""
         try:
             view = await self._manager.get_messages_for_request(provider=self._provider)
         except ContextLengthError:
             return None
-        await asyncio.sleep(0)  # a compaction that the stand-in makes meanwhile is there at the next request
+        await asyncio.sleep(0)  # lets the stand-in finish a compaction for the next request
         return view
 
     def asked(self) -> list[SummaryExchange]:
-        """The requests to the stand-in."""
+        """Return the requests to the stand-in since the last call."""
         return self._provider.take() if self._provider is not None else []
 
     async def recalls(self, term: str, inserted: str) -> bool:
-        """Ask as the tool `recall` does."""
+        """Recall as the tool `recall` does, and return whether a page shows the term."""
         questions: list[dict[str, Any]] = [{"query": term, "limit": 1}, {"query": term}]
         questions += [{"reference": reference} for reference in dict.fromkeys(_REFERENCE.findall(inserted))]
         for question in questions if self._recalls else ():
@@ -167,7 +173,7 @@ class ManagerPolicy:
 
 
 def strategy(name: str) -> Open:
-    """A `compaction_strategy` as a policy."""
+    """Return a function that opens a `compaction_strategy` as a policy."""
     provider = _STAND_INS.get(name)
     return lambda budget, counter, options: ManagerPolicy(
         budget, counter, {**options, "compaction_strategy": name}, provider() if provider else None
@@ -175,7 +181,7 @@ def strategy(name: str) -> Open:
 
 
 class WholeHistory:
-    """No compaction, and the base of those that keep the whole history as entries."""
+    """The policy `none`, which never compacts; also the base of the other baselines."""
 
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
         self.budget_tokens, self.config = budget_tokens, Config.load(options)
@@ -187,64 +193,64 @@ class WholeHistory:
         self.entries: list[Entry] = []
 
     def read_from(self, messages: Sequence[Message]) -> None:
-        """Look up the session's messages there instead of keeping them."""
+        """Look up the session's messages in `messages` instead of keeping them."""
         self._stored = messages
 
     def count(self, message: Message) -> int:
-        """Count a message."""
+        """Return the number of tokens in a message."""
         return count_message(message, self._counter)
 
     def fetch(self, entries: Sequence[Entry]) -> Iterator[Message]:
-        """The messages of entries; they are never altered here, so they are not copied."""
+        """Return an iterator over the messages of entries, which are not copied and must not be altered."""
         known = self._messages if self._stored is None else self._stored
         return (known[entry.ordinal] for entry in entries)
 
     def render(self, arrangement: Arrangement) -> list[Message]:
-        """Write a view."""
+        """Return the messages of a view."""
         return render(arrangement, self.fetch, boundary=self.config.truncate_boundary)
 
     def full(self, arrangement: Arrangement) -> bool:
-        """Whether a view has reached the upper watermark."""
+        """Return whether a view has reached the upper watermark."""
         messages = len(arrangement.items)
         return needs_plan(self.config, budget_tokens=self.budget_tokens, tokens=arrangement.tokens, messages=messages)
 
     def take(self, message: Message) -> None:
-        """Take in a message."""
+        """Add a message to the entries."""
         self.entries.append(classify(self._taken, message, self.count))
         if self._stored is None:
             self._messages[self._taken] = message
         self._taken += 1
 
     def arrange(self) -> Arrangement:
-        """Arrange all entries."""
+        """Arrange all entries, and return the arrangement."""
         self._arranged = arrange(self.entries, self.count, after=self._arranged)
         return self._arranged
 
     async def add(self, message: Message) -> None:
-        """Take in a message."""
+        """Add a message."""
         self.take(message)
 
     async def view(self) -> list[Message] | None:
-        """Show everything."""
+        """Return the whole history."""
         return self.render(self.arrange())
 
     def asked(self) -> list[SummaryExchange]:
-        """Nothing: it asks no provider."""
+        """Return an empty list, because this policy asks no provider."""
         return []
 
     async def recalls(self, term: str, inserted: str) -> bool:
-        """Nothing can be recalled."""
+        """Return False, because nothing can be recalled."""
         return False
 
     async def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because nothing is open."""
 
 
 class StatelessLadder(WholeHistory):
-    """The ladder, recomputed from the whole history on every request."""
+    """The package's compaction, computed again from the whole history on every request."""
 
     async def view(self) -> list[Message] | None:
-        """Show everything while it fits, else what a new plan keeps."""
+        """Return the whole history while it fits, or else the view of a new plan; None if no plan fits."""
         arrangement = self.arrange()
         if not self.full(arrangement):
             return self.render(arrangement)
@@ -266,13 +272,13 @@ class StatelessLadder(WholeHistory):
 
 
 class SlidingWindow(WholeHistory):
-    """The newest whole tool groups, with the first and the last human message; it holds no others."""
+    """Keeps only the newest whole tool groups, and the first and the last human message."""
 
     def read_from(self, messages: Sequence[Message]) -> None:
-        """Keep what the window shows all the same: it is shown on every request."""
+        """Do nothing: the window's messages are kept, because every request shows them."""
 
     async def view(self) -> list[Message] | None:
-        """Show the window, moved if it is full."""
+        """Return the window's messages; move the window first if it is full."""
         arrangement = self.arrange()
         if self.full(arrangement):
             self._move()
@@ -308,12 +314,12 @@ POLICIES: dict[str, Open] = {**BASELINES, **{name: strategy(name) for name in ST
 
 
 class PolicyError(ContextPersistentError, ValueError):
-    """There is no such policy, or it has no such option; the message names what there is."""
+    """A policy or an option of it does not exist; the message names those that do."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A policy as a person named it, with the options that it is opened with."""
+    """The policy that a person named, and its options."""
 
     name: str
     open: Open
@@ -342,14 +348,14 @@ _NOT_PLAYED = {
     "transcript_path",
 }
 OPTIONS = tuple(sorted(Config.options().keys() - _NOT_PLAYED))
-"""The options that a policy may be given: all that say how views are made."""
+"""The options that a policy accepts: all keys of the configuration that affect views."""
 
 
 def policy_of(text: str) -> PolicyChoice:
-    """Read a policy: `NAME` or `NAME:OPTION=VALUE,OPTION=VALUE`, values as in JSON, or plain words.
+    """Parse a policy: `NAME` or `NAME:OPTION=VALUE,OPTION=VALUE`, with values as in JSON, or plain words.
 
     Raises:
-        PolicyError: no policy has that name, no option that name, or a value is not allowed.
+        PolicyError: the policy or an option does not exist, or a value is not allowed.
     """
     name, _, rest = text.strip().partition(":")
     if name not in NAMES:

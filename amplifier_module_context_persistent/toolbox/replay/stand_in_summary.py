@@ -16,7 +16,7 @@ _CHARS_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class SummaryExchange:
-    """A request for a summary, and the answer."""
+    """A request for a summary, and the stand-in's answer."""
 
     messages: list[Message]
     answer: str
@@ -29,11 +29,11 @@ class Excerpts:
         self._asked: list[SummaryExchange] = []
 
     async def complete(self, request: Any) -> Any:
-        """Answer a `ChatRequest`."""
+        """Return an answer to a `ChatRequest`, with excerpts of its messages."""
         return SimpleNamespace(content=self._answer(request), tool_calls=None)
 
     def take(self) -> list[SummaryExchange]:
-        """The requests since the last call."""
+        """Return the requests since the last call, with their answers."""
         taken, self._asked = self._asked, []
         return taken
 
@@ -41,7 +41,7 @@ class Excerpts:
         messages = [message.model_dump(exclude_unset=True) for message in request.messages]
         lines: list[str] = []
         room = _CHARS_A_TOKEN * (request.max_output_tokens or 0)
-        for message in messages[:-1] or messages:  # the oldest first: these are what a summary replaces
+        for message in messages[:-1] or messages:  # the oldest first, because a summary replaces the oldest
             line = _first_line(message)
             if line and (message["role"] == "assistant" or len(messages) == 1):
                 room -= len(line) + 1
@@ -54,7 +54,7 @@ class Excerpts:
 
 
 def _first_line(message: Message) -> str:
-    """The first line of what a message says; of one that only calls, what it calls with which values."""
+    """Return the first line of a message's text, or else the names and argument values of its calls."""
     said = text_of(message).strip().partition("\n")[0]
     if not said:
         asked = [(call_name_of(one), *call_arguments_of(one).values()) for one in given_calls(message).values()]
@@ -63,18 +63,18 @@ def _first_line(message: Message) -> str:
 
 
 class ExcerptItems(Excerpts):
-    """A provider's module that compacts: its items are excerpts, too (docs/native_compaction.md has the convention)."""
+    """A stand-in for a provider that compacts by itself: its items are excerpts (see docs/native_compaction.md)."""
 
     name, model = "stand-in", "excerpts"
 
     def supports_native_compaction(self) -> bool:
-        """It does."""
+        """Return True."""
         return True
 
     def validate_compacted_context(self, _message: Message) -> bool:
-        """It takes back what it made."""
+        """Return True: the stand-in accepts the items that it made."""
         return True
 
     async def compact_context(self, request: Any) -> dict[str, Any]:
-        """Make an item of the beginning of a view."""
+        """Return an item that replaces the beginning of a view."""
         return {"kind": "native", "message": {"role": "user", "content": self._answer(request)}}

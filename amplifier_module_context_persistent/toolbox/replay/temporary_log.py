@@ -1,8 +1,8 @@
-"""`TemporaryLog`: a log as one in memory, whose lines lie in a temporary file without a name.
+"""`TemporaryLog`: a log in memory whose lines are in a temporary file without a name.
 
-For a log that is made in order to be looked at, as when a session is played again: it may be larger than what a process
-should hold, and nothing of it is to stay. It is searched often, for texts that are known before: of these it is noted
-which lines hold them.
+It is for a log that is needed only while a session is played. Such a log may be too large for a process's memory, and
+must not remain afterwards. It is searched often for texts that are known before, so it notes which lines contain these
+texts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()
 
 FindIn = Callable[[bytes], Iterable[bytes]]
-"""Finds the watched byte strings in a line of lower-case letters."""
+"""Returns the watched byte strings that a lower-case line contains."""
 
 
 class TemporaryLog(MemoryLog):
@@ -39,14 +39,14 @@ class TemporaryLog(MemoryLog):
         """The messages whose lines contain a watched byte string, in order, by the byte string."""
         self._find_in: FindIn = lambda _line: ()
         self._searched = 0
-        """So many messages were looked through for the bytes that are watched."""
+        """The number of messages that were searched for the watched byte strings."""
 
     def watch(self, needles: Iterable[bytes], find_in: FindIn) -> None:
-        """Note from the first search on which lines hold some bytes, in small letters: then none is read to find them.
+        """Note which lines contain some byte strings, so that a search for these need not read the lines.
 
         Args:
-            needles: the bytes; no message was searched before.
-            find_in: which of them a line holds.
+            needles: the byte strings, in lower case; no message may have been searched before.
+            find_in: returns the byte strings that a line contains.
         """
         self._holders = {needle: array("I") for needle in needles}
         self._find_in = find_in
@@ -68,7 +68,7 @@ class TemporaryLog(MemoryLog):
         return fetch_lines(self.index, ordinals, self._read)
 
     def records(self) -> Iterator[bytes]:
-        """Give the line of every record, oldest first, each with its LF."""
+        """Yield the line of every record with its LF, the oldest first."""
         at, begun = 0, b""
         while block := self._read(at, _BLOCK_BYTES):
             at += len(block)
@@ -76,7 +76,7 @@ class TemporaryLog(MemoryLog):
             yield from (line + b"\n" for line in lines)
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Find the messages whose lines contain the bytes; all of them if JSON may write the bytes as escapes."""
+        """Return the messages whose lines contain some bytes, or all messages if JSON may escape the bytes."""
         if not needle.isascii():
             return set(ordinals)
         if not ignores_case or needle not in self._holders:
@@ -89,7 +89,7 @@ class TemporaryLog(MemoryLog):
         return set(holders[bisect_left(holders, ordinals.start) : bisect_left(holders, ordinals.stop)])
 
     def _search_new(self) -> None:
-        """Look for the bytes that are watched in what was appended since the last search."""
+        """Search the messages appended since the last search for the watched byte strings."""
         new = range(self._searched, len(self.index))
         for ordinal, line in self._lines_of(new):
             for needle in self._find_in(line.lower()):
@@ -97,5 +97,5 @@ class TemporaryLog(MemoryLog):
         self._searched = new.stop
 
     def close(self) -> None:
-        """Let the file go, and with it all records: it cannot be used after that."""
+        """Close the file, which removes all records; the log cannot be used afterwards."""
         self._file.close()

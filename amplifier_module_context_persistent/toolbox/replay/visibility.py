@@ -1,7 +1,8 @@
-"""Visibility: for each message of a history, whether a view keeps, elides or drops it, or covers it by a summary.
+"""Visibility: for each message of a history, whether a view keeps, elides or drops it, or replaces it by a summary.
 
-Only the view's messages are compared, by their ids and texts. So this works for every policy, and for a view that was
-rebuilt from its receipt. `pieces` puts a view beside its history for people to read.
+To elide a message is to show a shortened form of it. Only the view's messages are compared, by their ids and texts. So
+this works for every policy, and for a view that was rebuilt from its receipt. `annotate` puts a view beside its history
+for people to read.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ class Marks:
     summaries: Sequence[tuple[int, int]] = ()
     """Spans (start, stop) in which a summary replaces what the view does not show."""
     inserted: int = 0
-    """Messages of the view that the history does not hold."""
+    """The number of messages of the view that the history does not contain."""
 
     def of(self, position: int) -> str:
-        """The mark of one message."""
+        """Return the mark of the message at a position."""
         covered = any(start <= position < stop for start, stop in self.summaries)
         return self.shown.get(position, SUMMARISED if covered else DROPPED)
 
     def runs(self) -> list[Run]:
-        """All messages in order, as runs."""
+        """Return all messages in order, as runs with the same mark."""
         edges = {0, self.total, *(edge for span in self.summaries for edge in span if edge <= self.total)}
         edges.update(edge for position in self.shown for edge in (position, position + 1))
         ordered = sorted(edges)
@@ -68,7 +69,7 @@ class Marks:
         return runs
 
     def counts(self) -> dict[str, int]:
-        """The number of messages with each mark."""
+        """Return the number of messages with each mark."""
         counts = dict.fromkeys(MARKS, 0)
         for run in self.runs():
             counts[run.mark] += run.stop - run.start
@@ -97,13 +98,13 @@ def lost(
     tokens_before: int = 0,
     tokens_after: int = 0,
 ) -> Compacted | None:
-    """The losses of a view against an earlier one; None if it lost nothing.
+    """Return the losses of a view against an earlier view, or None if nothing was lost.
 
     Args:
         before: the marks of the earlier view.
         after: the marks of the view.
         view: the view's messages.
-        marker: made the marks.
+        marker: the marker that made the marks.
         tokens_before: the size of the earlier view.
         tokens_after: the size of the view.
     """
@@ -118,11 +119,11 @@ def lost(
 
 
 class Marker:
-    """Marks the messages of a history by what its views show of them.
+    """Marks the messages of a history by comparing them with its views.
 
     Args:
-        position_of: the position of a message by its id, or None.
-        messages_at: the messages at positions, in the given order.
+        position_of: returns the position of a message by its id, or None.
+        messages_at: returns the messages at positions, in the given order.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class Marker:
         self._known: dict[int, tuple[Message, str]] = {}
 
     def mark(self, view: Sequence[Message], total: int) -> Marks:
-        """Mark the first `total` messages by a view."""
+        """Return the marks of the first `total` messages for a view."""
         positions: list[int | None] = []
         for message in view:
             message_id = metadata_of(message).get("message_id")
@@ -159,13 +160,13 @@ class Marker:
 
 
 def _says_all(message: Message, original: Message) -> bool:
-    """Whether a message says all that another one says, be it in other words around it."""
+    """Return whether a message contains every text of its original, perhaps inside longer texts."""
     said = parts_of(message)
     return all(part in said or any(part in text for text in said) for part in parts_of(original) if part.strip())
 
 
 def _summaries(view: Sequence[Message], positions: Sequence[int | None], total: int) -> Iterable[tuple[int, int]]:
-    """The gaps that a summary fills."""
+    """Yield the spans (start, stop) of the history that summaries in the view replace."""
     for at, message in enumerate(view):
         if metadata_of(message).get("source") != COMPACTION_SOURCE or _SUMMARY not in text_of(message):
             continue
@@ -177,12 +178,12 @@ def _summaries(view: Sequence[Message], positions: Sequence[int | None], total: 
 
 
 INSERTED = "inserted"
-"""The mark of a message that is not in the history: a head text, a notice, a summary, a stand-in for a result."""
+"""The mark of a message that is not in the history: a system text, a notice, a summary, a stand-in for a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message of a view. `number` is its number in the history of that time, from 1; 0 if the history lacks it."""
+    """A message of a view; `placed.number` counts from 1 in the history of that time, 0 if it is not there."""
 
     placed: LiveMessage
     mark: str
@@ -193,7 +194,7 @@ class ShownMessage:
 
 @dataclass(frozen=True, slots=True)
 class UnseenRun:
-    """Neighbouring messages of the history that a view leaves out: `first` to `last`, from 1; dropped or summarised."""
+    """Neighbouring messages of the history that a view leaves out, from number `first` to `last`, counted from 1."""
 
     first: int
     last: int
@@ -204,11 +205,11 @@ class UnseenRun:
 
 
 class PastPositions:
-    """The positions of messages in an earlier history, by their ids; overlapping views share the lookup.
+    """The positions of messages in an earlier history, by id; the ids of the last view are cached.
 
     Args:
         live: the earlier history, as ordinals of the index.
-        index: knows the messages' ids.
+        index: the log's index, which finds messages by id.
     """
 
     def __init__(self, live: Sequence[int], index: Index) -> None:
@@ -217,7 +218,7 @@ class PastPositions:
         self._by_ordinal: dict[int, int] | None = None
 
     def learn(self, view: Sequence[Message]) -> None:
-        """Look up the messages of a view, all that are new together; others are forgotten."""
+        """Look up the messages of a view, all the new ones at once, and forget all other messages."""
         ids = [str(metadata_of(message).get("message_id", "")) for message in view]
         known = {message_id: self._known[message_id] for message_id in ids if message_id in self._known}
         new = [message_id for message_id in dict.fromkeys(ids) if message_id and message_id not in known]
@@ -225,19 +226,19 @@ class PastPositions:
         self._known = known | {message_id: self.at(ordinals.get(message_id)) for message_id in new}
 
     def of(self, message_id: str) -> int | None:
-        """The position of a message, from 0; None if the history did not contain it."""
+        """Return the position of a message, from 0, or None if the history did not contain the message."""
         return self._known[message_id] if message_id in self._known else self.at(self._index.find(message_id))
 
     def count_to(self, message_id: str) -> int:
-        """The number of messages in the history up to this message; 0 if the history did not contain it."""
+        """Return the number of messages up to and including this one; 0 if the history did not contain it."""
         position = self.of(message_id)
         return 0 if position is None else position + 1
 
     def at(self, ordinal: int | None) -> int | None:
-        """The position of a record."""
+        """Return the position of the message with an ordinal, or None if the history did not contain it."""
         if ordinal is None:
             return None
-        position = bisect_left(self._live, ordinal)  # right wherever no reset changed the order
+        position = bisect_left(self._live, ordinal)  # correct unless a reset changed the order
         if position < len(self._live) and self._live[position] == ordinal:
             return position
         if self._by_ordinal is None:
@@ -246,18 +247,18 @@ class PastPositions:
 
 
 def marker_of(transcript: Transcript, noted: PlacedReceipt, index: Index) -> tuple[Marker, PastPositions]:
-    """A marker for the history at the time of a request, and the positions of its messages."""
+    """Return a marker for the history at the time of a request, and the positions of its messages."""
     live, positions = noted.live, PastPositions(noted.live, index)
     return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
 
 
 def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | UnseenRun]:
-    """Name the origin of each message of a request's view, and the messages left out between them.
+    """Return the messages of a request's view with their marks, and between them the runs that the view leaves out.
 
     Args:
         transcript: the session.
         number: the request's number, from 1.
-        view: its view, as `Transcript.view` rebuilt it.
+        view: the request's view, as `Transcript.view` rebuilt it.
 
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
@@ -290,14 +291,14 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
 
 
 def shortening(shown: ShownMessage) -> str:
-    """The part of a message that a view shows, if it does not show all."""
+    """Return a label for a message that is elided or inserted, with the part shown; "" for a kept message."""
     if shown.mark == ELIDED and shown.shown_chars < shown.original_chars:
         return f"ELIDED: {shown.shown_chars:,} of {shown.original_chars:,} characters"
     return shown.mark.upper() if shown.mark in (INSERTED, ELIDED) else ""
 
 
 def _gaps(marks: Marks, start: int, stop: int) -> Iterator[UnseenRun]:
-    """The messages left out between two positions; a few messages between them may be shown elsewhere in the view."""
+    """Yield the runs of messages left out between two positions; some others may be shown elsewhere in the view."""
     if start >= stop:
         return
     few = range(start, stop) if stop - start < len(marks.shown) else marks.shown
