@@ -113,6 +113,8 @@ class FileLog(LogReader):
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append the records of each caller of a batch, and return the outcome of each caller.
 
+        One part of a batch (`batch`) takes one write and one sync; a reset takes more (`reset_parts`).
+
         Args:
             batch: each caller's function; an exception in one function rejects only its caller.
             wait: if false, raise BlockingIOError instead of waiting for another process or for a repair.

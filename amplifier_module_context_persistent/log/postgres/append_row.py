@@ -1,4 +1,4 @@
-"""Append one line, which is what nearly every append is."""
+"""Append a single line, the case of nearly every append."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _FORMATS = (0,) * 12 + (1,)  # numbers are sent as text, the line as bytes
 
 @cache
 def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, touches: bool) -> bytes:
-    """The statement that appends one line.
+    """Return the SQL statement that appends one line.
 
     Args:
         schema: the tables' schema.
         layout: the tables' layout.
-        durable: whether the server is to have the line on its disk before it answers.
-        waits: whether it does that by its own setting. The statement then only makes sure of that, which costs the
-            server a tenth of the work less; if the setting was changed it stores nothing.
-        touches: whether to keep `touched` as `rows.append` does.
+        durable: whether the server must have the line on its disk before it answers.
+        waits: whether the server's own setting makes it wait for its disk. Then the statement only checks the setting,
+            which saves the server a tenth of the work. If the setting was changed, the statement stores nothing.
+        touches: whether to update the column `touched`, as `rows.append` does.
     """
     is_set = durable and waits
     source = "" if is_set else f"from ({level_of(durable=durable)}) as level"
@@ -49,18 +49,18 @@ def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, to
 def append_row(
     connection: psycopg.Connection[Any], schema: str, known: Head, row: Row, *, durable: bool, touches: bool
 ) -> bool:
-    """Append a line after what is known; False, and nothing done, if the log is not as known any more.
+    """Append a line if the log still is as the caller knows it, and return whether the line was stored.
 
-    Nor is anything done if the server does not wait for its disk any more and it was to do so. The caller then holds
-    the log's row and tries again, and `rows.begin` has found out.
+    With `durable`, nothing is stored either if the server has stopped waiting for its disk since `waits` was read. The
+    caller then locks the log's row and tries again; for this, `rows.begin` reads the setting again.
 
     Args:
-        connection: in autocommit mode the statement is its own transaction.
+        connection: the connection; in autocommit mode the statement is its own transaction.
         schema: the tables' schema.
         known: the log's row as the caller knows it.
         row: the line.
-        durable: as `rows.append`.
-        touches: as `rows.append`.
+        durable: as for `rows.append`.
+        touches: as for `rows.append`.
     """
     kind, role, flags, length, crc, id_hash = row.columns
     numbers = (

@@ -1,10 +1,10 @@
-"""Archive a log in a database: its rows become frames in one transaction, and frames become rows again.
+"""Archive a log in a database: replace its rows with compressed frames, or the frames with rows again.
 
 Rules:
-- All is one transaction, so a killed client leaves the log unchanged. The written frames are read back and compared
-  before any row is deleted.
-- Nobody has to wait: the log's row is held only for the last step. If somebody appended, or a session is known to have
-  the log open, nothing is changed.
+- Each change is one transaction, so a killed client leaves the log unchanged. The written frames are read back and
+  compared before any row is deleted.
+- Other clients need not wait: the log's row is locked only for the last step. If another client appended meanwhile, or
+  a session is known to have the log open, nothing is changed.
 - A session that continues appends rows behind the frames, and no row is brought back. The next archive takes the new
   rows.
 - The row with the text for `list` stays, so that no list has to unpack a frame.
@@ -55,13 +55,13 @@ def archive_stored_log(
 
     Args:
         location: `postgresql://…#NAME`.
-        on_read: is told how many bytes were read, block by block.
-        timeout_s: how long each answer of the server may take.
+        on_read: called with the number of bytes read, for each block.
+        timeout_s: how long each answer of the server may take, in seconds.
 
     Raises:
-        ArchiveError: this log cannot be archived now; says why.
+        ArchiveError: this log cannot be archived now; the text says why.
         LogUnreadableError: there is no such log, or it cannot be read.
-        AppendError: the server refused or went away; look before trying again.
+        AppendError: the server refused, or the connection broke; check whether the log is archived before trying again.
     """
     with _Change(location, timeout_s) as change:
         connection, schema, head = change.connection, change.schema, change.head
@@ -126,7 +126,7 @@ def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived
 def estimate_stored(location: str, *, timeout_s: float = 10.0) -> ArchiveEstimate:
     """Estimate the size of a log after archiving, from a sample of its lines.
 
-    The present size is the size of its lines and its frames; the server's own compression is not known.
+    The present size is the total size of its lines and frames; the server's own compression is not considered.
 
     Raises:
         ArchiveError: the database has no tables for archived logs.
@@ -146,7 +146,7 @@ def estimate_stored(location: str, *, timeout_s: float = 10.0) -> ArchiveEstimat
 
 
 class _Change:
-    """The transaction in which a log is archived or brought back; a `with` statement that is left early undoes it."""
+    """The transaction in which a log is archived or brought back. A `with` block without `finish` rolls it back."""
 
     def __init__(self, location: str, timeout_s: float) -> None:
         self.location, self._timeout_s = parse_location(location), timeout_s
@@ -179,10 +179,10 @@ class _Change:
             raise AppendError(errno.EIO, f"the server refused: {error}{advice}", self.location.shown) from error
 
     def hold(self) -> None:
-        """Let nobody append to the log until the transaction ends.
+        """Lock the log's row, so that nobody can append to the log until the transaction ends.
 
         Raises:
-            ArchiveError: it is not what it was, or a session has it open.
+            ArchiveError: the log was changed since it was read, or a session has it open.
         """
         rows.limit_waits(self.connection, limit_s=self._timeout_s)
         if rows.read_head(self.connection, self.schema, self.location.name, lock=True) != self.head:
@@ -192,7 +192,7 @@ class _Change:
             raise ArchiveError(OPEN)
 
     def finish(self, *, archived: int) -> None:
-        """Say how many lines are in frames now, and end the transaction; whatever becomes of its answer."""
+        """Store the number of archived lines and commit. If the commit gets no answer, check whether it was done."""
         statement = f"update {self.schema}.log set archived = %s where log_id = %s"
         self.connection.execute(statement.encode(), [archived, self.head.log_id])
         try:
@@ -217,7 +217,7 @@ def _head(connection: Connection, location: Location) -> Head:
 
 
 def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[int], None]) -> Iterator[Part]:
-    """The lines that are rows, block by block, with their columns."""
+    """Yield the lines that are still rows, block by block, with their columns."""
     start = head.archived
     while start < head.head:
         lines = rows.read_block(connection, schema, head.key, start, head.head)
@@ -230,7 +230,7 @@ def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[
 
 
 def _parts(blocks: Iterator[Part]) -> Iterator[Part]:
-    """Cut blocks into the parts of frames: whole lines, about `FRAME_BYTES` together."""
+    """Divide lines into parts of about `FRAME_BYTES`, one for each frame."""
     lines, columns, size = list[bytes](), list[Columns](), 0
     for block in blocks:
         for line, row in zip(*block, strict=True):
@@ -245,7 +245,7 @@ def _parts(blocks: Iterator[Part]) -> Iterator[Part]:
 
 
 def _rows_of(offset: int, lines: list[bytes], columns: list[Columns]) -> list[Row]:
-    """The rows of a frame, whose first line has an offset."""
+    """Return the rows for the lines of a frame; `offset` is the place of its first line in the log."""
     found = list[Row]()
     for line, row in zip(lines, columns, strict=True):
         found.append(Row(offset, row, line))
@@ -261,7 +261,7 @@ def _unpacked(packed: bytes, count: int) -> list[Columns]:
 
 
 def _delete_rows(connection: Connection, schema: str, head: Head) -> None:
-    """Delete the rows whose lines are in frames now, but for the one that `list` shows."""
+    """Delete the rows whose lines are in frames now, except for the row whose text `list` shows."""
     statement = f"""
         delete from {schema}.record where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s
            and seq is distinct from (select line from {schema}.glance where glance.log_id = %(log_id)s)

@@ -1,7 +1,7 @@
-"""The statements of archived lines: frames in the table `frame`, which hold lines in place of rows of `record`.
+"""The SQL statements for archived lines. Frames in the table `frame` contain lines in place of rows of `record`.
 
-A frame is what it is in a file (`log.archive_format`): about 1 MB of lines as one zstd frame, with a description. With
-it are the columns that its rows had, compressed as well, so that a session is opened without unpacking its lines.
+A frame is the same as in a file (`log.archive_format`): about 1 MB of lines as one zstd frame, with a description. The
+columns of its former rows are stored with it, compressed too, so that a session can be opened without unpacking lines.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 _CODES = "hhhQIq"
-"""The fields of `Columns` in their order, as `struct` names them; little endian, one column after the other."""
+"""The `struct` format of each field of `Columns`, in order. They are packed little-endian, column by column."""
 _ROW_BYTES = struct.calcsize(f"<{_CODES}")
 
 
 def read_frames(connection: Connection, schema: str, key: LogKey, archived: int) -> list[Frame]:
-    """Read the descriptions of a log's frames, in their order; a gap counts as a damaged frame.
+    """Read the descriptions of a log's frames, in order. A gap between two frames is returned as a damaged frame.
 
     Args:
-        connection: asked.
+        connection: the connection.
         schema: the tables' schema.
         key: the log.
-        archived: how many lines its frames hold.
+        archived: the number of lines in its frames.
 
     Returns:
-        Nothing if there is no sound description.
+        The frames; an empty list if no description is sound.
     """
     of_log = layout_of(connection).of_log
     statement = f"select described from {schema}.frame where {of_log} and seq < %(archived)s order by seq"
@@ -54,14 +54,14 @@ def read_frames(connection: Connection, schema: str, key: LogKey, archived: int)
 
 
 def read_packed(connection: Connection, schema: str, key: LogKey, line: int) -> bytes | None:
-    """Read the compressed lines of the frame that begins with a line; None if it is not there."""
+    """Read the compressed lines of the frame whose first line is number `line`; None if there is no such frame."""
     statement = f"select packed from {schema}.frame where {layout_of(connection).of_log} and seq = %(line)s"
     row = connection.execute(statement.encode(), {**key._asdict(), "line": line}, binary=True).fetchone()
     return row[0] if row else None
 
 
 def read_packed_columns(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> dict[int, bytes]:
-    """Read the columns of the frames that begin with a line from `start` up to `stop`, by those lines."""
+    """Read the compressed columns of the frames whose first line is from `start` to before `stop`, by first line."""
     of_log = layout_of(connection).of_log
     statement = f"select seq, row_columns from {schema}.frame where {of_log} and seq >= %(start)s and seq < %(stop)s"
     values = {**key._asdict(), "start": start, "stop": stop}
@@ -89,7 +89,7 @@ def delete_frames(connection: Connection, schema: str, key: LogKey, start: int =
 
 
 def frames_bytes(connection: Connection, schema: str, key: LogKey) -> int:
-    """The bytes of a log's frames, with their columns and descriptions."""
+    """Return the size of a log's frames in bytes, with their columns and descriptions."""
     statement = f"""
         select coalesce(pg_catalog.sum(pg_catalog.length(packed) + pg_catalog.length(row_columns)
                                        + pg_catalog.length(described)), 0)::bigint
@@ -107,10 +107,10 @@ def pack_columns(columns: Sequence[Columns]) -> bytes:
 
 
 def unpack_columns(packed: bytes, count: int) -> list[Columns]:
-    """The columns of some rows, from what `pack_columns` gave; `count` is their number.
+    """Decompress the result of `pack_columns` for `count` rows.
 
     Raises:
-        ValueError: they are damaged.
+        ValueError: the bytes are damaged.
     """
     content, at = unpack(packed, count * _ROW_BYTES), 0
     fields = list[tuple[int, ...]]()

@@ -1,9 +1,9 @@
-"""An index from the columns of rows, without their lines.
+"""Build an index from the columns of rows, without reading most of their lines.
 
 The columns of a row are written after a scan of its line. They describe a sound message (`INDEXED`) by its role, its
-flags and the hash of its id, or a sound receipt (`RECEIPT`) by a hash of its recipient; one line is read for each such
-hash. All other lines are fetched and scanned whenever a log is read. So a log may have rows of any age, and a version
-that does not know these kinds reads the lines.
+flags and the hash of its id, or a sound receipt (`RECEIPT`) by a hash of its recipient. A receipt is the record of a
+request to a model; one line is read for each recipient. All other lines are fetched and scanned whenever a log is read.
+So a log may have rows from any version, and a version that does not know these kinds reads the lines.
 
 The chain of checksums is checked from row to row by the columns alone; each line is verified when it is read.
 """
@@ -21,7 +21,7 @@ from .rows import CONTROL, INDEXED, MESSAGE, OTHER, PLAIN_USER, RECEIPT, Columns
 
 
 def scan_line(scanner: Scanner, line: bytes) -> None:
-    """Take one line, without LF, after those taken before; one that is too long is reported and skipped."""
+    """Scan the next line of a log, given without LF. A line that is too long is reported and skipped."""
     if len(line) > scanner.max_record_bytes:
         scanner.skip(len(line) + 1, crc32(line, scanner.seed), line[-CRC_TAIL_BYTES:])
     else:
@@ -29,17 +29,17 @@ def scan_line(scanner: Scanner, line: bytes) -> None:
 
 
 def row_of(line: bytes, scanner: Scanner) -> Row:
-    """The row of a line, without LF: it is scanned, after those that were taken before, since that says what it is."""
+    """Scan the next line of a log, given without LF, and return its row. The scan finds the values of the columns."""
     at = scanner.offset
     kind, role, flags, crc, id_hash = _scanned(line, scanner)
     return Row(at, Columns(kind, role, flags, len(line) + 1, crc, id_hash), line)
 
 
 def row_of_sealed(line: bytes, crc: int, scanner: Scanner) -> Row | None:
-    """The row of a sealed line (with its LF) that follows the scanner's last line; the scanner does not advance.
+    """Make the row of a sealed line (with its LF) that follows the scanner's last line. The scanner does not advance.
 
     Returns:
-        None unless the columns describe the message completely, as for nearly all; else `row_of` makes the row.
+        The row; None if the columns cannot describe the message completely. Then the caller uses `row_of`.
     """
     known = scanner.look_at_sealed(line)
     if known is None or len(line) > scanner.max_record_bytes:
@@ -49,7 +49,7 @@ def row_of_sealed(line: bytes, crc: int, scanner: Scanner) -> Row | None:
 
 
 def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
-    """Scan a line: its kind, role, flags, checksum and hash."""
+    """Scan a line, and return its kind, role, flags, checksum and hash."""
     index, number, seed = scanner.index, len(scanner.index), scanner.seed
     findings, receipts = len(index.damage), index.control_counts["view"]
     scan_line(scanner, line)
@@ -69,10 +69,10 @@ def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
 
 
 def lines_to_read(columns: Sequence[Columns]) -> list[int]:
-    """The places of the rows whose lines an index needs.
+    """Return the positions in `columns` of the rows whose lines an index needs.
 
-    Of receipts these are the last one, the first one of each hash, and all behind the last message: one of them may
-    have shown the line that the next answer follows.
+    These are all rows except for indexed messages and most receipts. The needed receipts are the last one, the first
+    one for each hash, and all receipts after the last message, since the next answer may depend on one of them.
     """
     places = list[int]()
     seen = set[int]()
@@ -91,12 +91,12 @@ def lines_to_read(columns: Sequence[Columns]) -> list[int]:
 
 
 def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
-    """Take rows after those that were taken before.
+    """Add the next rows of a log to a scanner's index.
 
     Args:
-        scanner: fills the index.
-        columns: of the rows.
-        lines: by their places, those that `lines_to_read` names.
+        scanner: the scanner that fills the index.
+        columns: the columns of the rows.
+        lines: the lines that `lines_to_read` names, by their positions in `columns`.
     """
     start, codes = 0, dict[int, int]()
     for place in [*sorted(lines), len(columns)]:
@@ -110,7 +110,13 @@ def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[in
 
 
 def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int, int]) -> None:
-    """Add rows of known kinds to the index, like a scan of their lines; `codes` has the receipts' recipients."""
+    """Add indexed messages and known receipts to the index, as a scan of their lines would do.
+
+    Args:
+        scanner: the scanner that fills the index.
+        columns: the columns of the rows.
+        codes: for the hash of each recipient, its position in `Index.models`.
+    """
     builder, at, seed, rows = scanner.builder, scanner.offset, scanner.seed, list[IndexRow]()
     for kind, role, flags, length, crc, id_hash in columns:
         if kind == RECEIPT:

@@ -11,7 +11,7 @@ from .layout import NUMBERED, Layout
 
 
 def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
-    """Pass a wait for the server on, and end it at `deadline` (of `time.monotonic`).
+    """Run psycopg's generator that waits for the server, and end the wait at `deadline` (of `time.monotonic`).
 
     Raises:
         TimeoutError: the deadline passed first.
@@ -29,7 +29,7 @@ def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any
 
 @contextmanager
 def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
-    """Let each answer on a connection take so long, also after its deadline, until the block ends."""
+    """Let each answer on a connection take up to `answer_s` seconds, even beyond its deadline, until the block ends."""
     before, connection.answer_s = connection.answer_s, max(answer_s, connection.answer_s)
     try:
         yield
@@ -38,7 +38,7 @@ def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
 
 
 class PreparedStatements:
-    """The methods of a connection that runs statements without a cursor; a base class."""
+    """A base class for connections, with methods that run statements without a cursor."""
 
     driver: Any
     """The module `psycopg`."""
@@ -52,22 +52,22 @@ class PreparedStatements:
     """The name of the statement that `run` sent last without preparing it."""
 
     def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> int:
-        """Run a statement without a cursor, which costs more than all else that an append does on this side.
+        """Run a statement without a cursor: a cursor costs more than all other work of an append on this side.
 
-        It is prepared when it is sent the second time in a row, with types of its own choice: a cursor looks at
-        each value anew, and prepares a statement for each mix of sizes that its numbers have.
+        The statement is prepared when it is sent the second time in a row. It names the types itself. A cursor would
+        check each value again, and would prepare another statement for each combination of number sizes.
 
         Args:
-            name: of the statement on this connection.
-            statement: with `$1` and so on.
-            values: as the server reads them.
-            formats: of each value, as libpq numbers them.
+            name: the name of the statement on this connection.
+            statement: the statement, with `$1` and so on.
+            values: the encoded values.
+            formats: the format of each value, in libpq's numbers (0 text, 1 binary).
 
         Returns:
-            How many rows it changed.
+            The number of changed rows.
 
         Raises:
-            psycopg.Error, TimeoutError: as a cursor raises them.
+            psycopg.Error, TimeoutError: as for a cursor.
         """
         with self.lock:
             if name not in self.prepared and (self.met != name or self.prepare_threshold is None):
@@ -89,7 +89,7 @@ class PreparedStatements:
 
 
 def connection_class(psycopg: Any) -> Any:
-    """The class of connections, which is made at run time: the driver is an extra."""
+    """Make the class of connections at run time, because the driver is an extra."""
 
     class DeadlineConnection(PreparedStatements, psycopg.Connection):  # type: ignore[misc]  # imported only here
         """A connection whose every wait for the server ends at `deadline`, or after `answer_s` if that is later."""
@@ -98,30 +98,33 @@ def connection_class(psycopg: Any) -> Any:
         deadline = float("inf")
         answer_s = 0.0
         used_s = 0.0
-        """When it was used last."""
+        """The time of its last use, of `time.monotonic`."""
         timeline = ""
-        """The server's timeline when the connection was made; empty if it has none."""
+        """The server's timeline (`server.timeline_of`) when the connection was made; empty if it has none."""
         layout: Layout = NUMBERED
         """The layout of the tables."""
         steps: frozenset[str] = frozenset()
 
         def has(self, step: str) -> bool:
-            """Whether the tables have what a step adds (`steps.STEPS`), as this connection found them."""
+            """Return whether the tables had the additions of a step (`steps.STEPS`) when this connection was made."""
             return step in self.steps
 
         waits = False
-        """Whether the server waits for its disk by its own setting, as far as is known."""
+        """Whether the server's own setting made it wait for its disk when this was last checked."""
         touches = False
-        """Whether appends keep `touched` (`steps.TOUCHED`)."""
+        """Whether appends update the column `touched` (`steps.TOUCHED`)."""
         is_unreplicated = False
-        """Whether the server gave up waiting for a replica: what was committed is on its own disk only."""
+        """Whether the server gave up waiting for a replica, so that a commit is on its own disk only."""
 
         def wait(self, gen: Generator[Any, Any, Any], interval: float = 0.1, **options: Any) -> Any:
             deadline = max(self.deadline, time.monotonic() + self.answer_s)
             return super().wait(until(gen, deadline), interval, **options)
 
         def heed(self, notice: Any) -> None:
-            """Notice a commit whose wait for a replica was cancelled; its text is in the server's language."""
+            """Set `is_unreplicated` if a notice says that a commit's wait for a replica was cancelled.
+
+            The notice is recognised by its function, because its text is in the server's language.
+            """
             if notice.source_function == "SyncRepWaitForLSN":
                 self.is_unreplicated = True
 

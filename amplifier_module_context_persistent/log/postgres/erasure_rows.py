@@ -1,4 +1,4 @@
-"""The list of what was erased from a database's sessions: one row for each line that a home has in its file."""
+"""The list of erasures in a database: one row for each line that the list has in a home directory's file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .steps import ERASURES
 
 
 def erasure_lines(storage: str) -> list[str]:
-    """The lines of a database, oldest first; none if its tables cannot hold any.
+    """Read the erasure lines of a database, oldest first; an empty list if it has no table for them.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: the server cannot be asked: nobody knows what was erased.
+        ValueError: the location is invalid.
+        LogUnreadableError: the server cannot be queried, so it is unknown what was erased.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         if not connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -24,11 +24,11 @@ def erasure_lines(storage: str) -> list[str]:
 
 
 def add_erasure_lines(storage: str, lines: Sequence[str]) -> None:
-    """Add lines; nothing if the tables cannot hold any. In a transaction of this thread they are part of it.
+    """Add erasure lines to a database; do nothing if it has no table for them.
 
     Raises:
-        ValueError: the location is none.
-        AppendError: the server refused or went away.
+        ValueError: the location is invalid.
+        AppendError: the server refused, or the connection broke.
     """
     with asking(storage, TIMEOUT_S, AppendError) as (connection, location):
         if connection.has(ERASURES):  # type: ignore[attr-defined]  # of DeadlineConnection

@@ -1,4 +1,4 @@
-"""The kept figures of logs in a PostgreSQL database: bytes that the server does not interpret."""
+"""The stored figures of logs (counts of turns, calls and tokens): bytes that the server does not interpret."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .names import TIMEOUT_S, asking
 
 
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
-    """The kept figures of unchanged logs, by name.
+    """Return the stored figures of logs that have not changed since, by name.
 
     Empty if the server does not give them: the tables may be older, or the role may not read them.
 
@@ -33,7 +33,13 @@ def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, 
 
 
 def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes]]) -> None:
-    """Keep what logs add up to, each by its name and its size then; what the role may not write is not kept."""
+    """Store the figures of logs. If the role may not write them, do nothing.
+
+    Args:
+        storage: a location without a log's name.
+        counted: the counter and the version of the figures.
+        new: for each log, its name, its size when it was counted, and its figures.
+    """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         layout = layout_of(connection)
         names, *facts = zip(*new, strict=True)

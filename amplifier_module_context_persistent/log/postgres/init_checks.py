@@ -1,6 +1,6 @@
-"""The reasons for which the server would refuse `storage init`, asked without a change to anything.
+"""Check whether the server would refuse `storage init`, without changing anything.
 
-Only the server's catalogs are read, so nobody who works with the tables waits.
+Only the server's catalogs are read, so no client that uses the tables has to wait.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ select pg_catalog.pg_has_role(relowner, 'USAGE'), pg_catalog.pg_get_userbyid(rel
 
 
 class WouldBeRefusedError(ContextPersistentError, PermissionError):
-    """The server would refuse the work; says why."""
+    """The server would refuse the work; the text says why."""
 
 
 def check_may_create(connection: Connection, schema: str) -> None:
-    """Make sure that this role may create the tables of a schema.
+    """Check that this role may create the tables of a schema.
 
     Raises:
-        WouldBeRefusedError: it may not.
-        psycopg.Error: the server refused the question.
+        WouldBeRefusedError: the role may not create them.
+        psycopg.Error: the server refused the query.
     """
     row = connection.execute(_MAY_CREATE, {"schema": check_schema_name(schema)}).fetchone()
     if row is not None and not row[0]:
@@ -43,14 +43,14 @@ def check_may_create(connection: Connection, schema: str) -> None:
 
 
 def check_may_alter(connection: Connection, schema: str) -> None:
-    """Make sure that this role may change the tables of a schema; errors as of `check_may_create`."""
+    """Check that this role may change the tables of a schema; errors as for `check_may_create`."""
     row = connection.execute(_MAY_ALTER, [f"{check_schema_name(schema)}.log"]).fetchone()
     if row is not None and not row[0]:
         raise WouldBeRefusedError(0, f"only the owner of the tables, {row[1]}, may change them")
 
 
 def check_roles(connection: Connection, roles: Collection[str]) -> None:
-    """Make sure that the server knows these roles; errors as of `check_may_create`."""
+    """Check that the server knows these roles; errors as for `check_may_create`."""
     for role in roles:
         row = connection.execute(b"select pg_catalog.to_regrole(%s)", [quoted(role)]).fetchone()
         if row is not None and row[0] is None:

@@ -1,4 +1,4 @@
-"""The layouts of the tables: how a log is found by its name, and its lines by their numbers.
+"""The layouts of the tables. A layout says how a log is found by its name, and a line by its number.
 
 Each version of the tables from 2 on has a layout. New tables get the newest one; tables that exist keep theirs, and a
 client works with both. `copy` moves sessions from one to the other.
@@ -33,7 +33,7 @@ LogId: TypeAlias = int | str
 
 
 class LogKey(NamedTuple):
-    """What tells the rows of a log from those of all others, also of one that had its name before."""
+    """The key of a log's rows. A new log under an old name has another key."""
 
     log_id: LogId
     generation: int
@@ -41,7 +41,7 @@ class LogKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What differs in the SQL of a version. Parameters of conditions are the fields of a `LogKey`.
+    """The parts of SQL statements that depend on the version. Parameters of conditions are the fields of a `LogKey`.
 
     Attributes:
         version: the number in the table `version`.
@@ -64,12 +64,12 @@ class Layout:
 
     @property
     def key_values(self) -> str:
-        """The parameters that are inserted into `key_columns`."""
+        """The SQL parameters for the values of `key_columns`."""
         generation = ", %(generation)s::bigint" if self.has_derived_ids else ""
         return f"%(log_id)s::{self.id_type}{generation}"
 
     def id_from(self, expression: str) -> str:
-        """The SQL expression for a `LogId`, from one for the id of a log."""
+        """Return the SQL expression that turns the id of a log into a `LogId`."""
         return f"{expression}::text" if self.has_derived_ids else expression
 
     @property
@@ -78,19 +78,20 @@ class Layout:
         return self.name_column == "log_id"
 
     def among(self, *tables: str) -> str:
-        """The condition that chooses, of `log` and tables that are joined to it by `log_id`, the rows of some logs.
+        """Return the SQL condition that selects the rows of some logs, in `log` and tables joined to it by `log_id`.
 
-        Its parameter `keys` is what `keys_of` gives. Parts of tables are chosen only by a condition of each table.
+        Its parameter `keys` is the result of `keys_of`. With derived ids it has a condition for each table, because the
+        server skips parts of a partitioned table only by a condition on this table.
         """
         chosen = ("log", *tables) if self.has_derived_ids else ("log",)
         return " and ".join(f"{table}.{self.name_column} = any(%(keys)s::{self.name_type}[])" for table in chosen)
 
     def keys_of(self, names: Sequence[str]) -> list[str]:
-        """The values of `name_column` of the logs with some names."""
+        """Return the values of `name_column` for logs with these names."""
         return [self.key_of(name) for name in names]
 
     def key_of(self, name: str) -> str:
-        """The value of `name_column` of the log with a name."""
+        """Return the value of `name_column` for the log with a name."""
         return id_of(name) if self.has_derived_ids else name
 
 
@@ -119,10 +120,10 @@ LAYOUTS = {layout.version: layout for layout in (NUMBERED, DERIVED)}
 
 @lru_cache(maxsize=256)
 def id_of(name: str) -> str:
-    """The id of the log with a name: the first 128 bits of SHA-256 of the name in UTF-8, written as a UUID."""
+    """Return the id of the log with a name: the first 128 bits of SHA-256 of the name in UTF-8, written as a UUID."""
     return str(UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
 
 
 def layout_of(connection: psycopg.Connection[Any]) -> Layout:
-    """The layout of the tables, as a connection found them."""
+    """Return the layout that the tables had when a connection was made."""
     return connection.layout  # type: ignore[attr-defined,no-any-return]  # of DeadlineConnection

@@ -5,9 +5,9 @@ session moves between file and database byte for byte. Rules:
 - An append is one statement, which does nothing if the log has changed meanwhile. Then the new lines are read, the
   records are prepared again, and the log's row is locked for that. No lock outlives a transaction.
 - **An unknown outcome** (the connection broke after a statement was sent) is decided under the lock of the log's row,
-  by the lines at our number: ours, or others. The statement of a dead client cannot be stored later, since the log's
-  head has moved on by then. "Not stored" is reported only after such a decision. If none is possible before the
-  deadline, the append fails with `LogFailedError`, and the next append begins with the decision.
+  by comparing the lines at the append's numbers with the sent lines. The old statement cannot be executed later, since
+  the log's head has moved on by then. "Not stored" is reported only after such a decision. If none is possible before
+  the deadline, the append fails with `LogFailedError`, and the next append begins with the decision.
 - Acknowledged records that are missing (a failover to a lagging server) are reported; the log is never taken for a new
   one.
 
@@ -51,7 +51,13 @@ _RETRIED = frozenset({"40001", "40P01", "55P03", "57014", READ_ONLY})
 
 @dataclass(frozen=True, slots=True)
 class _SentRows:
-    """Lines that were sent, after which row of the log, and what their callers are told once they are stored."""
+    """Lines that were sent to the server.
+
+    Attributes:
+        after: the log's row before these lines.
+        rows: the lines.
+        outcomes: the outcomes of their callers, valid once the lines are stored.
+    """
 
     after: Head
     rows: list[Row]
@@ -62,11 +68,12 @@ class PostgresLog(PostgresReader):
     """A log in a PostgreSQL database: a `PostgresReader` that can append.
 
     Args:
-        location: `postgresql://…#NAME` or `service=… #NAME`; see `location`.
+        location: `postgresql://…#NAME` or `service=… #NAME`; see `database_location`.
         durability: `fsync` waits until the server has a record on its disk, and a replica too if `synchronous_commit`
             says so (`off` is overruled); `write` does not wait, and may lose the last moments when the server crashes.
-        lock_timeout_s: the deadline of every operation.
-        max_record_bytes: larger records are refused at append, and reported and skipped when read.
+        lock_timeout_s: how long an operation may wait for the server, in seconds.
+        max_record_bytes: the size limit of a record. Larger records are rejected by `append`, and reported and skipped
+            when the log is read.
         trusting: build the index from the columns of sound records; else read and verify every line.
         marks_open: mark the log as open (`open_marks`), as a session does.
         on_read: is called with the number of bytes read, for each block.
@@ -112,19 +119,22 @@ class PostgresLog(PostgresReader):
 
     @property
     def waits_for_storage(self) -> bool:
-        """It waits for the server."""
+        """Whether an append waits for a server: always true."""
         return True
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Append what each of the batch prepares, with one statement; the whole of a reset is in one.
+        """Append the records of each caller of a batch, and return the outcome of each caller.
+
+        Each part of the batch (`batch`) is one statement, and so is a whole reset.
 
         Args:
-            batch: each prepares its records; what one of them raises refuses that one alone.
-            wait: False raises BlockingIOError: a server is always waited for.
+            batch: each caller's function; an exception in one function rejects only its caller.
+            wait: if false, raise BlockingIOError, because an append always waits for the server.
 
         Raises:
-            AppendError: the server refused, or nothing could be sent until the deadline; nothing is stored.
-            LogFailedError: the server did not say until the deadline whether it is stored; the next append finds out.
+            AppendError: the server refused, or nothing could be sent before the deadline; nothing is stored.
+            LogFailedError: the server did not confirm before the deadline whether the records are stored; the next
+                append finds out.
             LogUnreadableError: the log cannot be read, or was removed.
         """
         if not wait:
@@ -135,22 +145,22 @@ class PostgresLog(PostgresReader):
         return outcomes
 
     def follow(self) -> None:
-        """Take in what others appended since, and mark the log as open; errors as in `PostgresReader`."""
+        """Read records that others appended, and mark the log as open; errors as in `PostgresReader`."""
         super().follow()
         self._mark()
 
     def close(self) -> None:
-        """Let the connection and the mark go and forget what was read; a later call opens the log again."""
+        """Release the connection and the mark, and drop the index; a later call opens the log again."""
         marked, self._marked_in = self._marked_in, None
         if marked is not None and marked.pid == os.getpid():
             marked.marks.give_back(mark_key(self.location))
         super().close()
 
     def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
-        """Create the log of this session again if a failover lost all of it, as it was younger than the replica's lag.
+        """Create the log again if a failover to a lagging replica lost all of it. Return whether it exists again.
 
-        Its lines are written unchanged, if all of them are still in memory. A log that was removed on the same server
-        stays removed.
+        The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
+        server stays removed.
         """
         before, now = self._timeline, connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
         if not self._has_written or not before or not now or before == now:
@@ -174,7 +184,7 @@ class PostgresLog(PostgresReader):
         return True
 
     def _mark(self) -> None:
-        """Mark the log as open, if it is there; a session goes on without its mark if the server gives none."""
+        """Mark the log as open, if it exists. If the server refuses the mark, the session continues without it."""
         if not self._marks_open or not self.describe().exists:
             return
         server = self._server
@@ -184,13 +194,13 @@ class PostgresLog(PostgresReader):
                     self._marked_in = server
             elif self._is_mark_doubtful:
                 server.marks.check()
-        except Exception as error:  # noqa: BLE001 - the driver's and ours: none of them may fail what was acknowledged
+        except Exception as error:  # noqa: BLE001 - no error may let an acknowledged append fail
             logger.info("%s: the session could not be marked as open: %s", self.shown, error)
-            self._marks_open = False  # else every append would wait for what is refused
+            self._marks_open = False  # else every append would ask for the refused mark again
         self._is_mark_doubtful = False
 
     def _append_part(self, batch: Sequence[Prepare], *, wait: bool) -> list[Outcome]:
-        """Append what the first callers prepare: try until there is a verdict, or until the deadline."""
+        """Append the first part of a batch, and return the outcomes of its callers. Try again until the deadline."""
         end = time.monotonic() + self.timeout_s
         deadline = end - self.timeout_s * (1 - FIRST_SHARE)
         furthest, lock, self._sent = self._lines_known, self._unresolved is not None, None
@@ -201,7 +211,7 @@ class PostgresLog(PostgresReader):
                 if done is not None:
                     return done.outcomes
             except ServerError as error:
-                if self._lines_known > furthest:  # the log was read: that takes as long as it takes
+                if self._lines_known > furthest:  # the reading of the log made progress, so its time begins again
                     furthest, end = self._lines_known, time.monotonic() + self.timeout_s
                 self._after_failure(error, end)
             deadline, lock = end, True
@@ -209,9 +219,9 @@ class PostgresLog(PostgresReader):
     def _attempt(
         self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
     ) -> _SentRows | None:
-        """Send the records that the first callers prepare; None if the log has changed, and nothing was stored."""
+        """Send the first part of a batch, and return it; None if nothing was stored because the log has changed."""
         connection.is_unreplicated = False  # type: ignore[attr-defined]  # of DeadlineConnection
-        if self.head is None:  # before the transaction, which may be rolled back: what is known of stays
+        if self.head is None:  # before the transaction, because a rollback must not remove the new log
             self.take_in(connection, create=True)
             in_time = time.monotonic() + self.timeout_s * FIRST_SHARE
             connection.deadline = max(connection.deadline, in_time)  # type: ignore[attr-defined]  # likewise
@@ -219,7 +229,7 @@ class PostgresLog(PostgresReader):
             rows.begin(connection, limit_s=self.timeout_s)
         before, sent = self._sent, self._send(connection, batch, lock=lock)
         if lock:
-            # a refused end of a transaction that only found it stored says nothing of what is stored
+            # if this transaction only found the lines stored, a refused commit does not mean that they are gone
             with nullcontext() if sent is before else self._forgetting_refused():
                 connection.execute(b"commit")
         if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]  # likewise
@@ -235,7 +245,7 @@ class PostgresLog(PostgresReader):
             return self._sent
         self._sent = None
         part = prepare_part(batch, self.index, self.max_record_bytes)
-        if not part.bodies and not lock:  # no statement will say whether the log is still as known: look
+        if not part.bodies and not lock:  # no statement will show whether the log has changed, so read it
             self.take_in(connection)
             part = prepare_part(batch, self.index, self.max_record_bytes)
         known, new = self._known(), self._rows_of(part.bodies)
@@ -256,7 +266,7 @@ class PostgresLog(PostgresReader):
         return None
 
     def _rows_of(self, bodies: Sequence[bytes]) -> list[Row]:
-        """The rows of records that are to be stored after what is known."""
+        """Make the rows for new records after the known end of the log."""
         if len(bodies) == 1:
             line, crc = seal(bodies[0], self.scanner.seed)
             row = row_of_sealed(line, crc, self.scanner)
@@ -271,7 +281,7 @@ class PostgresLog(PostgresReader):
 
     @contextmanager
     def _forgetting_refused(self) -> Iterator[None]:
-        """Forget what was sent if the server refuses the very statement that stores it: only that proves a rollback."""
+        """Clear `_sent` if the server refuses the statement in the block, since then the lines were rolled back."""
         try:
             yield
         except Exception as error:
@@ -280,7 +290,7 @@ class PostgresLog(PostgresReader):
             raise
 
     def _is_stored(self, connection: psycopg.Connection[Any], sent: _SentRows) -> bool:
-        """Whether the sent lines are in the log. The log was just read to its end, and its row is locked.
+        """Return whether the sent lines are in the log. The log must have been read to its end, and its row be locked.
 
         Raises:
             LogFailedError: the outcome is unknown, because the log was purged.
@@ -294,9 +304,9 @@ class PostgresLog(PostgresReader):
         return list(found) == [row.line for row in sent.rows]
 
     def _acknowledge(self, connection: psycopg.Connection[Any], sent: _SentRows) -> None:
-        """Take in what is stored by now, unless a verdict found it, and say what became of an earlier append.
+        """Add stored lines to the index, unless they were read already. Log the outcome of an earlier, unknown append.
 
-        That one is settled once the log has moved on: before, the server may still be about to store it.
+        The earlier append can be decided only once the log has moved on. Before, the server may still store it.
         """
         if self._unresolved is not None and sent.rows:
             try:
@@ -310,14 +320,14 @@ class PostgresLog(PostgresReader):
         self._sent = None
 
     def _after_failure(self, error: ServerError, end: float) -> None:
-        """Return if it may be tried again; what was sent and may be stored stays noted in `_sent`.
+        """Pause and return if the append may be tried again; else raise. `_sent` keeps lines that may be stored.
 
         Raises:
-            AppendError: the server refused what was sent, or nothing was sent until the deadline.
-            LogFailedError: the deadline passed, and nobody knows whether it is stored.
+            AppendError: the server refused, or the deadline passed before anything was sent; nothing is stored.
+            LogFailedError: the deadline passed, and it is unknown whether the records are stored.
         """
         shown = self.shown
-        self._is_mark_doubtful = True  # its connection may be lost too
+        self._is_mark_doubtful = True  # the connection of the mark may be lost too
         refused = error.is_refusal and error.sqlstate not in _RETRIED
         if not refused and time.monotonic() < end:
             time.sleep(PAUSE_S)

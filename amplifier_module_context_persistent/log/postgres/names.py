@@ -1,4 +1,8 @@
-"""Which logs a PostgreSQL database holds, which of them may hold a word, what `list` says of each; and deleting one."""
+"""List and search the logs of a PostgreSQL database, keep their list entries, and delete a log.
+
+A *list entry* is the text that `list` shows for a log; the table `glance` keeps it. A log's *project* is the part of
+its name before the last `/`.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,9 @@ TIMEOUT_S = 10.0
 SEARCH_S = 60.0
 _FIRST_PAGE, _LARGEST_PAGE = 200, 5_000
 _UNNAMED = """'"label":""'"""
-"""The text in a kept list entry of a session to which nobody gave a name."""
+"""The text in the kept list entry of a session without a name."""
 _LAST_CHARACTER = chr(0x10FFFF)
-"""The character that comes behind all others."""
+"""The last character in the order of Unicode."""
 
 
 @contextmanager
@@ -40,19 +44,19 @@ def asking(
     *,
     of_primary: bool = False,
 ) -> Iterator[tuple[psycopg.Connection[Any], Location]]:
-    """Give a connection to a storage, and what its location says.
+    """Give a connection to a storage, and its parsed location, for a `with` statement.
 
     Args:
         storage: a location.
-        limit_s: how long everything may take.
-        failure: the error if the server cannot be asked.
+        limit_s: how long the block may take, in seconds.
+        failure: the class of the error if the server cannot be queried.
         advice: the end of that error's text.
-        of_primary: ask the primary also while its replica is read.
+        of_primary: query the primary even while its replica is read.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: there are no tables of ours.
-        LogUnreadableError, AppendError: as `failure` says: the server cannot be asked, or refuses.
+        ValueError: the location is invalid.
+        LogUnreadableError: the database has no tables of this package.
+        LogUnreadableError, AppendError: (the class `failure`) the server cannot be queried, or refuses.
     """
     location = parse_location(storage)
     try:
@@ -64,16 +68,16 @@ def asking(
 
 
 def of_project(connection: psycopg.Connection[Any]) -> str:
-    """The condition of logs of the project `%(project)s`, by the index if there is one."""
+    """Return the SQL condition for the logs of the project `%(project)s`; it uses the index if there is one."""
     begins = "pg_catalog.starts_with(name, %(project)s || '/')"
     has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
     return f"{PROJECT} = %(project)s and {begins}" if has_index else begins
 
 
 def stored_logs(storage: str, project: str | None = None, *, since_s: float | None = None) -> list[tuple[str, float]]:
-    """The names of the logs of one project, or of all, and their last writes in seconds since 1970.
+    """Return the names of the logs of a project, or of all projects, each with the time of its last write.
 
-    The last written log is the first.
+    The times are in seconds since 1970. The log with the latest write comes first.
 
     Args:
         storage: a location without a log's name.
@@ -98,15 +102,15 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
 
 
 def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) -> list[tuple[str, float]]:
-    """Like `stored_logs`, but only logs whose id, or whose name with the project, begins with a text.
+    """Return logs like `stored_logs`, but only those whose id begins with a text, or whose whole name is that text.
 
     Args:
         storage: a location without a log's name.
-        beginning: the beginning of the last part of a name; or a whole name.
+        beginning: the beginning of a session's id (the last part of a name), or a whole name.
         project: the part of a name before the last `/`.
 
     Raises:
-        ValueError, LogUnreadableError: as `stored_logs`.
+        ValueError, LogUnreadableError: as for `stored_logs`.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         if connection.has(BY_ID):  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -132,14 +136,16 @@ def stored_logs_of_id(storage: str, beginning: str, project: str | None = None) 
 def stored_logs_with_names(
     storage: str, hosted: Sequence[str], project: str | None = None
 ) -> list[tuple[str, float]] | None:
-    """As `stored_logs`, only those that may have a name: by their list entry, since that is missing, or by a host.
+    """Return logs like `stored_logs`, but only those whose sessions may have a name.
 
-    None if the server does not say: the tables may be older, or the role may not read list entries.
+    These are logs whose kept list entry has a name, or is missing or outdated, and the logs in `hosted`.
+
+    None if the server does not tell: the tables may be older, or the role may not read list entries.
 
     Args:
         storage: a location without a log's name.
         hosted: names of logs whose sessions a host may have named.
-        project: what stands before the last `/` of a name.
+        project: the part of a name before the last `/`.
     """
     with suppress(LogUnreadableError), asking(storage, SEARCH_S) as (connection, location):
         statement = f"""
@@ -156,10 +162,10 @@ def stored_logs_with_names(
 
 
 def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tuple[str, float]]]:
-    """The same as `stored_logs`, page by page: what is asked for costs, not what is there.
+    """Yield the logs of `stored_logs` page by page, so that the cost depends only on the pages that are used.
 
-    Each page is a question of its own, which begins behind the last log of the one before. A log that is written to
-    meanwhile may come on no page; then it was on none of those that came.
+    Each page is a separate query, which begins after the last log of the page before. A log that is written to
+    meanwhile may be missing on all pages, but is never on two pages.
 
     Raises:
         ValueError, LogUnreadableError: as `stored_logs`.
@@ -172,7 +178,7 @@ def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tupl
         waiting += [(changed, name) for _, changed, name in found]
         waiting.sort(reverse=True)
         is_last = len(found) < size
-        # of those that come later, none was written to after this
+        # no log of a later page was written to after this time
         latest = None if is_last else found[-1][0] + lag
         known = [one for one in waiting if latest is None or one[0] > latest]
         if known:
@@ -186,9 +192,11 @@ def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tupl
 def _page(
     storage: str, project: str | None, last: tuple[Any, str] | tuple[None, None], size: int
 ) -> tuple[list[tuple[datetime, datetime, str]], timedelta]:
-    """Some logs behind one: the time that orders them, when they were written last, and their names.
+    """Read the next page of logs after the log `last`, and the lag of the time that orders them.
 
-    And how much later than the time that orders it a log may have been written to.
+    Returns:
+        For each log, the time that orders the pages, the time of its last write, and its name; and how much later than
+        the ordering time the last write may be.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
@@ -205,11 +213,11 @@ def _page(
 
 
 def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Read of some logs, by their names, what changes with every append and every purge.
+    """Return values that change with every append and every purge of a log, by the logs' names.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: the server cannot be asked, or has no tables of ours.
+        ValueError: the location is invalid.
+        LogUnreadableError: the server cannot be queried, or has no tables of this package.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         layout = layout_of(connection)
@@ -222,7 +230,7 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
-    """The names of the logs with a message that contains a word of ASCII letters, or the bytes `unless`.
+    """Return the names of the logs with a message that contains a word of ASCII letters, or the bytes `unless`.
 
     Logs that the server cannot judge are included: those with archived lines, or with lines that their columns do not
     describe completely. The server reads all other lines, in parallel if it is configured so. With `ignores_case` the
@@ -248,7 +256,7 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
 
 
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:
-    """Kept list entries of unchanged logs, by name: the entry, and the line that it names.
+    """Return the kept list entries of unchanged logs, by name: each entry, and the log's line whose text it shows.
 
     Empty if the server does not give them: the tables may be older, or the role may not read them.
     """
@@ -267,7 +275,7 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
 
 
 def archived_among(storage: str, names: Sequence[str]) -> set[str]:
-    """The logs whose lines are all archived; empty if the server does not tell."""
+    """Return the names of the logs whose lines are all archived; an empty set if the server does not tell."""
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             layout = layout_of(connection)
@@ -281,12 +289,12 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
 
 
 def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
-    """Keep list entries of logs. Each item has a log's name and size, its entry, and an offset.
+    """Store list entries of logs. Each item has a log's name and size, its entry, and an offset.
 
-    The offset is that of the log's line whose text the entry shows, -1 if it shows none.
+    The offset is that of the log's line whose text the entry shows; -1 if it shows none.
 
-    Entries that the role may not write are computed again each time, and so are entries whose line is in no row because
-    it is archived.
+    An entry is not stored if the role may not write it, or if its line is archived and so in no row. Such entries are
+    computed again each time.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         layout, has_row = layout_of(connection), ""
@@ -307,11 +315,11 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
 
 
 def open_marks_in(storage: str) -> frozenset[int] | None:
-    """The keys (`open_marks.mark_key`) of the logs that sessions have open; None if that is not known.
+    """Return the keys (`open_marks.mark_key`) of the logs that sessions have open; None if that is unknown.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: the server cannot be asked.
+        ValueError: the location is invalid.
+        LogUnreadableError: the server cannot be queried.
     """
     with asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         if not (location.prepares and is_direct(connection)):
@@ -327,12 +335,12 @@ def open_marks_in(storage: str) -> frozenset[int] | None:
 def delete_stored_log(
     location: str, size_bytes: int, *, begin: Callable[[], None] = lambda: None, timeout_s: float = TIMEOUT_S
 ) -> None:
-    """Delete a log's rows, if it has the size that it had when it was looked at; `begin` is called before they go.
+    """Delete a log's rows, if the log still has the size `size_bytes`; `begin` is called right before the deletion.
 
     Raises:
-        DeleteError: it has another one; nothing was deleted.
+        DeleteError: the log has another size, or a session has it open; nothing was deleted.
         LogUnreadableError: there is no such log.
-        AppendError: the server refused or went away; look before trying again.
+        AppendError: the server refused, or the connection broke; check whether the log exists before trying again.
     """
     advice = "; look whether the log is there before trying again"
     with asking(location, timeout_s, AppendError, advice, of_primary=True) as (connection, parsed):

@@ -1,7 +1,7 @@
-"""A new log in a database that appears whole or not at all: what copies, forks, imports and purges write.
+"""A new log in a database that appears whole or not at all. Copies, forks, imports and purges write one.
 
-All of it is one transaction on this process's connection, which is held until it ends; reading from the same server
-meanwhile is part of it. A new log either gets a name of its own, or takes the place of another one.
+It is written in one transaction, which keeps this thread's connection until it ends. Queries of this thread to the
+same server meanwhile are part of the transaction. A new log either gets a new name, or replaces another log.
 """
 
 from __future__ import annotations
@@ -32,22 +32,23 @@ _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 4 << 20
 _MOST_IDLE_S = 15.0
 """The server ends the transaction if it hears nothing from this process for this time."""
 _PULSE_S = 3.0
-"""The longest time that this process works without a sign of life to the server."""
+"""The longest time between two statements to the server, in seconds."""
 
 
 class NewStoredLog:
-    """A log that is being written; use it in a `with` statement, and `finish` it.
+    """A new log that is being written. Use it in a `with` statement, and call `finish` or `take_place` at the end.
 
     Args:
-        location: its location; another log must not have its name.
-        timeout_s: how long each step may wait for the server.
-        max_record_bytes: longer lines are stored, and reported and skipped when they are read.
-        like: the log whose place it is to take, and whose owner and creation it gets; None for one of its own.
+        location: the location of the log; no log may have its name.
+        timeout_s: how long each step may wait for the server, in seconds.
+        max_record_bytes: longer lines are stored, but reported and skipped when they are read.
+        like: the log that it will replace, whose owner and time of creation it gets; None if it replaces no log.
 
     Raises:
-        FileExistsError: a log has its name already.
-        AppendError: the server refused or went away; nothing is stored.
-        LogFailedError: the server did not say whether the last step was done.
+        FileExistsError: a log has this name already.
+        LogUnreadableError: the log `like` was removed or replaced meanwhile.
+        AppendError: the server refused, or the connection broke; nothing is stored.
+        LogFailedError: the server did not confirm whether the last step was done.
     """
 
     def __init__(
@@ -60,19 +61,19 @@ class NewStoredLog:
     ) -> None:
         self.location, self._timeout_s, self._like = parse_location(location), timeout_s, like
         self.path = self.location.shown
-        """Its location, without a password."""
+        """The location of the log, without a password."""
         self._scanner = Scanner(max_record_bytes)
         self.index = self._scanner.index
-        """The index that a reader makes of the stored lines."""
+        """The index of the written lines, as a reader would make it."""
         self._waiting: list[bytes] = []
         self._waiting_bytes = self._count = self._checked = 0
         self._unchecked = hashlib.sha256()
-        """Of the lines that were written and not yet read back."""
+        """The digest of the lines that were written and not yet read back."""
         self._lacks_newline = False
         self._made: LogKey
-        """The row of the log until it is finished."""
+        """The key of the log's row until the log is finished."""
         self._key: LogKey
-        """The key of the lines."""
+        """The key of the log's lines."""
 
     def __enter__(self) -> NewStoredLog:
         with ExitStack() as stack:
@@ -80,10 +81,10 @@ class NewStoredLog:
             self._server = stack.enter_context(using(self.location))
             limit_s = self._timeout_s
             self._connection = stack.enter_context(self._server.connected(self._deadline(), answer_s=limit_s))
-            rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # it holds nothing that others need
+            rows.begin(self.connection, limit_s=limit_s, idle_s=_MOST_IDLE_S)  # long, since nobody waits for its locks
             like = None if self._like is None else self._like.key
             made = rows.create(self.connection, self.location.schema, self.location.name, like=like)
-            if like is not None and self._is_gone(like):  # perhaps while its successor was waited for
+            if like is not None and self._is_gone(like):  # `rows.create` may have waited for another transaction
                 raise LogUnreadableError(errno.ENOENT, "the log was removed or replaced meanwhile", self.path)
             if made is None:
                 reason = "there is a log of that name already; nothing was written"
@@ -96,7 +97,7 @@ class NewStoredLog:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)  # a transaction that is open is rolled back
+        self._stack.__exit__(*error)  # rolls back an open transaction
 
     def _is_gone(self, key: LogKey) -> bool:
         statement = f"select from {self.location.schema}.log where log_id = %s and generation = %s"
@@ -104,17 +105,17 @@ class NewStoredLog:
 
     @property
     def connection(self) -> psycopg.Connection[Any]:
-        """The connection, in the transaction; each of its answers may take `timeout_s`.
+        """The connection, within the transaction. Each answer of the server may take `timeout_s`.
 
         Raises:
-            AppendError: it broke while something was read, so the transaction ended without a trace.
+            AppendError: the connection broke, so the transaction was rolled back.
         """
         if self._connection.closed:
             raise AppendError(errno.EIO, "the connection broke; nothing is stored", self.location.shown)
         return self._connection
 
     def write(self, line: bytes) -> None:
-        """Add a line; only the last one may lack its LF."""
+        """Add a line with its LF. Only the last line of the log may lack its LF."""
         self._lacks_newline = not line.endswith(b"\n")
         self._waiting.append(content := line if self._lacks_newline else line[:-1])
         self._unchecked.update(b"%d:" % len(content) + content)
@@ -123,7 +124,7 @@ class NewStoredLog:
             self.flush()
 
     def flush(self) -> None:
-        """Send what was added."""
+        """Send the added lines to the server."""
         new = [row_of(line, self._scanner) for line in self._waiting]
         if new and self._lacks_newline:
             last = new[-1].columns
@@ -134,11 +135,11 @@ class NewStoredLog:
         self._waiting, self._waiting_bytes = [], 0
 
     def finish(self) -> None:
-        """Read back what is stored, and let the log appear."""
+        """Read back the stored lines, and commit the new log."""
         self._appear(self.location.name)
 
     def take_place(self, of: Head, name: str) -> None:
-        """Read back what is stored, and put it in the place of another log, whose row is held by this transaction."""
+        """Read back the stored lines, and replace another log with the new one. This transaction must lock its row."""
         rows.delete(self.connection, self.location.schema, of.key)
         if not layout_of(self.connection).has_derived_ids:
             self._key = LogKey(self._made.log_id, of.generation + 1)
@@ -155,10 +156,10 @@ class NewStoredLog:
         self._commit(name)
 
     def read_back(self) -> None:
-        """Send what was added, and compare what is stored since the last call with what was sent.
+        """Send the added lines, and compare the lines stored since the last call with the sent ones.
 
         Raises:
-            AppendError: it is not the same.
+            AppendError: the stored lines differ.
         """
         self.flush()
         digest = hashlib.sha256()
@@ -169,15 +170,15 @@ class NewStoredLog:
         self._checked, self._unchecked = self._count, hashlib.sha256()
 
     def hurry(self) -> None:
-        """Let the transaction end soon if this process vanishes: others wait for what it is about to hold."""
+        """Let the server end the transaction soon if this process dies, because others will wait for its next locks."""
         rows.limit_waits(self.connection, limit_s=self._timeout_s)
 
     def _commit(self, name: str) -> None:
-        """End the transaction; if the connection breaks then, the log's row says what became of it.
+        """Commit the transaction. If the connection breaks, check the log's row to see whether the commit was done.
 
         Raises:
-            ServerError: the server refused; nothing is stored.
-            LogFailedError: the server stays away.
+            ServerError: the commit was not done; nothing is stored.
+            LogFailedError: the server cannot be reached, so it is unknown whether the commit was done.
         """
         try:
             with self._server.telling(self.connection):
@@ -187,7 +188,7 @@ class NewStoredLog:
                 raise
 
     def _was_done(self, name: str) -> bool:
-        """Whether the log that has the name is ours."""
+        """Return whether the log with this name is the new one, so that the commit was done."""
 
         def is_ours(connection: psycopg.Connection[Any]) -> bool:
             rows.begin(connection, limit_s=self._timeout_s)
@@ -202,7 +203,7 @@ class NewStoredLog:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Turn an error of the server into one that says that nothing is stored."""
+        """Turn a `ServerError` in the block into an `AppendError`, which says that nothing is stored."""
         try:
             yield
         except ServerError as error:
