@@ -1,4 +1,4 @@
-"""Adding messages: read from whatever form they came in, checked, and appended together or not at all.
+"""Adding messages: they are read from any form, checked, and appended together or not at all.
 
 The messages of one call are one append: one write and one sync under the log's lock. This holds for a list, and for a
 foreign message that corresponds to several (one user message of Anthropic with results and text, for example).
@@ -81,7 +81,7 @@ class Additions:
         """Ids of messages that may or may not be stored, by content; a repeat of the message gets the same id."""
 
     def add(self, messages: Sequence[Any], *, form: str | None, is_list: bool) -> Coroutine[Any, Any, bool]:
-        """Add messages of any form; arguments and errors as `PersistentContextManager.add_messages`.
+        """Add messages of any form. Arguments and errors are those of `PersistentContextManager.add_messages`.
 
         Returns:
             Whether one of them may say more than a message that `is_ordinary`.
@@ -92,7 +92,7 @@ class Additions:
         return self._add_copied(given, form, is_list=is_list)
 
     async def _add_copied(self, given: Sequence[Message], form: str | None, *, is_list: bool) -> bool:
-        """Add copies of messages: opening waits, and changes that the caller makes meanwhile must not be stored."""
+        """Add copies of messages, so that the caller's changes while the log is opened are not stored."""
         if not given:
             return False
         copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
@@ -104,7 +104,7 @@ class Additions:
         return True
 
     async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
-        """Add canonical messages that no caller can change. Ephemeral ones are added to this process's views only."""
+        """Add canonical messages that no caller can change. Ephemeral ones go only to the views of this process."""
         passing = list(filter(self._passes, given))
         stored: Sequence[Message] = [message for message in given if message not in passing] if passing else given
         if self._redaction.is_on:
@@ -118,7 +118,7 @@ class Additions:
             await self._tell(session, _to_tell(given))
 
     def _may_encode(self, messages: Sequence[Any]) -> bool:
-        """Whether messages are stored unchanged and are small enough to be encoded on the event loop."""
+        """Return whether messages are stored unchanged and are small enough to encode on the event loop."""
         if self._redaction.is_on or self._unknown:
             return False
         threshold = self._config.offload_threshold
@@ -130,7 +130,7 @@ class Additions:
         return sum(map(_chars_of, messages)) <= _LARGE_CHARS
 
     async def ready(self, messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-        """Prepare canonical messages for storing; answers get the hash of their request. Errors as `add`."""
+        """Prepare canonical messages for storing. Answers get the hash of their request. Errors are those of `add`."""
         copied = [json_copy(message) for message in messages]
         for message in copied:
             check_message(message)
@@ -146,7 +146,7 @@ class Additions:
             self._pending.take_back(message)
 
     async def _checked(self, copied: list[Message], form: str | None) -> list[Message]:
-        """Read messages of any form into canonical ones, and check these."""
+        """Read messages of any form into canonical ones, and check the result."""
         given = copied
         if form is not None or not all(map(is_plain, copied)):
             given = await self._read(copied, form)
@@ -169,7 +169,10 @@ class Additions:
         return read
 
     async def _since_calls(self) -> list[Message]:
-        """The messages from the last answer on that calls a tool, as far as they are near the end of the log."""
+        """Return the last messages of the log, enough to include an answer that calls a tool.
+
+        If no such answer is near the end, return about `_MOST_LOOKED_AT` messages.
+        """
         count, last = 0, list[Message]()
         while len(last) == count < _MOST_LOOKED_AT and not any(message.get("tool_calls") for message in last):
             count = max(_LOOKED_AT, 4 * count)
@@ -177,7 +180,7 @@ class Additions:
         return last
 
     async def _last_messages(self, count: int) -> list[Message]:
-        """The messages at the end of the log."""
+        """Return the last `count` messages of the log."""
         session = self._store.session or await self._store.open()
 
         def read(log: Log) -> list[Message]:
@@ -191,7 +194,7 @@ class Additions:
         return not self._host.is_there
 
     def _passes(self, message: Message) -> bool:
-        """Whether a message is only for this process's views."""
+        """Return whether a message is ephemeral and is not stored, only shown in this process's views."""
         metadata = message.get("metadata")
         if not metadata or "ephemeral" not in metadata:
             return False
@@ -224,7 +227,7 @@ class Additions:
         return session
 
     async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> bool:
-        """Append messages that `_may_encode`: their JSON is encoded at once, so no copy of them is made.
+        """Append messages for which `_may_encode` is true. Their JSON is encoded at once, so they are not copied.
 
         Returns:
             False, as `add`.
@@ -250,13 +253,13 @@ class Additions:
         return False
 
     def _noted(self, message: Message) -> Message:
-        """A message before it is appended; an answer with reasoning gets the hash of its request."""
+        """Return a message as it is appended. An answer with reasoning gets the hash of its request."""
         if message["role"] == "assistant" and not is_kept_from_models(message):
             self._meter.answered()
         return self._pending.note(message)
 
     def _take_back(self, noted: Sequence[Message]) -> None:
-        """Undo the notes about messages that were not stored; they may be added again."""
+        """Undo the notes about messages that were not stored. The messages may be added again."""
         for message in noted:
             self._pending.take_back(message)
 
@@ -275,7 +278,7 @@ class Additions:
 
 
 def _to_tell(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
-    """The payloads of the events for stored messages: roles and lengths of texts."""
+    """Return the payloads of the events for stored messages: roles and lengths of texts."""
     return [(message["role"], len(text_of(message))) for message in given]
 
 
@@ -286,7 +289,7 @@ async def _add_ephemeral(session: Session, message: Message) -> None:
 
 
 def _chars_of(message: Message) -> int:
-    """The number of characters of an ordinary message's texts."""
+    """Return the number of characters in an ordinary message's texts."""
     content = message.get("content")
     if type(content) is str:
         return len(content)

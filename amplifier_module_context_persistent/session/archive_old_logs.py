@@ -51,7 +51,7 @@ def archive_old_logs(log: str, days: int) -> None:
 
 
 def _old_logs(log: str, days: int) -> Iterator[tuple[str, int]]:
-    """The logs that may be archived, with their sizes, the least recently written first."""
+    """Yield the logs that may be archived, with their sizes. The least recently written log comes first."""
     own = Path(log)
     if own.name != LOG_NAME:
         return
@@ -71,7 +71,7 @@ def _old_logs(log: str, days: int) -> Iterator[tuple[str, int]]:
 
 
 def _is_done(path: str) -> bool:
-    """Whether a log is archived already, or open."""
+    """Return whether a log is already archived, or is open or cannot be read."""
     try:
         return is_archived(path) or is_marked(path) is not False
     except OSError:

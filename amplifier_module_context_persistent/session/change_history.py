@@ -20,7 +20,7 @@ from ..view.turns import turn_starts
 
 @dataclass(frozen=True, slots=True)
 class HistoryChange:
-    """The change of a history.
+    """A change of a history.
 
     Args:
         kept: the ordinals of the live messages that stay, in order; None if all do.
@@ -38,7 +38,7 @@ Decide = Callable[[Log], HistoryChange]
 
 
 def rewound(log: Log, to: int | str) -> HistoryChange:
-    """End the history with a turn (its number, from 1) or with a message (its id).
+    """Return the change that ends the history with a turn (its number, from 1) or with a message (its id).
 
     Raises:
         PlaceError: the live history has no such turn or message.
@@ -60,7 +60,7 @@ def rewound(log: Log, to: int | str) -> HistoryChange:
 
 
 def last_given(log: Log) -> list[tuple[int, Message]]:
-    """The stored messages of the last message that was added, with their ordinals; empty in an empty history."""
+    """Return the stored messages of the message that was added last, with their ordinals, or an empty list."""
     found: list[tuple[int, Message]] = []
     for ordinal in reversed(log.index.live):
         (message,) = log.read([ordinal])

@@ -1,4 +1,4 @@
-"""Choose a session's log from its configuration. Only here it is decided that a session is kept in memory."""
+"""Choose a session's log from its configuration. Only this module decides that a session is kept in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_PATH = "neither transcript_path nor storage_path nor a session id says where
 
 @dataclass(frozen=True, slots=True)
 class ChosenLog:
-    """A session's log."""
+    """The log of a session, and how it was chosen."""
 
     log: Log
     degraded_because: str = ""
@@ -35,7 +35,7 @@ class ChosenLog:
 
 
 def choose_log(config: Config, *, session_id: str | None, parent_id: str | None, working_dir: str | None) -> ChosenLog:
-    """Choose the log that the configuration names; without a path for it, one in memory.
+    """Choose the log that the configuration names. Without a path, choose a log in memory.
 
     Raises:
         ConfigError: the session id cannot be part of a path; or `storage` has a path beside it, or no session id.
@@ -53,7 +53,7 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
 
 
 def _where_it_began(path: Path, working_dir: str) -> Path:
-    """The log of a session that began in another checkout of this repository, or before it moved; else `path`."""
+    """Return the log of a session that began in another, or since moved, checkout of this repository, else `path`."""
     if path.exists() or not (remote := remote_of(working_dir)):
         return path
     projects = path.parents[3]
@@ -66,7 +66,9 @@ def _where_it_began(path: Path, working_dir: str) -> Path:
 
 
 def _location_in(config: Config, session_id: str | None, working_dir: str | None) -> str:
-    """The location of a session's log in the configured storage; its name there is its path below the host's projects.
+    """Return the location of a session's log in the configured storage.
+
+    The log's name there is its path below the host's projects.
 
     Raises:
         ConfigError: as `choose_log`.
@@ -100,5 +102,5 @@ def _open(config: Config, location: str) -> Log:
 
 
 def log_in_memory(config: Config) -> Log:
-    """A log in memory, with the configured limit for records."""
+    """Open a log in memory, with the configured limit for records."""
     return open_log(IN_MEMORY, max_record_bytes=config.max_record_bytes)

@@ -27,7 +27,7 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 
 
 class CompactionEvents:
-    """The events of one compaction. As a context manager, it also emits the end if an error is raised.
+    """The events of one compaction. Used in an `async with` statement, it also emits the end after an error.
 
     Args:
         host: gets the events.
@@ -94,12 +94,12 @@ class CompactionEvents:
 
 
 def method_of(strategy: str) -> str:
-    """The method name in events for a plan's strategy."""
+    """Return the name that events use for a plan's strategy."""
     return SEMANTIC if strategy == SUMMARIZE else strategy
 
 
 def counts_of(usage: Any) -> dict[str, int]:
-    """The counts in a provider's usage, of any type."""
+    """Return the token counts in a provider's usage, which may be a mapping or an object."""
     if not isinstance(usage, Mapping):
         usage = {name: getattr(usage, name, None) for name in _COUNTS}
     counts: dict[str, int] = {}

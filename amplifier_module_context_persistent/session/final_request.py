@@ -35,7 +35,7 @@ class Ticket:
 
 
 class Addition(NamedTuple):
-    """A message or text that a request has and its view lacks."""
+    """A message or text that a request contains and its view does not."""
 
     at: int
     """The position of the message in the request."""
@@ -47,7 +47,7 @@ class Addition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HandedOut:
-    """The last view, and the id of its receipt."""
+    """The last view that a request got, and the id of its receipt."""
 
     view: Sequence[Message]
     receipt_id: str
@@ -55,7 +55,7 @@ class HandedOut:
 
 
 class FinalRequests:
-    """The sent requests of one session."""
+    """The requests of one session in the form in which the host sent them."""
 
     def __init__(self) -> None:
         self.handed_out: HandedOut | None = None
@@ -103,11 +103,11 @@ class FinalRequests:
         return ticket, bool(found or left_out)
 
     def take(self, ticket: Any) -> bytes | None:
-        """The record of a request whose answer was stored; None if the ticket is unknown."""
+        """Return and forget the record of a request whose answer was stored, or None if the ticket is unknown."""
         return self._records.pop(ticket.number, None) if isinstance(ticket, Ticket) else None
 
     def forget(self) -> None:
-        """Drop the last view."""
+        """Forget the last view and all records."""
         self.handed_out, self._records = None, {}
 
     def _described(self, addition: Addition) -> Message:
@@ -124,7 +124,7 @@ def _messages_of(request: Any) -> list[Any]:
 
 
 def _plain(message: Any) -> Message:
-    """A message as plain JSON without metadata and empty keys, because hosts rebuild messages as their own objects."""
+    """Return a message as plain JSON without metadata and empty keys, since hosts rebuild messages as objects."""
     if hasattr(message, "model_dump"):
         message = message.model_dump(exclude_none=True, exclude=_BESIDE_CONTENT)
     elif not isinstance(message, Mapping):
@@ -141,7 +141,7 @@ def _without_none(value: Any) -> Any:
 
 
 def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addition]:
-    """The additions of a request to its view, in order."""
+    """Yield the additions of a request to its view, in order."""
     begin = 0  # the first position at which they differ
     while begin < min(len(view), len(sent)) and view[begin] == sent[begin]:
         begin += 1
@@ -172,7 +172,7 @@ def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addi
 
 
 def _more_in(before: Message, after: Message) -> Any:
-    """What a host added at the end of a message's content; None if it changed anything else of the message."""
+    """Return what a host added at the end of a message's content, or None if anything else differs."""
     if {**before, "content": None} != {**after, "content": None}:
         return None
     old, new = before.get("content"), after.get("content")

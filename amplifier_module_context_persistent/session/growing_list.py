@@ -21,7 +21,7 @@ SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
 def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
-    """Whether a list may be a host's repair, and not the list of an agent without a host.
+    """Return whether a list may be a host's repair. If not, it is the list of an agent without a host.
 
     A host that repairs a history has it from the log, with ids and times. An agent's own list has neither.
     """
@@ -30,7 +30,7 @@ def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
 
 
 def is_same(stored: Message, given: Message) -> bool:
-    """Whether a message of a list is this live message: same content, and same id if it has one."""
+    """Return whether a message of a list is a given live message: same content, and same id if it has an id."""
     if stored is given:
         return True
     brought = given_id(given)
@@ -38,7 +38,7 @@ def is_same(stored: Message, given: Message) -> bool:
 
 
 def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:
-    """The messages of a list after the whole history; None if the list does not begin with the history.
+    """Return the messages of a list after the whole history, or None if it does not begin with the history.
 
     System messages of the history may be missing in the list.
     """
@@ -54,7 +54,9 @@ def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] 
 def after_items(
     live: Sequence[Message], given: Sequence[Mapping[str, Any]], read: Sequence[Message], form: str | None
 ) -> list[Message] | None:
-    """The history followed by a list's new items as messages; None if the list does not begin with the history.
+    """Return the history followed by a list's new items as messages.
+
+    Return None if the list is not in the form of OpenAI's items or does not begin with the history.
 
     Args:
         live: the history.

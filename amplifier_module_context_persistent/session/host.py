@@ -1,6 +1,6 @@
-"""The services of the host: events, a display, mounted tools, a provider's window. Each of them may be missing.
+"""The services of the host: events, a display, mounted tools, a provider's window. Each service may be missing.
 
-A fault of the host must not harm the session: an exception of one of its parts is logged, and the session continues.
+A fault of the host must not harm the session: an exception in a service is logged, and the session continues.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ _told_at_validation: set[str] = set()
 
 
 class NotRetainedError(ContextLengthError, ValueError):  # type: ignore[misc]  # core ships no types
-    """No message that a view can show contains a text that the view must contain."""
+    """A text that the view must contain is in no message that a view can show."""
 
 
 class Host:
-    """The coordinator, as far as this module uses it. Without a coordinator, every service is missing."""
+    """The host's coordinator, as far as this module uses it. Without a coordinator, every service is missing."""
 
     def __init__(self, coordinator: Any | None) -> None:
         self._coordinator = coordinator
@@ -74,7 +74,7 @@ class Host:
         return self._coordinator is not None
 
     async def emit(self, event: str, payload: dict[str, Any]) -> None:
-        """Emit an event; payloads hold counts and ids, never content."""
+        """Emit an event. Payloads contain counts and ids, never content."""
         if self.hooks is None:
             return
         try:
@@ -118,7 +118,7 @@ class Host:
         logger.warning(text)
 
     def show(self, text: str) -> bool:
-        """Show the person one line; returns whether the host has a display that showed it."""
+        """Show the person one line. Return whether the host has a display that showed it."""
         display = getattr(self._coordinator, "display_system", None)
         if display is None:
             return False
@@ -130,7 +130,7 @@ class Host:
         return True
 
     def show_once(self, text: str) -> bool:
-        """Log a warning and show it to the person, once in a session; returns whether it was shown now."""
+        """Log a warning and show it to the person, once in a session. Return whether it was new."""
         if text in self._shown:
             return False
         self._shown.add(text)
@@ -150,7 +150,7 @@ class Host:
         return str(declared) if declared else None
 
     def tools_json(self) -> str:
-        """The definitions of the mounted tools, as requests contain them: names, descriptions and schemas."""
+        """Return the definitions of the mounted tools as JSON: names, descriptions and schemas; "" without tools."""
         tools = self._coordinator.get("tools") if self._coordinator is not None else None
         if not isinstance(tools, Mapping) or not tools:
             return ""
@@ -177,12 +177,12 @@ class ProviderFacts:
 
     @property
     def step_tokens(self) -> float:
-        """The number of tokens above which the model's requests cost more; infinite if no such step is known."""
+        """The number of tokens above which the model's requests cost more, or infinity if no such step is known."""
         return tariff_step(self.model) if self.model else math.inf
 
 
 def error_text(event: Mapping[str, Any]) -> str:
-    """The text of an error event, in any of its forms."""
+    """Return the text of an error event, in any of its forms."""
     error = event.get("error")
     if isinstance(error, Mapping):
         return " ".join(map(str, error.values()))
@@ -234,6 +234,6 @@ async def _told_by(provider: Any | None) -> ProviderFacts:
 
 
 def _text_of(provider: Any, attribute: str) -> str:
-    """The text of an attribute; "" if it is missing or not a text."""
+    """Return an attribute's text, or "" if it is missing or not a text."""
     value = getattr(provider, attribute, None)
     return value if isinstance(value, str) else ""

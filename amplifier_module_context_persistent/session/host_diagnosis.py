@@ -13,20 +13,23 @@ from ..messages.metadata import REMINDER_PREFIX
 
 
 def is_person(message: Message) -> bool:
-    """Whether the host's diagnosis regards a message as a person's."""
+    """Return whether the host's diagnosis regards a message as a person's."""
     if message.get("role") != "user" or "tool_call_id" in message:
         return False
     return not any(text.strip().startswith(f"{REMINDER_PREFIX}>") for text in texts_of(message))
 
 
 def open_calls(live: Sequence[Message]) -> set[str]:
-    """The ids of calls without a result."""
+    """Return the ids of calls without a result."""
     answered = {result_id_of(message) for message in live}
     return {call_id for message in live for call_id in given_calls(message)} - answered
 
 
 def late_results(live: Sequence[Message]) -> dict[str, int]:
-    """The positions of late results, by call id: a person's or an assistant's message is between call and result.
+    """Return the positions of late results by call id.
+
+    A result is late if a person's or an assistant's message is between the call and the result. As in the host's
+    diagnosis, an assistant message with `tool_calls` does not count.
 
     As in the host's diagnosis, an assistant message with `tool_calls` does not count.
     """

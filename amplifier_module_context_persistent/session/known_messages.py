@@ -1,4 +1,4 @@
-"""Tell whether the log has or had a message of a list: live, hidden by a reset, or removed."""
+"""Tell whether a log has, or once had, a message of a list: live, hidden by a reset, or removed by a purge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .replayed_messages import stored_under
 
 
 class KnownMessages:
-    """The live history of a log, and the messages that were removed from it."""
+    """The live messages of a log, and the messages that were removed from its history."""
 
     def __init__(self, log: Log, live: Sequence[Message]) -> None:
         self._log = log
@@ -35,7 +35,7 @@ class KnownMessages:
             self._find_removals()
 
     def _find_removals(self) -> None:
-        """Find the last reset or purge; reads all of the log."""
+        """Find the last reset or purge. This reads the whole log."""
         last_live = next(iter(self._log.lines(self._log.index.live[-1:])), (0, b""))[1]
         for line, record in control_records(self._log, REMOVALS):
             if record is not None:
@@ -45,7 +45,7 @@ class KnownMessages:
                 self.ends_removed = False
 
     def is_new(self, message: Message) -> bool:
-        """Whether the log never had a message: neither this id nor this content and time, not even before a purge."""
+        """Return whether the log never had a message: neither its id nor its content and time, also before a purge."""
         time = timestamp_of(message)
         if self.is_hidden(message) or (time and self._live.get(content_key(message)) == time):
             return False
@@ -54,7 +54,7 @@ class KnownMessages:
         return not self.ends_removed or is_newer(time, self._removed)
 
     def is_hidden(self, message: Message) -> bool:
-        """Whether the log has the message's id, or a message with its content that is not live.
+        """Return whether the log has the message's id, or a message with its content that is not live.
 
         A message with the content of a hidden one is a different message if it is newer than the reset that hid it and
         has another time.
@@ -69,7 +69,7 @@ class KnownMessages:
         return not is_newer(time, self._removed) or _second_of(time) in times
 
     def is_stale(self, message: Message) -> bool:
-        """Whether a result or a closing message of a list is known already, or was removed from the history.
+        """Return whether a result or closing message of a list is already known, or was removed from the history.
 
         A host's repair uses the same text each time, with neither an id nor a time. So text of an earlier repair that
         was removed since does not make the message stale.
@@ -79,13 +79,13 @@ class KnownMessages:
         return content_key(message) in self._hidden_words
 
     def repeats(self, tail: Sequence[Message]) -> bool:
-        """Whether messages at the end of a list have no times and are all in the live history already."""
+        """Return whether messages at the end of a list have no times and are all in the live history already."""
         repeated = (not timestamp_of(message) and content_key(message) in self._live for message in tail)
         return bool(tail) and all(repeated)
 
     @cached_property
     def _hidden_times(self) -> dict[str, set[datetime | None]]:
-        """The times of the messages that are not live, by content."""
+        """The times of the messages that are not live, by the key of their content."""
         times = defaultdict[str, set[datetime | None]](set)
         for message in self._hidden:
             times[content_key(message)].add(_second_of(timestamp_of(message)))
@@ -93,7 +93,7 @@ class KnownMessages:
 
     @cached_property
     def _hidden_words(self) -> set[str]:
-        """The contents of the messages that are not live, except messages of repairs."""
+        """The content keys of the messages that are not live, except messages of repairs."""
         return {content_key(message) for message in self._hidden if not is_repair(message)}
 
     @cached_property
@@ -104,7 +104,7 @@ class KnownMessages:
 
 
 def is_newer(time: str, than: str) -> bool:
-    """Whether one ISO 8601 time is in a later second than another; False if one of them is no time."""
+    """Return whether one ISO 8601 time is in a later second than another. Return False if either is no time."""
     one, other = _second_of(time), _second_of(than)
     return one is not None and other is not None and one > other
 

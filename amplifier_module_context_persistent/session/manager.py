@@ -159,7 +159,7 @@ class PersistentContextManager:
     # -- the protocol ------------------------------------------------------------------------------------------------
 
     async def add_message(self, message: Mapping[str, Any], *, form: str | None = None) -> None:
-        """Add a message; it is durable when this returns, as `durability` promises.
+        """Add a message. When this returns, it is as durable as the option `durability` promises.
 
         The message may be in Amplifier's own form, or in the form of Anthropic, OpenAI (Chat Completions, Responses),
         Gemini, Bedrock or MCP; it may also be a whole answer of their clients. `docs/forms.md` has an example of each.
@@ -273,7 +273,7 @@ class PersistentContextManager:
         return await session.read(read)
 
     async def messages_as(self, form: str) -> list[Message]:
-        """Return the whole live history in a foreign form. Messages that came in this form are returned as they came.
+        """Return the whole live history in a foreign form. Messages that were added in this form come back unchanged.
 
         Args:
             form: `anthropic`, `openai_chat`, `openai_responses`, `gemini`, `bedrock`, `mcp` or `amplifier`.
@@ -286,7 +286,7 @@ class PersistentContextManager:
         return written_as(await self.get_messages(), form)
 
     async def set_messages(self, messages: Sequence[Mapping[str, Any]], *, form: str | None = None) -> None:
-        """Replace the live history. If the log had a conversation when it was opened, only new messages are taken.
+        """Replace the live history. If the log had a conversation when it was opened, only append new messages.
 
         The history of such a log is never replaced. Two kinds of lists add to it: the history followed by messages that
         the log never had (turns under another module), and the history with the host's repair of interrupted calls. Any
@@ -386,7 +386,7 @@ class PersistentContextManager:
         self._requests.factory = factory
 
     async def should_compact(self) -> bool:
-        """Whether the current view has reached `compact_threshold`. A method of the older contract."""
+        """Return whether the current view has reached `compact_threshold`. A method of the older contract."""
         return await self._requests.wants_compaction()
 
     async def compact(self) -> None:
@@ -466,13 +466,13 @@ class PersistentContextManager:
         await self._store.append(lambda history: history.by_hand(make), looks_back=True)
 
     async def show_again(self, turn: int | str) -> None:
-        """Show a hidden turn again, from the next plan on; errors as `hide`."""
+        """Show a hidden turn again, from the next plan on. Errors are those of `hide`."""
         await self.hide(turn, hidden=False)
 
     # -- usage -------------------------------------------------------------------------------------------------------
 
     def listen(self) -> Callable[[], None]:
-        """Listen to the host's events. Call the returned function to stop; further calls of it do nothing."""
+        """Listen to the host's events. Call the returned function to stop; more calls of it do nothing."""
         return self._host.listen(
             {
                 "llm:request": self.on_llm_request,
@@ -487,14 +487,14 @@ class PersistentContextManager:
         self._pending.on_request(event)
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
-        """Take in the usage that a provider reports for the last view."""
+        """Record the usage that a provider reports for the last view."""
         self._pending.on_response(event)
         self._meter.on_response(event)
         await self._requests.hear(event)
         await self._requests.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Note that a provider refused the last view as too long or for its reasoning; the next view has less."""
+        """Note that a provider refused the last view, as too long or for its reasoning. The next view has less."""
         self._meter.on_error(event)
         await self._requests.on_provider_error(event)
 
@@ -514,13 +514,13 @@ class PersistentContextManager:
         self._requests.bind_signed_response(ticket)
 
     def claim_usage(self) -> Recorder:
-        """Claim the last view: only usage given to the returned recorder counts for it."""
+        """Claim the last view: only usage that the returned recorder gets is recorded for it."""
         return self._meter.claim()
 
     # -- life --------------------------------------------------------------------------------------------------------
 
     async def initialize(self) -> None:
-        """Open the log now instead of at the first use; reopen it if it is open or has failed.
+        """Open the log now instead of at the first use. If it is open or has failed, open it again.
 
         Raises:
             LogUnreadableError: the log exists and cannot be read.
@@ -540,13 +540,13 @@ class PersistentContextManager:
 
 
 def _tells_transformations(message: Mapping[str, Any]) -> bool:
-    """Whether a message of any form reports parts of the request that its provider dropped."""
+    """Return whether a message reports parts of the request that its provider dropped."""
     is_object = type(message) is dict or isinstance(message, Mapping)
     return is_object and message.get("role") == "assistant" and tells_transformations(message)
 
 
 class InMemoryContextManager(PersistentContextManager):
-    """The same context manager with a log in memory, for tests and for hosts without a disk.
+    """The context manager with a log in memory, for tests and for hosts without a disk.
 
     It takes the arguments of `PersistentContextManager`. The arguments for the place and the durability of the log have
     no effect.

@@ -15,7 +15,7 @@ from ..log.base import Log
 
 @dataclass(frozen=True)
 class ManagerArguments(Options):
-    """The arguments of a manager: the options of the configuration, and the others."""
+    """The arguments of a manager, among them the options of the configuration."""
 
     transcript_path: str | os.PathLike[str] | None = None
     _: KW_ONLY

@@ -72,7 +72,7 @@ async def _text_of(path: Path) -> str:
 
 
 def is_memory_file(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a memory file of this module or of the older one."""
+    """Return whether a message is a memory file, of this module or of the older one."""
     if message.get("role") != "system":
         return False
     content = message.get("content")

@@ -32,7 +32,7 @@ _LOST = "the view was full before the item arrived"
 
 
 class NativeCompaction:
-    """Calls to one session's providers for their own compaction.
+    """The calls to one session's providers for their own compaction.
 
     Args:
         config: the policy.
@@ -54,7 +54,7 @@ class NativeCompaction:
         return self._task is not None and not self._task.done()
 
     def turn(self, provider: Any, facts: ProviderFacts) -> NativeTurn | None:
-        """The support of a request's provider for its own compaction; None if no provider is named."""
+        """Return what a request's provider supports of its own compaction, or None if no provider is named."""
         if not facts.name:
             return None
         if self._config.compaction_strategy != NATIVE:
@@ -65,7 +65,7 @@ class NativeCompaction:
         return NativeTurn(lambda said: self._why_refused(provider, said), self._ready, may_ask, self.runs, self._failed)
 
     async def settle(self, answer: ViewResult) -> None:
-        """Take in the fate of an item: it is shown, it came too late, or the provider rejects it."""
+        """Note what happened to an item: it is shown, it came too late, or the provider rejects it."""
         made, fallback = answer.planning.compaction, answer.item.fallback
         if fallback:
             if self._ready is not None and fallback == FREES_TOO_LITTLE:
@@ -86,12 +86,12 @@ class NativeCompaction:
             self._task = asyncio.create_task(self._ask(provider, facts, tools_json, offer, count))
 
     async def tell_fallback(self, reason: str) -> None:
-        """Say why our own engine plans instead."""
+        """Emit an event with the reason why our own engine plans instead."""
         self._refused = False
         await self._host.emit("context:native_fallback", {"reason": reason})
 
     def on_error(self, event: Mapping[str, Any]) -> None:
-        """Note that a provider refused a request because of the item in it."""
+        """Note that a provider refused a request because of the compaction item in it."""
         self._refused = self._refused or "compaction" in error_text(event).lower()
 
     async def close(self) -> None:
@@ -128,7 +128,7 @@ class NativeCompaction:
 
 
 def _supports(provider: Any) -> bool:
-    """Whether a provider says that it supports native compaction."""
+    """Return whether a provider says that it supports native compaction."""
     supports, compact = (getattr(provider, name, None) for name in ("supports_native_compaction", "compact_context"))
     try:
         return callable(compact) and callable(supports) and supports() is True
@@ -137,7 +137,7 @@ def _supports(provider: Any) -> bool:
 
 
 def why_refused(provider: Any, message: Message) -> str:
-    """Why the provider's module refuses an item that its provider made; empty if it takes it back."""
+    """Return why the provider's module refuses an item that its provider made, or "" if it accepts it."""
     validate = getattr(provider, "validate_compacted_context", None)
     if not callable(validate):
         return "the provider's module cannot validate it"
@@ -151,7 +151,7 @@ def why_refused(provider: Any, message: Message) -> str:
 async def compacted(
     provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, config: Config
 ) -> tuple[Message, Mapping[str, Any]]:
-    """Have a provider compact the beginning of a view.
+    """Ask a provider to compact the beginning of a view.
 
     Returns:
         The message that contains the item, and the reported usage.
@@ -180,7 +180,7 @@ _NOT_STORABLE = "the provider gave no item that can be stored"
 
 
 def _storable(given: Any) -> Message:
-    """The message of a provider's item, as plain JSON.
+    """Return the message of a provider's item as plain JSON.
 
     Raises:
         NativeError: it is not a message of a user or an assistant, or not plain JSON.
@@ -195,5 +195,5 @@ def _storable(given: Any) -> Message:
 
 
 def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:
-    """The tokens of an item: the provider's count, since it may be encrypted; else counted from its text."""
+    """Return an item's tokens: the provider's count, since it may be encrypted, else a count of its text."""
     return token_count(usage.get("output_tokens")) or count(orjson.dumps(message).decode())

@@ -18,7 +18,7 @@ _PROJECT = "sessions"
 def open_session(
     session_id: str, where: str | os.PathLike[str] | None = None, **options: Any
 ) -> PersistentContextManager:
-    """Open a session, new or not, as a context manager; use it in an `async with` statement.
+    """Open a new or existing session as a context manager, for an `async with` statement.
 
     Args:
         session_id: any text; it is made into a safe name of a directory, or of a log in a database (`session_ids`).
