@@ -1,4 +1,4 @@
-"""Configuration: the table of keys, and the keys of other modules.
+"""Configuration: the table of our keys, and the keys of other modules.
 
 A key is declared once, in `option_table`, with its type, its default, the allowed values and its meaning. The managers
 take the keys as arguments; tests compare the documentation with the table.

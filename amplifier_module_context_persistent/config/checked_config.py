@@ -1,4 +1,4 @@
-"""The one frozen configuration: the keys of all groups, checked together.
+"""The frozen configuration: the keys of all groups, checked together.
 
 A wrong value is an error. `foreign_keys` says which keys of other modules are accepted.
 """
@@ -28,7 +28,7 @@ class Options(HostKeys, ReadingBackKeys, CompactionKeys, BudgetKeys, DurabilityK
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Options):
-    """A configuration that was checked; managers can share it. `load` makes one.
+    """A checked configuration, which managers can share; `load` makes it.
 
     Example:
         >>> config = Config.load({"max_tokens": 100_000, "durability": "write"})
@@ -39,16 +39,16 @@ class Config(Options):
     """
 
     configured: frozenset[str] = frozenset()
-    """The keys that were given; `max_tokens` caps the budget only then."""
+    """The keys that were given; `max_tokens` caps the budget only if it is among them."""
 
     @property
     def offers_recall(self) -> bool:
-        """Whether the model gets the tool `recall`: its definition is a twentieth of `RECALL_LEAST_TOKENS`."""
+        """Whether the model gets the tool `recall`; its definition has about a twentieth of `RECALL_LEAST_TOKENS`."""
         return self.recall and not ("max_tokens" in self.configured and self.max_tokens < RECALL_LEAST_TOKENS)
 
     @classmethod
     def options(cls) -> dict[str, Any]:
-        """Every key with its dataclass field (default, and `meaning` and `allowed` in its metadata)."""
+        """Return every key with its dataclass field (default, and `meaning` and `allowed` in its metadata)."""
         return {option.name: option for option in fields(Options)}
 
     def given(self) -> dict[str, Any]:
@@ -66,17 +66,17 @@ class Config(Options):
         warn: Callable[[str], object] = logger.warning,
         composed: bool = False,
     ) -> Config:
-        """Check a configuration and fill in the defaults.
+        """Return the configuration of the given keys, with defaults for all others.
 
         Args:
-            given: the keys; names of other modules are accepted (`foreign_keys`).
-            warn: gets a text for each key that has no effect.
-            composed: whether bundles were merged into it, so that a key may be another module's: an unknown one is a
-                warning then.
+            given: the keys with their values; keys of other modules are accepted (see `foreign_keys`).
+            warn: called with a text for each key that has no effect.
+            composed: whether the keys come from merged bundles. Then an unknown key may belong to another module, and
+                is only a warning.
 
         Raises:
-            ConfigError: an unknown key, with the nearest known one; or a wrong value: names key, value and what is
-                allowed.
+            ConfigError: a key is unknown, or a value is wrong. The message names the nearest known key, or the key, the
+                value and the allowed values.
         """
         options = cls.options()
         flat = in_our_keys(given or {})
@@ -90,7 +90,7 @@ class Config(Options):
                     raise ConfigError(f"unknown configuration key {key!r}{nearest_key(key, options)}")
                 warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
             elif value is None and options[key].default is not None:
-                continue  # `key:` without a value in YAML
+                continue  # a `key:` without a value in YAML
             elif options[key].metadata["check"] is path and (why := why_no_path(value)):
                 raise ConfigError(f"{key}: {why}")
             elif not options[key].metadata["check"](value):

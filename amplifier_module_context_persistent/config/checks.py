@@ -11,37 +11,37 @@ TOOL_KINDS = ("read", "change", "todo", "run", "ask", "other")
 
 
 def is_int(value: Any) -> bool:
-    """Return whether it is a whole number, and no truth value."""
+    """Return whether the value is a whole number and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Return whether it is a number, and no truth value."""
+    """Return whether the value is a number and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def path(value: Any) -> bool:
-    """Return whether it is the path of a file, or nothing."""
+    """Return whether the value is the path of a file, or None."""
     return value is None or (isinstance(value, str) and value != "") or hasattr(value, "__fspath__")
 
 
 def share(value: Any) -> bool:
-    """Return whether it is a share above 0."""
+    """Return whether the value is a share: a number above 0 and at most 1."""
     return is_number(value) and 0 < value <= 1
 
 
 def share_or_zero(value: Any) -> bool:
-    """Return whether it is a share, 0 among them."""
+    """Return whether the value is a share or 0."""
     return is_number(value) and 0 <= value <= 1
 
 
 def flag(value: Any) -> bool:
-    """Return whether it is true or false."""
+    """Return whether the value is a boolean."""
     return isinstance(value, bool)
 
 
 def kinds_of_tools(value: Any) -> bool:
-    """Return whether it names tools with their kinds."""
+    """Return whether the value is None, or maps names of tools to their kinds."""
     if value is None:
         return True
     return isinstance(value, Mapping) and all(
@@ -51,10 +51,10 @@ def kinds_of_tools(value: Any) -> bool:
 
 
 def one_of(*names: str) -> Check:
-    """Return a check for one of some texts."""
+    """Return a check whether a value is one of these texts."""
     return lambda value: value in names
 
 
 def at_least(least: int) -> Check:
-    """Return a check for a whole number from one on."""
+    """Return a check whether a value is a whole number of at least `least`."""
     return lambda value: is_int(value) and value >= least

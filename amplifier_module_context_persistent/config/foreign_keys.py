@@ -1,8 +1,8 @@
-"""Keys that the host's bundles and other context modules set: what they mean here.
+"""Keys that the host's bundles and other context modules set, and what they mean here.
 
-A mount plan is often composed from several bundles, so the keys of another module reach this one. Those with a meaning
-here are mapped; those without are accepted in silence. Any other key in a mount plan is a warning that names the
-nearest known one; in Python it is an error. `docs/configuration.md` lists all of them.
+A mount plan is often composed from several bundles, so this module gets keys that are meant for others. Keys with a
+meaning here are mapped to our keys; keys without one are accepted in silence. Any other key in a mount plan is a
+warning that names the nearest known one; in Python it is an error. `docs/configuration.md` lists all of them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ ALIASES = {
     "path": "storage_path",
     "summarization_timeout_s": "summary_timeout_s",
 }
-"""Other names of our keys; `path` is one inside `persistence` only."""
+"""Other names of our keys; `path` is such a name only inside `persistence`."""
 
 VALUE_ALIASES = {"compaction_strategy": {"progressive": "truncate", "summary": "summarize"}}
 """Other names of the values of our keys."""
 
 FALLBACK_BUDGET = "max_tokens_fallback"
-"""The budget if the provider gives no window; unlike `max_tokens` no cap."""
+"""The key for the budget if the provider gives no window; unlike `max_tokens`, it is no upper limit."""
 
 WITHOUT_MEANING = {
     "auto_compact": "views are always compacted when they have to be",
@@ -37,7 +37,7 @@ WITHOUT_MEANING = {
     "git_include_branch": "likewise",
     "git_include_main_branch": "likewise",
 }
-"""Keys of other modules that are accepted in silence, and why they mean nothing here."""
+"""Keys of other modules that are accepted in silence, each with the reason why it means nothing here."""
 
 
 ELSEWHERE = {
@@ -58,17 +58,23 @@ ELSEWHERE = {
     "summary_call_mode": "a summary is asked for after the session's own view, which is cached",
     "summary_fork_min_span_ratio": "likewise",
 }
-"""Keys of other context modules that have no effect, and what does the same here; one warning names them."""
+"""Keys of other context modules that have no effect, each with the key or rule that replaces it here.
+
+One warning names all of them.
+"""
 
 
 def told_elsewhere(given: Mapping[str, Any]) -> str:
-    """Return the warning about keys of other modules that have no effect here; empty if there are none."""
+    """Return the warning about keys of other modules that have no effect here; "" if there are none."""
     found = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
     return f"keys of another context module have no effect: {', '.join(found)}" if found else ""
 
 
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Resolve other names and the nested `persistence` table; the plain key wins over its other name."""
+    """Return the given keys under our names, with the keys of the nested `persistence` table.
+
+    If a key is given under both names, our own name wins.
+    """
     flat: dict[str, Any] = {}
     given = dict(given)
     nested = given.pop("persistence", None)
@@ -88,6 +94,6 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nearest_key(key: str, options: Mapping[str, Any]) -> str:
-    """Return the end of a message about an unknown key: the most similar known key, if there is one."""
+    """Return the end of a message about an unknown key: the most similar known key, or "" if there is none."""
     near = difflib.get_close_matches(str(key), [*options, *ALIASES, "persistence"], n=1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -40,11 +40,11 @@ SUMMARIZE = "summarize"
 NATIVE = "native"
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MEMORY = "memory"
-"""The `storage` of sessions that are not kept."""
+"""The value of `storage` for sessions that are only in memory."""
 
 
 def _option(default: Any, allowed: str, check: Check, meaning: str, *, shown: bool = True) -> Any:
-    """Make one key; with `shown=False` its value, which may hold a password, is in no error and no representation."""
+    """Return one key; with `shown=False` its value, which may be a password, is in no error and no representation."""
     metadata = {"allowed": allowed, "check": check, "meaning": meaning}
     if isinstance(default, list):
         return field(default_factory=tuple, metadata=metadata, repr=shown)

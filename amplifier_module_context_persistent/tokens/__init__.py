@@ -1,8 +1,8 @@
-"""Token counting: exact if a vocabulary is on this machine, else estimated; corrected by what providers report.
+"""Token counting: exact if a vocabulary is on this machine, else estimated; both are corrected by providers' reports.
 
-It also knows from how many tokens on a model's requests cost more.
+The package also has the sizes above which a model's requests have a higher price.
 
 Rules of this package:
 - It imports nothing else of the package but `errors`.
-- Nothing here uses the network unless the caller asks for it by name.
+- Nothing here uses the network unless the caller allows it and names a vocabulary.
 """

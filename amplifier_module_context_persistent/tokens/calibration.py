@@ -1,16 +1,17 @@
-"""The meter: true budgets and reported usage on one side, our counts on the other.
+"""The meter: relates our token counts to providers' budgets and reported usage.
 
-A report counts only for the view that it answered: from the same session and provider, between handing the view out
-and the next assistant message, and within `PLAUSIBLE` times of what was predicted, as other parts of a host (judges,
-namers of sessions, sub-agents) call providers too. The first report may be larger by any factor, as nothing is known
-of the overhead yet; after `DOUBTS` implausible reports in a row it is the calibration that is doubted, and begun anew.
-A part that knows that it drives the conversation may claim the view (`claim`) and report for it; then nothing else is
-listened to.
+A view is the list of messages that is sent to a provider. Other parts of a host (judges, session namers, sub-agents)
+call providers too, so a report counts for a view only if it is from the same session and provider, comes before the
+next assistant message, and is within `PLAUSIBLE` times the prediction. The first report may be larger by any factor,
+because the overhead is not known yet. After `DOUBTS` implausible reports in a row, the calibration begins anew. The
+part of a host that drives the conversation may claim the view (`claim`) and report its usage; then other reports are
+ignored.
 
-The true size of a view is modelled as `overhead + ratio * counted` (`Calibration`): a constant for what is not counted
-here (the provider's framing of messages and tools), and the ratio between its tokenizer and ours. Two ratios are kept,
-as means of increments weighted by their tokens: a fast one, which follows what the session is doing now, predicts what
-was appended to the last answered view; a slow one and the overhead predict a view as a whole, after a compaction.
+The true size of a view is modelled as `overhead + ratio * counted` (`Calibration`). The overhead is a constant for
+tokens that are not counted here (the provider's framing of messages and tools). The ratio relates the provider's
+tokenizer to ours. There are two ratios, both means of increments weighted by their tokens. The fast one follows the
+latest content and predicts the messages that are appended to the last answered view. The slow one, with the overhead,
+predicts a whole view, as after a compaction.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ PLAUSIBLE = (0.5, 3.0)
 DOUBTS = 3
 OVERFLOW_ERROR = "ContextLengthError"
 _DOUBT = 1.15
-"""The largest allowed ratio of a view to its prediction, once reports were learned from."""
+"""The factor by which a view may exceed its prediction once there was a report."""
 OVERFLOW_SHARE = 0.9
-"""The share of a refused view's size that the next view may have; the next plan stays well below it."""
+"""The share of a refused view's size that later views may have."""
 
 Recorder = Callable[..., None]
 
 
 @dataclass(slots=True)
 class _UnansweredView:
-    """A view that was handed out and is not answered yet."""
+    """A view that was handed out and has no answer yet."""
 
     provider: str
     counted: int
@@ -49,7 +50,7 @@ class _UnansweredView:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The lesson of one usage report."""
+    """The result of one usage report."""
 
     provider: str
     model: str
@@ -57,18 +58,18 @@ class Reading:
     predicted: int
     actual: int
     cached: int
-    """Of the actual tokens, those that the provider read from its cache."""
+    """The part of the actual tokens that the provider read from its cache."""
     calibration: Calibration
     limit: int | None = None
-    """The provider's window in our tokens, if a refusal showed that it is smaller than the provider says."""
+    """The provider's window in our tokens if a refusal showed that it is smaller than the provider says; else None."""
     overflow: bool = False
     """Whether the provider refused the view as too long; `actual` is 0 then."""
     written: int = 0
-    """Of the actual tokens, those that the provider wrote to its cache."""
+    """The part of the actual tokens that the provider wrote to its cache."""
     output: int | None = None
-    """The output tokens, if the provider reports them."""
+    """The output tokens; None if the provider does not report them."""
     compaction: ReportedUsage | None = None
-    """Tokens that the provider bills in addition, for compacting the conversation."""
+    """Tokens that the provider bills in addition for compacting the conversation; None if there are none."""
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the event `context:usage`."""
@@ -88,7 +89,7 @@ class Reading:
         }
 
     def record(self) -> dict[str, Any]:
-        """Return the fields of its control record."""
+        """Return the fields of the control record that the log stores."""
         fields = {**self.payload(), "state": self.calibration.to_record()}
         if (billed := self.compaction) is not None:
             counts = {
@@ -102,14 +103,14 @@ class Reading:
 
 
 class Meter:
-    """The calibrations of one session.
+    """The calibrations of one session, one for each provider and model.
 
     Args:
         enabled: whether budgets are corrected. Reports are recorded in any case.
         session_id: reports that name another session are ignored.
 
     Attributes:
-        readings: the lesson of each report, waiting for the log; whoever takes one removes it.
+        readings: the readings that are not in the log yet. Whoever stores a reading removes it from the list.
     """
 
     def __init__(self, *, enabled: bool, session_id: str | None) -> None:
@@ -123,7 +124,7 @@ class Meter:
         self._limits: dict[str, int] = {}
 
     def load(self, records: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
-        """Take over what the log says of earlier processes, oldest first."""
+        """Restore the calibrations from the usage records of earlier processes, oldest first."""
         for (provider, model), record in records.items():
             try:
                 self._known[provider, model] = Calibration.from_record(record["state"])
@@ -136,28 +137,38 @@ class Meter:
                     self._limits[provider] = limit
 
     def counted_budget(self, provider: str, budget_tokens: int) -> int:
-        """Return the number of our tokens that fit into a provider's true budget."""
+        """Return how many of our tokens fit into a provider's budget."""
         known, counted = self._calibration(provider), budget_tokens
         if self._enabled and known.observations:
-            step = max(1, budget_tokens // 100)  # in steps, so that a small change of the ratio changes nothing
+            step = max(1, budget_tokens // 100)  # rounded to steps, so that a small change of the ratio has no effect
             counted = max(step, known.counted_budget(budget_tokens) // step * step)
         return min(counted, self._limits.get(provider, counted))
 
     def hand_out(self, provider: str, counted: int, line: Hashable) -> None:
-        """Note that a view goes to a provider; `line` stays the same while each view continues the one before it."""
+        """Note that a view is sent to a provider.
+
+        Args:
+            provider: the provider's name.
+            counted: the view's size in our tokens.
+            line: a value that stays the same while each view continues the one before it.
+        """
         known = self._calibration(provider)
         continues = line == self._lines.get((provider, self._models.get(provider, "")))
         predicted = known.predict(counted, continues=continues)
         self._handed = _UnansweredView(provider, counted, predicted, continues, line)
 
     def may_exceed(self, provider: str, counted: int, budget_tokens: int) -> bool:
-        """Whether a view may be larger than a true budget, as far as predictions go: the first ones may be far off."""
+        """Return whether a view may be larger than the provider's budget.
+
+        The margin is larger before the first report, because predictions may then be far off. If budgets are not
+        corrected, the result is False.
+        """
         known = self._calibration(provider)
         doubt = _DOUBT if known.observations else PLAUSIBLE[1]
         return self._enabled and known.predict(counted, continues=False) * doubt > budget_tokens
 
     def take_count(self, provider: str, model: str, counted: int, actual: int, most: int) -> bool:
-        """Take in what a provider counted of a view before it is sent; whether that is more than the most it takes."""
+        """Learn from a provider's count of a view before it is sent, and return whether it exceeds `most` tokens."""
         model = self._models.setdefault(provider, model)
         known = self._known.get((provider, model), Calibration())
         self._known[provider, model] = known.observe(counted, actual, continues=False)
@@ -167,22 +178,22 @@ class Meter:
         return actual > most
 
     def answered(self) -> None:
-        """Note that the next assistant message was added: later reports belong to something else."""
+        """Note that the next assistant message was added; later reports do not belong to the view anymore."""
         self._handed = None
 
     def on_response(self, event: Mapping[str, Any]) -> None:
-        """Take in an `llm:response` event."""
+        """Handle an `llm:response` event: learn from the usage that it reports."""
         handed = self._handed
         if handed is not None and not handed.claimed and self._is_own(event, handed):
             self._take(handed, str(event.get("model") or ""), event.get("usage"))
 
     def on_error(self, event: Mapping[str, Any]) -> None:
-        """Take in a `provider:error` event: a view that was refused as too long shows how small the window is."""
+        """Handle a `provider:error` event: a view that was refused as too long shows the size of the window."""
         handed, error = self._handed, event.get("error")
         kind = error.get("type") if isinstance(error, Mapping) else None
         if handed is None or kind != OVERFLOW_ERROR or not self._is_own(event, handed):
             return
-        self._handed = None  # one refusal teaches once
+        self._handed = None  # only the first refusal of a view counts
         limit = max(1, int(OVERFLOW_SHARE * handed.counted))
         self._limits[handed.provider] = limit
         model = str(event.get("model") or self._models.get(handed.provider, ""))
@@ -193,14 +204,14 @@ class Meter:
         )
 
     def _is_own(self, event: Mapping[str, Any], handed: _UnansweredView) -> bool:
-        """Return whether an event is of this session and of the provider that got the view."""
+        """Return whether an event is from this session and from the provider that got the view."""
         provider = event.get("provider")
         return of_session(event, self._session_id) and (
             not handed.provider or not provider or handed.provider == provider
         )
 
     def claim(self) -> Recorder:
-        """Claim the view at hand: only what the returned recorder is told counts for it.
+        """Claim the current view and return a recorder; only usage that is given to the recorder counts for the view.
 
         The recorder takes `input_tokens=` and `cache_write_tokens=`, and optionally `model=`, `cache_read_tokens=` and
         `output_tokens=`.
@@ -268,14 +279,14 @@ class Meter:
 
 PRIOR_RATIO = 1.0
 PRIOR_TOKENS = 2_000
-"""The prior ratio has the weight of an increment of this many tokens."""
+"""The weight of `PRIOR_RATIO`, as the size of an increment in tokens."""
 RATIO_BOUNDS = (0.5, 3.0)
-_FAST, _SLOW = 0.9, 0.98  # what an increment still weighs when the next one comes
+_FAST, _SLOW = 0.9, 0.98  # the factor by which the weight of earlier increments shrinks with each new one
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The learned ratio and offset: a value that each observation replaces."""
+    """The learned ratio and overhead of one provider and model; each observation makes a new one."""
 
     fast_counted: float = 0.0
     fast_actual: float = 0.0
@@ -287,38 +298,38 @@ class Calibration:
 
     @property
     def ratio(self) -> float:
-        """The provider's tokens for one of ours, over the session."""
+        """The provider's tokens for each of our tokens, over the whole session."""
         return _ratio(self.slow_counted, self.slow_actual)
 
     @property
     def overhead_tokens(self) -> int:
-        """Tokens of a request beyond the counted ones; never negative, 0 before the first observation."""
+        """The tokens of a request that are not counted here; never negative, and 0 before the first observation."""
         return max(0, round(self.last_actual - self.ratio * self.last_counted))
 
     def predict(self, counted: int, *, continues: bool) -> int:
-        """Predict the true size of a view of `counted` tokens.
+        """Return the predicted size of a view in the provider's tokens.
 
         Args:
-            counted: our count.
-            continues: whether it is the last answered view with messages appended.
+            counted: the size in our tokens.
+            continues: whether the view is the last answered one with messages appended.
         """
         if continues and self.observations:
             return round(self.last_actual + _ratio(self.fast_counted, self.fast_actual) * (counted - self.last_counted))
         return round(self.overhead_tokens + self.ratio * counted)
 
     def observe(self, counted: int, actual: int, *, continues: bool) -> Calibration:
-        """Learn from a view that was answered.
+        """Return the calibration after a view that was answered.
 
         Args:
-            counted: our count of it.
-            actual: the provider's.
+            counted: the view's size in our tokens.
+            actual: the view's size in the provider's tokens.
             continues: as for `predict`.
         """
         fast_counted, fast_actual = self.fast_counted, self.fast_actual
         slow_counted, slow_actual = self.slow_counted, self.slow_actual
         if self.observations:
             more_counted, more_actual = counted - self.last_counted, actual - self.last_actual
-            if more_counted < 0:  # a compaction tells as much as an increment
+            if more_counted < 0:  # a compaction is as informative as an increment
                 more_counted, more_actual = -more_counted, -more_actual
             if more_counted > 0 and more_actual > 0:
                 slow_counted = slow_counted * _SLOW + more_counted
@@ -329,21 +340,21 @@ class Calibration:
         return Calibration(fast_counted, fast_actual, slow_counted, slow_actual, counted, actual, self.observations + 1)
 
     def counted_budget(self, budget_tokens: int) -> int:
-        """Return the number of our tokens that fit into a true budget; at least a tenth of the budget."""
+        """Return how many of our tokens fit into a provider's budget; at least a tenth of the budget."""
         room = (budget_tokens - self.overhead_tokens) / self.ratio
         return max(int(room), budget_tokens // 10)
 
     def to_record(self) -> list[float]:
-        """Return the fields in the form that the log keeps."""
+        """Return the fields as the log stores them."""
         sums = self.fast_counted, self.fast_actual, self.slow_counted, self.slow_actual
         return [*(round(value, 1) for value in sums), self.last_counted, self.last_actual, self.observations]
 
     @classmethod
     def from_record(cls, fields: Sequence[float]) -> Calibration:
-        """Read the form that the log keeps.
+        """Return the calibration that a log stores.
 
         Raises:
-            ValueError: the list has another form.
+            ValueError: the list does not have the form that `to_record` returns.
         """
         try:
             *sums, last_counted, last_actual, observations = fields
@@ -354,7 +365,7 @@ class Calibration:
 
 
 def of_session(event: Mapping[str, Any], session_id: str | None) -> bool:
-    """Return whether an event may be of a session: it names none, or this one."""
+    """Return whether an event may be from a session: it names this session or none."""
     return session_id is None or event.get("session_id") in (None, session_id)
 
 

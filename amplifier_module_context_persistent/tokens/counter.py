@@ -1,11 +1,11 @@
-"""Counting: how many tokens a text or a message is to the provider.
+"""Counting: how many tokens a provider counts for a text or a message.
 
 The rules of this room:
 
 - It is pure. The same message and the same counter give the same number in every process; nothing is mutated, and no
   message, however malformed, makes it raise.
-- What is counted is what goes to the provider: role, name, ids, content, tool calls once, thinking once. Metadata,
-  `visibility` and the copies that orchestrators keep (`thinking_block`, `content_blocks`) are not.
+- Everything that is sent to the provider is counted: role, name, ids, content, tool calls once, thinking once.
+  Metadata, `visibility` and the copies that orchestrators keep (`thinking_block`, `content_blocks`) are not counted.
 - `open_counter` never touches the network unless an encoding is asked for by name, is not on this machine, and the
   caller allows it.
 """
@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MESSAGE_TOKENS: Final = 3
-"""Tokens around a message. Source: OpenAI's cookbook, "How to count tokens with tiktoken": 3 tokens and the role's."""
+"""Tokens of the frame around a message. Source: OpenAI's cookbook, "How to count tokens with tiktoken": 3 tokens and
+the role's.
+"""
 
 CALL_TOKENS: Final = 8
-"""Tokens around a tool call or a tool result: an allowance for tags and keys, which no provider publishes."""
+"""Tokens of the frame around a tool call or a tool result: an estimate for tags and keys; no provider publishes the
+number.
+"""
 
 _PIECE_CHARS: Final = 50_000
 _MAX_DEPTH: Final = 32
@@ -48,14 +52,15 @@ _SEALED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "reasoning": ("summary", ("content", "encrypted_content")),
 }
 """The keys of a thinking block's text and of its encrypted form, by the block's kind. If a provider shows only a
-summary, the encrypted form holds the whole thought: the longer of the two is counted."""
+summary, the encrypted form contains the whole thinking. So the larger of the two counts is used.
+"""
 
 ENCODINGS: Final = tuple(VOCABULARIES)
 """The encodings that `open_counter` knows by name."""
 
 
 class TokenCounter(Protocol):
-    """A counter of a text's tokens; hashable. Its `name` is in the log's header: `estimate`, or an encoding's name."""
+    """Counts the tokens of texts; hashable. Its `name` is in the log's header: `estimate`, or an encoding's name."""
 
     def __hash__(self) -> int: ...
 
@@ -64,26 +69,26 @@ class TokenCounter(Protocol):
         """The counter's name."""
 
     def count_text(self, text: str) -> int:
-        """Return how many tokens the text is; 0 for the empty text."""
+        """Return the number of tokens of a text; 0 for the empty text."""
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounter:
-    """Counts by the calibrated estimate, which needs no vocabulary."""
+    """Counts by the calibrated estimate, without a vocabulary."""
 
     name: str = "estimate"
 
     def count_text(self, text: str) -> int:
-        """Return about how many tokens of `o200k_base` the text is."""
+        """Return the estimated number of `o200k_base` tokens of a text."""
         return estimate_tokens(text)
 
 
 @dataclass(frozen=True, slots=True)
 class TiktokenCounter:
-    """Counts exactly, with a vocabulary in tiktoken.
+    """Counts exactly, with a vocabulary of tiktoken.
 
-    Texts over 50,000 characters are counted in pieces, because the time that tiktoken takes for a run without spaces
-    grows faster than the run. A piece ends at a line break or a space if there is one, so the sum differs from the
+    Texts over 50,000 characters are counted in pieces, because for a run without spaces, tiktoken's time grows faster
+    than the length of the run. A piece ends at a line break or a space if there is one, so the sum differs from the
     exact count by at most two tokens a piece.
     """
 
@@ -91,7 +96,7 @@ class TiktokenCounter:
     name: str
 
     def count_text(self, text: str) -> int:
-        """Return how many tokens the text is; text that looks like a special token is text."""
+        """Return the number of tokens of a text; special tokens in it are counted as ordinary text."""
         if len(text) <= _PIECE_CHARS:
             return len(self.encoding.encode_ordinary(text))
         return sum(len(self.encoding.encode_ordinary(piece)) for piece in _pieces(text))
@@ -101,7 +106,7 @@ def _pieces(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > _PIECE_CHARS:
         limit = start + _PIECE_CHARS
-        # Cut before the white space, which belongs to the word after it.
+        # Cut before the white space, which belongs to the next word.
         cut = max(text.rfind("\n", start + _PIECE_CHARS // 2, limit), text.rfind(" ", limit - 1000, limit))
         cut = cut if cut > start else limit
         yield text[start:cut]
@@ -110,23 +115,23 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def open_counter(tokenizer: str = "auto", *, allow_network: bool = False, timeout_s: float = 10.0) -> TokenCounter:
-    """Open the counter that a configuration asks for.
+    """Return the counter that a configuration names.
 
     Loading a vocabulary takes about a quarter of a second and reads a file: call this off the event loop.
 
     Args:
-        tokenizer: `auto` for `o200k_base` if its vocabulary is on this machine, else the estimate; `estimate`; or an
-            encoding's name, one of `ENCODINGS`.
+        tokenizer: `auto`, which is `o200k_base` if its vocabulary is on this machine and else the estimate; `estimate`;
+            or one of `ENCODINGS`.
         allow_network: let tiktoken download a named vocabulary that is not on this machine. Ignored for `auto` and
             `estimate`.
         timeout_s: how long a download may take, in seconds.
 
     Returns:
-        The counter; its `name` says which one. If the vocabulary of a named encoding is not available, the estimate,
-        with one warning in the log: compare `name` with what was asked for.
+        The counter; its `name` says which one it is. If the vocabulary of a named encoding is not available, this is
+        the estimate, and a warning is logged once.
 
     Raises:
-        ValueError: the name is not known; the message says which are.
+        ValueError: the name is not known; the message lists the known ones.
     """
     if tokenizer == "estimate":
         return EstimateCounter()
@@ -150,7 +155,7 @@ def open_counter(tokenizer: str = "auto", *, allow_network: bool = False, timeou
 
 
 def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
-    """Count the tokens that a message adds to a request: the parts that a provider gets, and the frame around them.
+    """Return the number of tokens that a message adds to a request: its parts and the frame around them.
 
     Counted: role, `name` and `tool_call_id`; the content, a text or blocks; each tool call once, from `tool_calls` (in
     Amplifier's or the function shape) or else from its block in the content; thinking once; images, documents and
@@ -188,7 +193,7 @@ def count_message(message: Mapping[str, object], counter: TokenCounter) -> int:
 
 @lru_cache(maxsize=256)
 def _label_tokens(label: str, counter: TokenCounter) -> int:
-    """Count a role or the name of a tool: few of them occur, each in many messages."""
+    """Return the number of tokens of a role or a tool's name; cached, because the same few occur in many messages."""
     return counter.count_text(label)
 
 
@@ -198,7 +203,7 @@ def _call_id(call: object) -> str:
 
 
 def _count_call(call: object, counter: TokenCounter) -> int:
-    """Count a tool call in any shape: its id, its name, its arguments as the JSON that the model wrote."""
+    """Return the number of tokens of a tool call in any shape: its id, its name, and its arguments as JSON."""
     if not isinstance(call, Mapping):
         return counter.count_text(_json_text(call))
     function = call.get("function")
@@ -220,13 +225,13 @@ def _holds_thinking(content: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Counts the content of one message; calls whose ids are in `called` were counted already."""
+    """Counts the content of one message; calls whose ids are in `called` are not counted again."""
 
     counter: TokenCounter
     called: Set[str]
 
     def count(self, content: object, depth: int = 0) -> int:
-        """Count a content: a text, a list of texts and blocks, or one block; anything else by its JSON."""
+        """Return the number of tokens of a content: a text, a block, a list of both, or any other JSON value."""
         if content is None:
             return 0
         if isinstance(content, str):
@@ -242,7 +247,7 @@ class _Blocks:
     def _count_block(self, block: Mapping[str, object], kind: str, depth: int) -> int:
         if kind in _TEXT_KINDS:
             tokens = self.count(block.get("text"), depth)
-            original = block.get("original")  # the block that the text tells of (`messages/uncarried_blocks.py`)
+            original = block.get("original")  # the block that the text describes (`messages/uncarried_blocks.py`)
             return max(tokens, self.count(original, depth)) if isinstance(original, Mapping) else tokens
         if kind in _SEALED:
             told, sealed = _SEALED[kind]
@@ -261,7 +266,7 @@ class _Blocks:
 
     def _count_medium(self, block: Mapping[str, object], family: str, depth: int) -> int:
         source = media.source_of_medium(block)
-        if source.get("type") in ("text", "content"):  # a document that is given as text or as blocks
+        if source.get("type") in ("text", "content"):  # a document whose body is a text or blocks
             return self.count(source.get("data", source.get("content")), depth)
         data = media.body_in(source)
         if data is not None and data.startswith("data:"):
@@ -272,13 +277,16 @@ class _Blocks:
 
 
 def _sealed_tokens(value: object) -> int:
-    """Count encrypted reasoning by its length: it is base64 (4 characters, 3 bytes) of text at 4 bytes a token."""
+    """Return the number of tokens of encrypted reasoning, from its length.
+
+    It is base64 (4 characters for 3 bytes) of text with about 4 bytes a token.
+    """
     items = value if isinstance(value, list | tuple) else (value,)
     return sum(len(item) * 3 // 16 for item in items if isinstance(item, str))
 
 
 def _json_text(value: object) -> str:
-    """Return compact JSON."""
+    """Return a value as compact JSON."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # integers of more than 64 bits, half a surrogate pair

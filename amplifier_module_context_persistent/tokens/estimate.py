@@ -1,19 +1,19 @@
-"""The estimate: about how many tokens of `o200k_base` a text is, without a vocabulary.
+"""The estimate: the approximate number of `o200k_base` tokens of a text, without a vocabulary.
 
 The rules of this room:
 
-- Pure and deterministic: whole numbers only, and nothing is kept between texts. New words cost the same time as known
-  ones.
+- Pure and deterministic: only whole numbers are used, and nothing is stored between texts. New words take the same time
+  as known ones.
 - A token is counted at its beginning. At each byte of a text a small network of tables looks at the bytes around
   it and says how likely a token begins there, in hundredths; the estimate is the sum.
 - A layer of a network is a table. It gives each byte two labels of four bits: one for when it comes first in a pair,
   one for when it comes second. The labels of a byte and of the one `distance` after it are a byte again,
   which is what the next layer reads; so each layer sees further. The last table gives the hundredths.
-- Two networks share the work: one says where tokens begin at ASCII bytes, and reads of every other character only its
-  first byte in UTF-8; one says where they begin at other bytes, and reads these and a few bytes beside them.
-- Characters that the vocabulary does not know are taken out before and counted (`rare_characters`).
+- Two networks share the work: one says where tokens begin at ASCII bytes, and reads only the first UTF-8 byte of every
+  other character. The other says where tokens begin at other bytes, and reads these and a few bytes beside them.
+- Characters that the vocabulary does not know are removed first and counted apart (`rare_characters`).
 - All bytes of a block go through a layer at once: `bytes.translate` looks the labels up, and whole numbers as long as
-  the block pair them. The interpreter runs two dozen operations a block, however much it holds.
+  the block pair them. The interpreter runs two dozen operations for a block, whatever its size.
 - The tables are fitted by `benchmarks/fit_tokens.py`. `benchmarks/corpus.py` names the sources of its texts;
   `docs/tokens.md` gives the errors.
 - Up to 262,144 characters every byte counts. A longer text is sampled: 128 windows of 2,048 characters, one in each
@@ -37,11 +37,13 @@ _WINDOW_CHARS: Final = 2_048
 WHOLE_CHARS: Final = _WINDOWS * _WINDOW_CHARS
 
 _MOST_CHARS: Final = 16
-"""Every text has at least one token for this many characters. The networks are worst at runs of one character, and an
-estimate that is too low does more harm than one that is too high."""
+"""Every text has at least one token for this many characters.
+
+The networks are worst at runs of one character, and a low estimate does more harm than a high one.
+"""
 
 _EDGE: Final = b"\n"
-"""The bytes that a network sees before the beginning of a text and after its end."""
+"""The bytes that a network reads before the beginning of a text and after its end."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
@@ -52,15 +54,15 @@ _SECOND: Final = int.from_bytes(b"\x0f" * _LONGEST, "little")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Tables that tell at each byte how likely a token begins there.
+    """Tables that give for each byte how likely a token begins there.
 
     Attributes:
         layers: Each layer's table (256 pairs of labels) and the distance between the two bytes of a pair.
         hundredths: The last table (256 likelihoods, each at most 100).
-        before: How many bytes before the one in question the network looks at.
-        after: How many bytes after it.
-        asked: A table that keeps (by all bits set) the bytes that may be in question, and zeroes the others, at which
-            no token is counted; nothing if every byte is.
+        before: The number of bytes before a byte that the network looks at.
+        after: The number of bytes after a byte that the network looks at.
+        asked: A table with all bits set for the bytes at which tokens are counted, and 0 for the others; empty if
+            tokens are counted at every byte.
     """
 
     layers: tuple[tuple[bytes, int], ...]
@@ -70,7 +72,7 @@ class Network:
     asked: bytes | None = None
 
     def cost(self, text: bytes) -> int:
-        """Return the tokens that begin in a text of at most a block, in hundredths."""
+        """Return the number of tokens that begin in a text of at most one block, in hundredths."""
         read = _EDGE * self.before + text + _EDGE * self.after
         for layer in self.layers[:-1]:
             read = _pairs(read, *layer).to_bytes(len(read), "little")
@@ -99,12 +101,12 @@ def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, a
 
 ASCII: Final = _network(*estimate_tables.ASCII)
 _MARKS: Final = bytes(128) + b"\xff" * 128
-"""Zeroes ASCII bytes and sets all bits of the others."""
+"""A table that has 0 for ASCII bytes and all bits set for the others."""
 OTHER: Final = _network(*estimate_tables.OTHER, asked=_MARKS)
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens of `o200k_base` a text is; 0 for the empty text, else at least 1.
+    """Return the approximate number of `o200k_base` tokens of a text; 0 for the empty text, else at least 1.
 
     Example:
         >>> estimate_tokens("The quick brown fox jumps over the lazy dog.")
@@ -130,7 +132,7 @@ def _block_cost(block: str) -> int:
 
 
 def _beside_others(encoded: bytes) -> bytes:
-    """Return the bytes of a text that are not ASCII, with as many beside them as their network sees."""
+    """Return the bytes of a text that are not ASCII, with the bytes beside them that the network reads."""
     marks = encoded.translate(_MARKS)
     if 8 * marks.count(b"\xff") > len(encoded):
         return encoded
@@ -147,5 +149,5 @@ def _beside_others(encoded: bytes) -> bytes:
 
 def _window_starts(length: int) -> list[int]:
     part = length // _WINDOWS
-    # Knuth's multiplicative hash scatters the windows, so that a text which repeats is not met in one phase.
+    # Knuth's multiplicative hash scatters the windows, so that they are not all at the same place of a repeating text.
     return [index * part + (index * 2654435761 % 2**32) * (part - _WINDOW_CHARS) // 2**32 for index in range(_WINDOWS)]

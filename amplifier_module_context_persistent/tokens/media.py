@@ -4,10 +4,10 @@ The rules of this room:
 
 - A medium is never counted by the length of its base64 text. An image is measured by the dimensions in its decoded
   header, a PDF by its pages, audio by its seconds; if none of these can be read, by its size in bytes.
-- If two providers' rules differ, the higher figure counts: a view that is a little too small is sent, and one that is
-  too large is refused.
-- No input raises an error: bytes that cannot be read have an unknown size, and an unknown size has a figure too. An
-  address is never fetched.
+- If two providers' rules differ, the higher figure counts: providers accept a view that is a little too small, but
+  refuse one that is too large.
+- No input raises an error: bytes that cannot be read have an unknown size, for which there is a fixed count. An address
+  is never fetched.
 
 Sources (read in 2025): Anthropic, "Vision" (an image is scaled down to at most 1,568 px on its long edge and costs
 about width x height / 750 tokens, at most about 1,600) and "PDF support" (1,500 to 3,000 tokens of text a page, and
@@ -29,13 +29,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 IMAGE_DEFAULT_TOKENS = 1600
-"""Tokens of an image of unknown dimensions: Anthropic's maximum."""
+"""Tokens of an image of unknown size: Anthropic's maximum."""
 
 PDF_PAGE_TOKENS = 3100
-"""One page of a PDF: 1,500 tokens of text and one page-sized image of 1,600."""
+"""Tokens of one page of a PDF: 1,500 for its text and 1,600 for the image of the page."""
 
 AUDIO_TOKENS_PER_S = 32
-"""One second of audio, by the dearest of the published rules (Google's)."""
+"""Tokens of one second of audio, by the highest of the published rules (Google's)."""
 
 MEDIUM_KINDS: Mapping[str, str] = {
     "image": "image",
@@ -48,7 +48,7 @@ MEDIUM_KINDS: Mapping[str, str] = {
     "input_audio": "audio",
     "video": "video",
 }
-"""The family of a medium by its block's type."""
+"""The family of a medium, by the type of its block."""
 
 BODY_KEYS = ("data", "file_data", "url")
 TYPE_KEYS = ("media_type", "mime_type", "mimeType", "format")
@@ -65,7 +65,7 @@ _OPENAI_BASE_TOKENS = 85
 _OPENAI_TILE_TOKENS = 170
 
 _HEADER_BYTES = 4096
-_JPEG_SCAN_BYTES = 1 << 20  # EXIF previews and colour profiles come before the frame header, 64 kB a segment
+_JPEG_SCAN_BYTES = 1 << 20  # EXIF previews and colour profiles come before the frame header, in segments of 64 kB
 _PDF_SCAN_BYTES = 4 << 20
 _PDF_PAGE_BYTES = 60_000
 _PDF_MAX_PAGES = 1000
@@ -77,29 +77,29 @@ _FILE_BYTES_PER_TOKEN = 1_000
 
 
 def source_of_medium(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a medium's block that holds its body or the address: an object in the block, or the block itself."""
+    """Return the part of a medium's block with its body or address: an object in the block, or the block itself."""
     source = next((block[key] for key in _SOURCES if block.get(key) is not None), block)
     return source if isinstance(source, Mapping) else {"url": source}
 
 
 def body_in(source: Mapping[str, Any]) -> str | None:
-    """Return the base64 text or `data:` address in this part; None for a medium that is stored elsewhere."""
+    """Return the base64 text or `data:` address in this part; None if the medium is stored elsewhere."""
     body = first_text(source, BODY_KEYS)
     return None if body is None or body.startswith(_ELSEWHERE) else body
 
 
 def type_in_address(body: str) -> str:
-    """Return the media type that a `data:` address begins with."""
+    """Return the media type at the beginning of a `data:` address."""
     return body[5:200].partition(";")[0].partition(",")[0]
 
 
 def first_text(source: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    """Return the first text under some keys."""
+    """Return the first value under some keys that is a text."""
     return next((value for key in keys if isinstance(value := source.get(key), str)), None)
 
 
 def decode_head(data: str, limit_bytes: int) -> bytes:
-    """Decode the first bytes of a base64 text.
+    """Return the first bytes of a base64 text.
 
     Args:
         data: base64, standard or URL-safe, perhaps with line breaks or after a `data:` prefix.
@@ -122,30 +122,33 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def decoded_bytes(data: str) -> int:
-    """Return about how many bytes a base64 text encodes, without decoding it (line breaks count as text)."""
+    """Return the approximate number of bytes of a base64 text, without decoding it.
+
+    Line breaks count as if they were part of the base64 text.
+    """
     start = data.find(",") + 1 if data.startswith("data:") else 0
     return (len(data) - start - data.count("=", max(start, len(data) - 2))) * 3 // 4
 
 
 def image_size(head: bytes) -> tuple[int, int] | None:
-    """Read width and height in pixels from an image's header.
+    """Return width and height in pixels, read from an image's header.
 
     Args:
-        head: the image's first bytes. A JPEG needs all up to its frame header, a PNG, GIF or WebP image 30.
+        head: the image's first bytes. A JPEG needs all bytes up to its frame header; a PNG, GIF or WebP image needs 30.
 
     Returns:
         Width and height, or `None` if the format is unknown, the header is cut off, or a dimension is not positive.
     """
-    if head.lstrip().startswith(b"<"):  # providers take no drawings in XML, and none is parsed for its size
+    if head.lstrip().startswith(b"<"):  # providers accept no XML images, so XML is not parsed for a size
         return None
-    import imagesize  # takes tens of milliseconds, since it imports an HTTP client; most sessions have no image
+    import imagesize  # the import takes tens of milliseconds, as it imports an HTTP client; most sessions have no image
 
     width, height = imagesize.get(io.BytesIO(head), exif_rotation=False)
     return (width, height) if width > 0 and height > 0 else None
 
 
 def size_tokens(width: int, height: int) -> int:
-    """Return what an image of these dimensions costs: the dearer of Anthropic's and OpenAI's rule.
+    """Return the number of tokens of an image of this size: the higher of Anthropic's and OpenAI's rule.
 
     Example:
         >>> size_tokens(1000, 1000), size_tokens(4000, 3000), size_tokens(16, 16)
@@ -155,13 +158,13 @@ def size_tokens(width: int, height: int) -> int:
 
 
 def anthropic_tokens(width: int, height: int) -> int:
-    """Tokens of an image of this size by Anthropic's rule."""
+    """Return the number of tokens of an image of this size by Anthropic's rule."""
     scale = min(1.0, _ANTHROPIC_EDGE_PX / max(width, height))
     return min(_ANTHROPIC_MAX_TOKENS, math.ceil(width * scale * height * scale / _ANTHROPIC_PX_PER_TOKEN))
 
 
 def openai_tokens(width: int, height: int) -> int:
-    """Tokens of an image of this size by OpenAI's rule for tiles, in high detail."""
+    """Return the number of tokens of an image of this size by OpenAI's rule for tiles, in high detail."""
     scale = min(1.0, _OPENAI_FIT_PX / max(width, height))
     scale *= min(1.0, _OPENAI_SHORT_PX / (min(width, height) * scale))
     # Rounded first: 2048 * (768 / 2048) may come out a hair above 768, and would begin another tile.
@@ -170,17 +173,17 @@ def openai_tokens(width: int, height: int) -> int:
 
 
 def image_tokens(data: str | None) -> int:
-    """Return what an image costs, given as base64 text, as a `data:` address, or not at all.
+    """Return the number of tokens of an image that is given as base64 text or as a `data:` address.
 
     Args:
-        data: base64 or a `data:` address; `None` for an image that lies elsewhere (an address, a file id).
+        data: base64 or a `data:` address; `None` for an image that is stored elsewhere (an address, a file id).
     """
     size = image_dimensions(data) if data else None
     return IMAGE_DEFAULT_TOKENS if size is None else size_tokens(*size)
 
 
 def image_dimensions(data: str) -> tuple[int, int] | None:
-    """Read width and height of an image that is given as base64 text or as a `data:` address; `None` if unknown."""
+    """Return width and height of an image in base64 text or a `data:` address; `None` if they are unknown."""
     size = image_size(decode_head(data, _HEADER_BYTES))
     if size is None and data.lstrip().startswith(("/9j/", "data:image/jp")):
         size = image_size(decode_head(data, _JPEG_SCAN_BYTES))
@@ -188,7 +191,7 @@ def image_dimensions(data: str) -> tuple[int, int] | None:
 
 
 def type_of_image(data: str) -> str:
-    """Return the media type that an image's first bytes tell; empty for one of another format."""
+    """Return the media type of an image, read from its first bytes; "" if the format is unknown."""
     head = decode_head(data, 16)
     for beginning, media_type in _BEGINNINGS:
         if head.startswith(beginning) and (media_type != "image/webp" or head[8:12] == b"WEBP"):
@@ -205,15 +208,15 @@ _BEGINNINGS = (
 
 
 def pdf_tokens(data: str | None) -> int:
-    """Return a PDF's tokens: by its pages, or by its size if its pages cannot be counted."""
+    """Return the number of tokens of a PDF: by its pages or, if they cannot be counted, by its size."""
     return PDF_PAGE_TOKENS * min(pdf_pages(data), _PDF_MAX_PAGES) if data else PDF_PAGE_TOKENS
 
 
 def pdf_pages(data: str) -> int:
-    """Return a PDF's number of pages, at least 1.
+    """Return the number of pages of a PDF, at least 1.
 
-    The pages are counted in the file's first bytes, object streams included, as newer files keep them there. The rest
-    of a longer file is assumed to be like its beginning. If no page is found, the size gives the figure.
+    The pages are counted in the file's first bytes, including object streams, where newer files have them. The rest of
+    a longer file is assumed to be like its beginning. If no page is found, the number is estimated from the size.
     """
     total_bytes = decoded_bytes(data)
     body = decode_head(data, _PDF_SCAN_BYTES)
@@ -224,7 +227,7 @@ def pdf_pages(data: str) -> int:
 
 
 def _object_streams(body: bytes) -> Iterator[bytes]:
-    """Yield the objects that lie in compressed streams of a PDF, as far as they can be read (PDF 1.5, 7.5.7)."""
+    """Yield the objects in the compressed streams of a PDF that can be read (PDF 1.5, 7.5.7)."""
     left = _PDF_SCAN_BYTES
     for found in _PDF_OBJECTS.finditer(body):
         end = body.find(b"endstream", found.end())
@@ -239,7 +242,7 @@ def _object_streams(body: bytes) -> Iterator[bytes]:
 
 
 def audio_tokens(data: str | None, kind: str = "") -> int:
-    """Return the tokens of audio: by the seconds in a WAV header, else by its size.
+    """Return the number of tokens of audio: by the seconds in a WAV header, else by the size.
 
     Args:
         data: base64; `None` for audio that is stored elsewhere, which counts as a minute.
@@ -255,7 +258,7 @@ def audio_tokens(data: str | None, kind: str = "") -> int:
 
 
 def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
-    """Return the length of a RIFF/WAVE file; a `data` chunk of unknown length reaches to the end of the file."""
+    """Return the length of a RIFF/WAVE file in seconds; a `data` chunk of unknown length ends with the file."""
     try:
         with wave.open(io.BytesIO(head)) as file:
             held = total_bytes // (file.getsampwidth() * file.getnchannels())
@@ -265,16 +268,16 @@ def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
 
 
 def file_tokens(data: str | None) -> int:
-    """Return what a file of a kind without a published rule costs: a token for each 1,000 bytes, at least 100."""
+    """Return the number of tokens of a file without a published rule: one for each 1,000 bytes, at least 100."""
     return max(100, decoded_bytes(data) // _FILE_BYTES_PER_TOKEN) if data else IMAGE_DEFAULT_TOKENS
 
 
 def medium_tokens(family: str, media_type: str, data: str | None) -> int:
-    """Return a medium's tokens.
+    """Return the number of tokens of a medium.
 
     Args:
         family: `image`, `document`, `audio` or `video`, as the block says.
-        media_type: its media type or format, or an empty text; if it names another family, that family counts.
+        media_type: the media type or format, or ""; if it names another family, the rule of that family is used.
         data: base64 or a `data:` address; `None` for a medium that is stored elsewhere.
     """
     named = media_type.partition("/")[0].lower()

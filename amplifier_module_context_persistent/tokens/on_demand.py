@@ -1,4 +1,4 @@
-"""A counter whose vocabulary is loaded when it first counts: for what may find everything counted already."""
+"""A counter that loads its vocabulary when it first counts; for callers that may have nothing to count."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from .vocabularies import VOCABULARIES, is_at_hand
 
 
 class _CounterOnDemand:
-    """A counter by a vocabulary that is on this machine, loaded when the first text is counted."""
+    """A counter with a vocabulary on this machine, which is loaded when the first text is counted."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._counter: TokenCounter | None = None
 
     def count_text(self, text: str) -> int:
-        """Return how many tokens the text is.
+        """Return the number of tokens of a text.
 
         Raises:
             ValueError: the vocabulary is not the published one, or cannot be read.
@@ -28,9 +28,9 @@ class _CounterOnDemand:
 
 
 def named_counter(tokenizer: str) -> TokenCounter:
-    """Open the counter that is asked for, without loading its vocabulary before it counts.
+    """Return the named counter; its vocabulary is loaded only when it counts.
 
-    For what may have nothing to count. Arguments and errors as `open_counter`; nothing is downloaded.
+    Arguments and errors are those of `open_counter`. Nothing is downloaded.
     """
     name = "o200k_base" if tokenizer == "auto" else tokenizer
     if name in VOCABULARIES and is_at_hand(name):

@@ -1,12 +1,12 @@
-"""Rare characters: `o200k_base` has no token for them. Each costs the same in every text, so they are counted apart.
+"""Rare characters, for which `o200k_base` has no token of their own; each has a fixed cost, so they are counted apart.
 
-The estimate's networks learned from ordinary text, which has few of these characters. They mistake a page of rare
-Chinese characters for common ones, and find a third of its tokens.
+The estimate's networks learned from ordinary text, which has few of these characters. They take rare Chinese characters
+for common ones, and count a third of the tokens of such a page.
 
 - A script that the vocabulary does not have costs one token for each byte in UTF-8.
 - Ethiopic, ancient Greek with its accents, and Chinese characters without a token of their own cost two tokens.
-- Control characters of Latin-1 are in no text; they show that binary data was read as Latin-1. One byte in eight of
-  such data is a control character, and all of it costs more than text does.
+- Control characters of Latin-1 do not occur in texts; they show that binary data was read as Latin-1. In such data one
+  byte in eight is a control character, and all bytes cost more than text does.
 
 `benchmarks/fit_rare.py` measures all of them and writes the table of common Chinese characters.
 """
@@ -25,10 +25,10 @@ UNKNOWN: Final = re.compile(
     "[\u0700-\u08ff\u13a0-\u177f\u1800-\u1cff\u2800-\u28ff\u2c00-\u2dff\u3400-\u4dbf\ua000-\uabff\ue000-\uf8ff"
     "\ufb50-\ufdff\U00010000-\U0001cfff\U00020000-\U0010ffff]+"
 )
-"""Characters that cost a token for each byte: Syriac, Cherokee, Mongolian, braille, Yi, cuneiform, private ones."""
+"""Characters that cost one token a UTF-8 byte: Syriac, Cherokee, Mongolian, braille, Yi, cuneiform, private ones."""
 TWO_TOKENS: Final = "\u1200-\u137f\u1f00-\u1fff"
 NEAR_TWO: Final = re.compile(f"[{TWO_TOKENS}{chr(FIRST_HAN)}-{chr(LAST_HAN)}]")
-"""All characters of two tokens are among these; texts without them need no `two_tokens`, which takes 12 ms to make."""
+"""All characters of two tokens are among these. A text without them does not need `two_tokens`, which takes 12 ms."""
 CONTROLS: Final = re.compile("[\x80-\x9f]")
 _ASCII: Final = bytes(range(128))
 CONTROL_HUNDREDTHS: Final = 240
@@ -55,12 +55,12 @@ COMMON_HAN: Final = (
     "1aAOFdcnhODUz2PSUOFsftXAwlRg5HAu8OalI4ZNQU4mYTJLIxkBMsNNdZi2MpyYoeRclqHkjcL/NzO0uLhCrf9qPkU3ZFSNBVcnTwHn8y5R"
     "iSwfar1mSCZAl96/Du4fIXs3Uw=="
 )
-"""A bit for each character from U+4E00 on, set if it is one token; compressed, in base64."""
+"""One bit for each character from U+4E00 on, set if the character is one token; compressed, in base64."""
 
 
 @cache
 def two_tokens() -> re.Pattern[str]:
-    """Return the characters of two tokens; made when the first text that may have one is counted."""
+    """Return the expression for characters of two tokens; built when the first text that may have one is counted."""
     bits = decompress(b64decode(COMMON_HAN))
     rare = [code for code in range(FIRST_HAN, LAST_HAN + 1) if not bits[(code - FIRST_HAN) // 8] >> code % 8 & 1]
     grouped = groupby(enumerate(rare), lambda numbered: numbered[1] - numbered[0])
@@ -69,12 +69,12 @@ def two_tokens() -> re.Pattern[str]:
 
 
 def without_rare(block: str) -> tuple[str, int]:
-    """Take the rare characters out of a text.
+    """Return a text without its rare characters, and the cost of these in hundredths of a token.
 
     Returns:
-        The rest, and what they cost, in hundredths of a token.
+        (text without rare characters, cost in hundredths)
     """
-    # An ellipsis in a page of code is no reason to search the whole page.
+    # A single ellipsis in a page of code does not need a search of the whole page.
     others = block.encode().translate(None, _ASCII).decode()
     has_two = NEAR_TWO.search(others) is not None and two_tokens().search(others) is not None
     if UNKNOWN.search(others) is None and not has_two:

