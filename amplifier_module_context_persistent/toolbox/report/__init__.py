@@ -1,4 +1,4 @@
-"""A session as one HTML page to send to others: it is complete, opens without a network, and runs no foreign code.
+"""Make a report: one HTML page of a session to send to others, complete, without network, without foreign code.
 
     from amplifier_module_context_persistent.toolbox.replay import open_transcript
     from amplifier_module_context_persistent.toolbox.report import report
@@ -7,7 +7,7 @@
         report(transcript, "session.html")
 
 Rules of this package:
-- It only reads, except for the file that it makes.
+- It only reads, except that it writes the report's file.
 - Data of a session reach the page as compressed JSON, or through the template's escaping. The script inserts them as
   text, never as markup.
 - `page/` has the template, the styles and the script, exactly as they are in the file: nothing is minified or built.

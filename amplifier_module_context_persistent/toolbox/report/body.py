@@ -39,17 +39,17 @@ class Bodies:
 
     redact: bool = True
     own: OwnForms | None = None
-    """Further forms that a person wants replaced."""
+    """Further forms of secrets that the user wants replaced."""
     redacted: Counter[int] = field(default_factory=Counter)
-    """Number of replaced secrets, by the position of the message."""
+    """The number of replaced secrets, by the position of the message."""
     kinds: Counter[str] = field(default_factory=Counter)
-    """Number of replaced secrets, by kind."""
+    """The number of replaced secrets, by kind."""
     images: int = 0
     images_left_out: int = 0
     _image_bytes: int = 0
 
     def body(self, position: int, message: Message) -> list[list[str]]:
-        """Make the body of the message at a position."""
+        """Return the body of the message at a position, and count its secrets and images."""
         bare, images = _without_images(message)
         if self.redact:
             bare = redact_value(bare, lambda kind, _field: self._tell(position, kind), own=self.own)
@@ -63,7 +63,7 @@ class Bodies:
         return parts
 
     def name(self, text: str) -> str:
-        """Make a name or an id safe to show: redacted and escaped."""
+        """Return a name or an id, redacted and escaped."""
         return visible(redact_text(text, own=self.own) if self.redact else text)
 
     def _tell(self, position: int, kind: str) -> None:
@@ -81,7 +81,7 @@ class Bodies:
 
 
 def _without_images(message: Message) -> tuple[Message, list[tuple[str, str]]]:
-    """Replace the images of a message by words; returns the message and the images (type and base64)."""
+    """Replace the images of a message by words; return the message, and the images as (type, base64)."""
     content = message.get("content")
     images: list[tuple[str, str]] = []
     if not isinstance(content, list):
@@ -116,7 +116,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def visible(text: str) -> str:
-    """Escape characters that do not print; all line breaks become LF."""
+    """Return a text with characters that do not print escaped, and with all line breaks as LF."""
     if _PLAIN.match(text):
         return text
     if "\x1b" in text:
@@ -133,7 +133,7 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _escape(character: str) -> str:
-    """The JSON escape of a character that does not print; "" for any other."""
+    """Return the JSON escape of a character that does not print; "" for any other character."""
     if character.isprintable() or character in "\n\t" or character in _JOINERS or category(character) == "Zs":
         return ""
     return json.dumps(character)[1:-1]

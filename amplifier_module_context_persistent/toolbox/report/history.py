@@ -1,4 +1,4 @@
-"""The session's history in columns, as the page has it: messages, calls with their results, and turns.
+"""Read the session's history into columns for the page: messages, calls with their results, and turns.
 
 The messages are read once, and their bodies go to blocks in order. Positions count from 0, from the first message on
 the page. A column is a list with one item for each message (or call), so that it compresses well.
@@ -35,7 +35,7 @@ _LINE_CHARS = 160
 
 @dataclass(slots=True)
 class CallRow:
-    """A call: its message, the message with its result (-1 if none), how it ended, and its duration."""
+    """A call: its message, the message with its result, its outcome, and its duration; -1 if there is none."""
 
     message: int
     tool: str
@@ -57,7 +57,7 @@ class TurnRow:
     tokens: int = 0
     calls: int = 0
     failed: int = 0
-    """Calls that failed, were rejected, or have no answer."""
+    """The number of calls that failed, were rejected, or have no answer."""
 
 
 @dataclass(slots=True)
@@ -73,9 +73,9 @@ class History:
     """Milliseconds since 1970; 0 if unknown."""
     tokens: list[int] = field(default_factory=list)
     chars: list[int] = field(default_factory=list)
-    """Characters of text that is shown unfolded, for an estimate of the message's height."""
+    """The number of characters shown unfolded, from which the page estimates a message's height."""
     folds: list[int] = field(default_factory=list)
-    """Number of folded rows: thinking and calls."""
+    """The number of folded rows: thinking and calls."""
     owners: list[int] = field(default_factory=list)
     """For a result, the distance to its call in messages; 0 for other messages."""
     calls: list[CallRow] = field(default_factory=list)
@@ -87,7 +87,7 @@ class History:
         return len(self.roles)
 
     def to_json(self) -> dict[str, Any]:
-        """The columns in the form that the page's script reads; see docs/report.md."""
+        """Return the columns in the form that the page's script reads; see docs/report.md."""
         return {
             "roles": "".join(self.roles),
             "ids": self.ids,
@@ -116,7 +116,7 @@ def read_history(
     bills: Bills,
     progress: Progress = lambda *_: None,
 ) -> History:
-    """Read the messages of some adjacent turns."""
+    """Read the messages of adjacent turns, write their bodies to `blocks`, and return the history."""
     reader = _HistoryReader(bodies, blocks, counter, bills)
     start = turns[0].start if turns else 0
     for turn in turns:
@@ -132,7 +132,7 @@ def read_history(
 
 
 class _HistoryReader:
-    """Adds messages to a history, one after the other."""
+    """Adds messages to a history, one after another."""
 
     def __init__(self, bodies: Bodies, blocks: BodyBlocks, counter: TokenCounter, bills: Bills) -> None:
         self.history = History()
@@ -177,7 +177,7 @@ class _HistoryReader:
             self.history.calls.append(CallRow(position, self._bodies.name(call.name)))
 
     def finish(self) -> History:
-        """Compute the sums of the turns; returns the history."""
+        """Compute the sums of the turns, and return the history."""
         history = self.history
         for turn in history.turns:
             times = [time for time in history.times[turn.start : turn.stop] if time]
@@ -193,7 +193,7 @@ class _HistoryReader:
         return history
 
     def _owner(self, position: int, message: Message) -> int:
-        """Note a result in the row of its call; returns the distance to the call in messages, 0 if there is none."""
+        """Add a result to the row of its call, and return the distance to the call in messages; 0 without a call."""
         call_id = result_id_of(message)
         number = self._waiting.pop(call_id, None) if call_id is not None else None
         if number is None:
@@ -208,7 +208,7 @@ class _HistoryReader:
 
 
 def _role_letter(message: Message, *, human: bool) -> str:
-    """The letter of a message in `History.roles`."""
+    """Return the letter of a message in `History.roles`."""
     role = str(message.get("role"))
     if role == "user":
         return "h" if human else "u"
@@ -216,7 +216,7 @@ def _role_letter(message: Message, *, human: bool) -> str:
 
 
 def _first_line(texts: Iterable[str]) -> str:
-    """The first line with text that programs did not add; "" if there is none."""
+    """Return the first line with text that programs did not add; "" if there is none."""
     for text in texts:
         for line in (own_words(text) or command_named(text) or text).split("\n"):
             if line.strip():
@@ -225,12 +225,12 @@ def _first_line(texts: Iterable[str]) -> str:
 
 
 def differences(numbers: Sequence[int]) -> list[int]:
-    """The first number, then the difference of each number from the one before."""
+    """Return the first number, then the difference of each number from the one before."""
     return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
 
 
 def time_ms(text: str) -> int:
-    """An ISO 8601 time in milliseconds since 1970; 0 if it is not a time."""
+    """Return an ISO 8601 time in milliseconds since 1970; 0 if the text is not a time."""
     instant = instant_of(text)
     try:
         return max(0, round(instant.timestamp() * 1000)) if instant else 0
@@ -245,12 +245,12 @@ _LEVEL = 6  # 9 saves 2 % more and takes twice as long
 
 
 def encode_block(value: Any) -> bytes:
-    """Encode a value as one block."""
+    """Encode a value as one block, and return its bytes."""
     return pack(orjson.dumps(value))
 
 
 def pack(json_bytes: bytes) -> bytes:
-    """Encode JSON bytes as one block."""
+    """Encode JSON bytes as one block, and return its bytes."""
     return base64.b64encode(gzip.compress(json_bytes, _LEVEL, mtime=0))
 
 

@@ -1,6 +1,6 @@
-"""A page that lists reports: one line for each, with a link, its subject, its time and its cost.
+"""Write a page that lists reports, with a link, the subject, the time and the cost of each.
 
-It is made from the reports alone; their logs are not needed. Like a report it is one file that loads nothing else. Its
+The page is made from the reports alone, without their logs. Like a report it is one file that loads nothing else. Its
 script filters and sorts the list. Without scripts the whole list is shown, the newest first.
 """
 
@@ -35,13 +35,13 @@ _MOST_SHELL_BYTES = 1 << 20  # the notes of a report are in its shell, before it
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """A report in a directory: the file's name, and the notes about its session."""
+    """A report in a directory: the file's name, and the notes (facts about the session) that the page contains."""
 
     file: str
     notes: Mapping[str, Any]
 
     def number(self, key: str) -> float:
-        """A number of the notes; 0 if it is missing."""
+        """Return a number from the notes; 0 if it is missing."""
         given = self.notes.get(key)
         return given if isinstance(given, int | float) else 0
 
@@ -51,12 +51,12 @@ class ReportLine:
         return self.notes.get("cost_estimated") is True
 
     def text(self, key: str) -> str:
-        """A text of the notes; "" if it is missing."""
+        """Return a text from the notes; "" if it is missing."""
         value = self.notes.get(key)
         return visible(value) if isinstance(value, str) else ""
 
     def texts(self, key: str) -> list[str]:
-        """The texts in a list of the notes; empty if it is missing."""
+        """Return a list of texts from the notes; an empty list if it is missing."""
         values = self.notes.get(key)
         if not isinstance(values, list):
             return []
@@ -64,7 +64,7 @@ class ReportLine:
 
 
 def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
-    """The reports in a directory, those of the newest sessions first; other files are ignored.
+    """Return the reports in a directory, the newest sessions first; other files are ignored.
 
     Raises:
         OSError: the directory or a page in it cannot be read.
@@ -78,12 +78,12 @@ def reports_in(directory: str | os.PathLike[str]) -> list[ReportLine]:
 
 
 def check_index(directory: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Check that `index.html` can be written: it is missing or a list of reports; with `force`, anything but a log.
+    """Check that `index.html` may be written: it is missing, or a list of reports, or `force` is set.
 
     Raises:
-        FileExistsError: it is another file.
-        ReplaceError: it is a log.
-        OSError: it cannot be read.
+        FileExistsError: another file has this name, and `force` is not set.
+        ReplaceError: a log has this name.
+        OSError: the file cannot be read.
     """
     place = Path(directory) / INDEX_NAME
     check_replaceable(place)
@@ -98,7 +98,7 @@ def write_index(directory: str | os.PathLike[str], *, force: bool = False) -> tu
         force: replace any `index.html`.
 
     Returns:
-        Its path, and the number of reports in it.
+        The path of the list, and the number of reports in it.
 
     Raises:
         FileExistsError: there is another `index.html`.
@@ -137,7 +137,7 @@ def _is_list(path: Path) -> bool:
 
 
 def _notes(path: Path) -> Mapping[str, Any] | None:
-    """The notes about the session in a report's page; None for another page."""
+    """Return the notes about the session in a report's page; None for any other page."""
     with path.open("rb") as file:
         shell = file.read(_MOST_SHELL_BYTES)
     start = shell.find(_BEGIN)
@@ -152,7 +152,7 @@ def _notes(path: Path) -> Mapping[str, Any] | None:
 
 
 def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
-    """The rows of the list: the texts to show, and the numbers to sort by."""
+    """Yield the rows of the list: the texts to show, and the numbers to sort by."""
     for line in lines:
         number = line.number
         failed = sum(number(key) for key in ("failed", "rejected", "unanswered"))
@@ -186,7 +186,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
 
 
 def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
-    """The costs of sessions by the week in which they began (from Monday, UTC). Weeks without sessions are included."""
+    """Return the costs of sessions by the week (from Monday, UTC) in which they began, with weeks in between."""
     costs: dict[date, float] = {}
     estimated: set[date] = set()
     for line in lines:
@@ -215,7 +215,7 @@ def _weeks(lines: list[ReportLine]) -> list[dict[str, Any]]:
 
 
 def _sums(lines: list[ReportLine]) -> dict[str, str]:
-    """The texts of the last row: sums over all reports."""
+    """Return the texts of the last row, with sums over all reports."""
 
     def total(key: str) -> float:
         return sum(line.number(key) for line in lines)

@@ -1,8 +1,10 @@
-"""The session's requests as the page has them: tokens, cache, compactions, and the messages that the model saw.
+"""Read the session's requests for the page: tokens, cache, compactions, and the messages that the model saw.
 
-Between two plans a view is the last view plus the appended messages. So the content of views is stored once for each
-*epoch* (the requests of one history under one plan), as runs of messages with the same treatment in the first view.
-Messages that came later in the epoch are kept. If a view was made again and differs, its request begins a new epoch.
+A view is the list of messages that a request sent, and a plan is the result of a compaction: what later views leave
+out. Between two plans a view is the last view plus the appended messages. So the content of views is stored once for
+each *epoch* (the requests of one history under one plan), as runs of messages with the same treatment in the first
+view. Messages that came later in the epoch are kept. If a view was made again and differs, its request begins a new
+epoch.
 
 A text that a view cuts is stored as the number of characters of the original at its beginning and at its end, and the
 text between them. So it needs little space, and the page can show the original in full.
@@ -32,7 +34,7 @@ from .history import History, time_ms
 ALL, SOME, NONE = "all", "some", "none"
 VIEWS = (SOME, ALL, NONE)
 SOME_VIEWS = 100
-"""With `some`, the number of views that are made again, besides the first of each epoch."""
+"""The number of views that `some` makes again, besides the first view of each epoch."""
 
 _PLAN_FIELDS = ("strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
 _PROVED, _NOT_PROVED, _NOT_MADE = "y", "n", "-"
@@ -53,10 +55,10 @@ class Requests:
     receipts: bool = True
     """Whether the requests are known from receipts. Without receipts, one request is assumed before each answer."""
     estimated: bool = False
-    """Whether their tokens are estimated as those of the history before them."""
+    """Whether the requests' tokens are estimated as the tokens of the history before each request."""
 
     def to_json(self) -> dict[str, Any]:
-        """The requests in the form that the page's script reads; see docs/report.md."""
+        """Return the requests in the form that the page's script reads; see docs/report.md."""
         keys = list(self.rows[0]) if self.rows else []
         return {
             "columns": {key: [row[key] for row in self.rows] for key in keys},
@@ -70,9 +72,10 @@ class Requests:
 
 
 def supposed_requests(history: History) -> Requests:
-    """Assume a request before each answer, for a session without receipts. Tokens are the provider's counts.
+    """Return one assumed request before each answer, for a session without receipts.
 
-    If the provider reported none at all, the tokens are those of the whole history before the answer.
+    Tokens are the provider's counts. If the provider reported no counts at all, a request's tokens are those of the
+    whole history before the answer.
     """
     found = Requests(receipts=False)
     for position, role in enumerate(history.roles):
@@ -113,13 +116,13 @@ def _row(number: int, position: int, time_ms: int, tokens: int, billed: RequestB
 
 
 class RequestReader:
-    """Reads the requests of a session by their receipts.
+    """Reads the requests of a session from their receipts (the log's records of requests).
 
     Args:
         transcript: the session.
         start: the first position of the history that the page shows.
-        stop: the position after the last one.
-        bodies: makes the bodies of messages in views; redactions in them are not counted.
+        stop: the position after the last message that the page shows.
+        bodies: makes the bodies of messages in views; its redactions are not counted.
     """
 
     def __init__(self, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
@@ -133,15 +136,15 @@ class RequestReader:
         self._epoch: tuple[Marks, int] | None = None
         """The epoch of the last request: the marks of its first view, and its number."""
         self._before: tuple[object, Marks] | None = None
-        """Of the last request: its history and plan, and the marks of its view."""
+        """The history and the plan of the last request, and the marks of its view."""
 
     def read(self, views: str, billed: Mapping[int, RequestBill], progress: Progress) -> Requests:
-        """Read all requests.
+        """Return all requests of the shown part.
 
         Args:
             views: which views are made again; one of `VIEWS`.
             billed: the bills of requests, by the position of the answer.
-            progress: gets the progress.
+            progress: called with the progress.
         """
         noted = self._transcript.requests()
         chosen = _chosen(noted, views)
@@ -172,7 +175,7 @@ class RequestReader:
     def _show(
         self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, made: RebuiltView | None
     ) -> None:
-        """Fill in the view of a request, and note the compaction before it."""
+        """Add the view to a request's row, and the compaction before it to the list of compactions."""
         key = (id(noted.live), noted.receipt.plan)
         before, epoch = self._before, self._epoch
         is_new = before is None or before[0] != key
@@ -214,11 +217,11 @@ class RequestReader:
         fields = {"runs": past.page_runs(marks), "plan": noted.receipt.plan, "cuts": cuts, "inserted": inserted}
         self._found.epochs.append(
             orjson.Fragment(orjson.dumps(fields))
-        )  # encoded at once, which needs a tenth of the memory
+        )  # encoded immediately, which needs a tenth of the memory
         return len(self._found.epochs) - 1
 
     def _compaction(self, row: dict[str, Any], noted: PlacedReceipt) -> dict[str, Any] | None:
-        """Note the compaction before a request; None if an earlier request followed the same plan."""
+        """Add and return the compaction before a request; return None if an earlier request had the same plan."""
         plan = noted.receipt.plan
         if any(compaction["plan"] == plan for compaction in self._found.compactions):
             return None
@@ -243,7 +246,7 @@ class RequestReader:
 
 
 def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
-    """Approximate tokens that a request had beyond its view: as its host told, else as its provider counted."""
+    """Return about how many tokens a request sent besides its view, as its host or else its provider counted."""
     sent = book.sent_for(noted.receipt)
     if sent is not None:
         return token_count(sent.get("tokens")) or 0
@@ -264,14 +267,14 @@ class _PastHistory:
             self._page = {position: now[ordinal] for position, ordinal in enumerate(noted.live) if ordinal in now}
 
     def page_place(self, position: int) -> int | None:
-        """The place of a message on the page; None if the page does not show it."""
+        """Return the place of a message on the page, or None if the page does not show the message."""
         now = position if self._page is None else self._page.get(position)
         if now is None or not self._start <= now <= self._stop:
             return None
         return now - self._start
 
     def page_runs(self, marks: Marks) -> list[list[Any]]:
-        """Runs of messages on the page with the same mark: a letter and a count each. `-`: not in that history."""
+        """Return runs of messages on the page with the same mark, as letter and count; `-` is not in that history."""
         runs: list[list[Any]] = []
         for run in marks.runs():
             letter = run.mark[0]
@@ -298,7 +301,7 @@ def _extend(runs: list[list[Any]], letter: str, count: int) -> None:
 
 
 def _grown(marks: Marks, total: int) -> Marks:
-    """The marks of a later view under the same plan: messages that came since are kept."""
+    """Return the marks of a later view under the same plan, in which newer messages are kept."""
     if total <= marks.total:
         return marks
     shown = {**marks.shown, **dict.fromkeys(range(marks.total, total), KEPT)}
@@ -306,7 +309,7 @@ def _grown(marks: Marks, total: int) -> Marks:
 
 
 def _chosen(noted: Sequence[PlacedReceipt], views: str) -> set[int]:
-    """The numbers of the requests whose views are made again."""
+    """Return the numbers of the requests whose views are made again."""
     if views == NONE:
         return set()
     if views == ALL or len(noted) <= SOME_VIEWS:
@@ -331,17 +334,17 @@ class ViewTexts:
     """The differences between a view and its history."""
 
     cuts: dict[int, Cut] = field(default_factory=dict)
-    """Cut messages by position, except those that the last view had the same."""
+    """The cuts of elided messages, by position, except cuts that are the same as in the last view."""
     inserted: list[tuple[int, str, int]] = field(default_factory=list)
-    """Inserted messages: the position of the message after it, its role, and the number of its text."""
+    """The position of the message after each inserted message, its role, and the number of its text."""
 
 
 class ViewTextReader:
-    """Reads views, one after the other.
+    """Finds the differences between views and their history, one view after another.
 
     Args:
         bodies: makes the bodies of messages.
-        texts: gets the texts of inserted messages, each once.
+        texts: the list to which the texts of inserted messages are added, each once.
     """
 
     def __init__(self, bodies: Bodies, texts: list[str]) -> None:
@@ -356,10 +359,10 @@ class ViewTextReader:
         place_of: Callable[[str], int | None],
         originals: Callable[[Sequence[int]], Iterable[Message]],
     ) -> ViewTexts:
-        """Find the differences of a view to its history, by position."""
+        """Return the differences between a view and its history."""
         seen = ViewTexts()
         changed: dict[int, Message] = {}
-        waiting: list[tuple[str, int]] = []  # inserted messages before the next one of the history
+        waiting: list[tuple[str, int]] = []  # inserted messages before the next message of the history
         known, self._known = self._known, {}
         for message in view:
             message_id = metadata_of(message).get("message_id")
@@ -411,5 +414,5 @@ def _difference(original: str, shown: str) -> list[Any] | None:
 
 
 def _units(text: str) -> int:
-    """The length of a text in UTF-16 units, as the page's script counts."""
+    """Return the length of a text in UTF-16 units, as the page's script counts it."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

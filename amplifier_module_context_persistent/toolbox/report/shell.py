@@ -1,4 +1,4 @@
-"""The page's shell: template, styles and script in one HTML head, with a policy that allows nothing else.
+"""Make the page's shell: template, styles and script in one HTML head, with a policy that allows nothing else.
 
 The policy names the styles and the script by their hashes and forbids everything else. So even markup that was not
 escaped could neither run nor load anything. The data follow the shell in blocks (`history.BodyBlocks`).
@@ -44,7 +44,7 @@ _PAGE = "page"
 
 
 def shell(**fields: Any) -> bytes:
-    """Make the page up to its data; the template shows `fields`, escaped."""
+    """Return the page up to its data; the template shows `fields`, escaped."""
     script, styles = script_text(), styles_text()
     policy = (
         f"default-src 'none'; script-src '{policy_hash(script)}'; style-src '{policy_hash(styles)}'; "
@@ -54,19 +54,19 @@ def shell(**fields: Any) -> bytes:
 
 
 def rendered(name: str, **fields: Any) -> bytes:
-    """Fill in a template of `page/`; fields that are not `Markup` are escaped."""
+    """Fill in a template of `page/`, and return its bytes; fields that are not `Markup` are escaped."""
     return _TEMPLATES.get_template(name).render(fields).encode("utf-8")
 
 
 def data_blocks(head: bytes, bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """The page after its shell: blocks of data, each in an element that browsers neither show nor run."""
+    """Yield the page after its shell: blocks of data in elements that browsers neither show nor run."""
     for block in chain([head], bodies):
         yield b'<script type="text/plain" class="block">' + block + b"</script>\n"
     yield b"</body>\n</html>\n"
 
 
 def moment(time_ms: int) -> str:
-    """A time in UTC as text; "" if it is unknown or not a valid date."""
+    """Return a time in UTC as text; "" if it is unknown or not a valid date."""
     try:
         return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if time_ms else ""
     except (ValueError, OverflowError, OSError):
@@ -74,7 +74,7 @@ def moment(time_ms: int) -> str:
 
 
 def dollars(cost: float, *, is_estimated: bool = False) -> str:
-    """A cost as text, with a tilde if it is an estimate; "" if there is none."""
+    """Return a cost as text, with a tilde if it is an estimate; "" if there is no cost."""
     if cost <= 0:
         return ""
     return "~" * is_estimated + (f"${cost:.4f}" if cost < 0.095 else f"${cost:,.2f}")
@@ -82,24 +82,24 @@ def dollars(cost: float, *, is_estimated: bool = False) -> str:
 
 @cache
 def script_text() -> str:
-    """The script in the page."""
+    """Return the page's script."""
     parts = "\n".join(f"// ---- {name}\n\n{page_text(name)}" for name in SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 @cache
 def styles_text() -> str:
-    """The styles in the page."""
+    """Return the page's styles."""
     return "\n".join(page_text(name) for name in STYLES)
 
 
 def page_text(name: str) -> str:
-    """The text of a file of `page/`."""
+    """Return the text of a file in `page/`."""
     return (files(__package__) / _PAGE / name).read_text(encoding="utf-8")
 
 
 def policy_hash(text: str) -> str:
-    """The hash of a script or a style sheet, in the form of a content security policy."""
+    """Return the hash of a script or a style sheet, in the form of a content security policy."""
     return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 

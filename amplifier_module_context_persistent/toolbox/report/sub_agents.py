@@ -1,4 +1,4 @@
-"""The sessions of sub-agents within their parent's page: where each began, what it came to, and what was said in it."""
+"""Read the sessions of sub-agents for their parent's page: where each began, its counts and cost, and its text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .body import Bodies
 from .history import History, time_ms
 
 MOST_CHARS = 200_000
-"""Of a sub-agent's text; the rest is in a report of its own."""
+"""The most characters of a sub-agent's text that are shown; a report of the sub-agent has the rest."""
 _ALL_CHARS = 4_000_000
 _TITLE_CHARS = 120
 _ROLES = {"user": "Task", "tool": "Result", "function": "Result", "assistant": "Sub-agent"}
@@ -30,7 +30,7 @@ _ROLES = {"user": "Task", "tool": "Result", "function": "Result", "assistant": "
 
 @dataclass(slots=True)
 class SubAgent:
-    """A sub-agent's session; it began after the message at `place`, counted from 0 in what the page shows."""
+    """A sub-agent's session, which began after the message at `place`, counted from 0 on the page."""
 
     id: str
     title: str
@@ -54,14 +54,14 @@ def read_sub_agents(
     counter: TokenCounter,
     prices: PriceList,
 ) -> list[SubAgent]:
-    """Read the sessions of sub-agents that began in what a page shows; one that cannot be read is left out.
+    """Return the sessions of sub-agents that began in the shown history, except unreadable sessions.
 
     Args:
-        sessions: those of sub-agents.
+        sessions: the sub-agents' sessions.
         parent: the session of the page.
-        history: what the page shows of it.
-        start: the position in the live history where that begins.
-        bodies: redacts.
+        history: the part of the parent's history that the page shows.
+        start: the position in the live history at which this part begins.
+        bodies: redacts texts and makes them printable.
         counter: counts tokens.
         prices: prices of models.
     """
@@ -85,12 +85,12 @@ def read_sub_agents(
 
 
 def to_json(read: Sequence[SubAgent]) -> list[dict[str, object]]:
-    """As the page reads them; see docs/report.md."""
+    """Return the sub-agents in the form that the page's script reads; see docs/report.md."""
     return [asdict(one) for one in read]
 
 
 class _CallPlaces:
-    """Says after which message a sub-agent began: by the call that started it, else by its time."""
+    """Finds the message after which a sub-agent began, by the call that started it, or else by its time."""
 
     def __init__(self, parent: Transcript, history: History, start: int) -> None:
         stop = start + len(history)
@@ -101,7 +101,7 @@ class _CallPlaces:
         self._times, self._places = [time for time, _ in known], [place for _, place in known]
 
     def of(self, transcript: Transcript) -> int | None:
-        """The place of a sub-agent; None if it began before what is shown, or nothing tells when."""
+        """Return the place of a sub-agent, or None if it began before the shown part or at an unknown time."""
         called = self._calls.get(relatives_of(transcript.header).call_id)
         if called is not None:
             return called
@@ -136,7 +136,7 @@ def _read(
 
 
 def _title(transcript: Transcript) -> str:
-    """The session's name, or the first line of its task."""
+    """Return the session's name, or else the first line of its task."""
     if name := name_of(transcript.path).name:
         return name
     turn = next(iter(transcript.turns()), None)
@@ -146,7 +146,7 @@ def _title(transcript: Transcript) -> str:
 
 
 def _said(message: Message, bodies: Bodies) -> str:
-    """A message as text: who speaks, what is said and called; thinking is left out."""
+    """Return a message as text: its role, its words and its calls, without thinking."""
     said = []
     for part in bodies.body(-1, message):
         if part[0] == "t":

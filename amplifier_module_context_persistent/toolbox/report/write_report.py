@@ -35,12 +35,12 @@ from .shell import data_blocks, dollars, moment, shell
 from .sub_agents import SubAgent, read_sub_agents, to_json
 
 FORMAT_VERSION = 1
-"""Of the data in the page."""
+"""The version of the format of the page's data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A report that was made: where it lies, and what is in it."""
+    """A report that was made: its path, and counts of its content."""
 
     path: str
     size_bytes: int
@@ -50,14 +50,14 @@ class Made:
     views_proved: int
     views_not_proved: int
     redacted: int
-    """Secrets that were replaced."""
+    """The number of replaced secrets."""
     redacted_messages: list[int] = field(default_factory=list)
-    """Numbers of the messages that they stand in, from 1, among those of the report."""
+    """The numbers of the messages with replaced secrets, from 1, among the report's messages."""
     redacted_kinds: dict[str, int] = field(default_factory=dict)
     images_left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """The fields in plain JSON types."""
+        """Return the fields in plain JSON types."""
         return asdict(self)
 
 
@@ -75,7 +75,7 @@ def report(
     sub_agents: Sequence[SessionFile] = (),
     progress: Progress = lambda *_: None,
 ) -> Made:
-    """Make a session's report: one self-contained HTML file with mode 0600.
+    """Write a session's report, one self-contained HTML file with mode 0600, and return its counts.
 
     Args:
         transcript: the open session.
@@ -84,12 +84,12 @@ def report(
         views: which views are made again and verified by their receipts: `some` (the first under each plan, and up to
             100 others), `all` or `none`.
         redact: whether to replace likely secrets.
-        own: further forms that a person wants replaced.
+        own: further forms of secrets that the user wants replaced.
         counter: counts tokens; by default an estimate.
         prices: prices of models; by default the list prices that `transcript.cost` knows.
         force: replace an existing file.
-        sub_agents: the sessions of its sub-agents, which the page shows folded.
-        progress: gets the current step.
+        sub_agents: the sessions of the session's sub-agents, which the page shows folded.
+        progress: called with the current step.
 
     Raises:
         FileExistsError: the file exists.
@@ -124,7 +124,7 @@ def report(
 def _requests_of(
     transcript: Transcript, start: int, stop: int, history: History, views: str, bodies: Bodies, progress: Progress
 ) -> Requests:
-    """The requests of the shown part of a session; without receipts, one is assumed before each answer."""
+    """Return the requests of the shown part; without receipts, one request is assumed before each answer."""
     if not (transcript.has_requests() and transcript.requests()):
         return supposed_requests(history)
     uncounted = Bodies(redact=bodies.redact, own=bodies.own)  # redactions in views are not counted again
@@ -132,7 +132,7 @@ def _requests_of(
 
 
 def _write(file: NewFile, session: dict[str, Any], head: bytes, blocks: BodyBlocks) -> int:
-    """Write the page: its shell, then the blocks of data; returns its size in bytes."""
+    """Write the page's shell and then the blocks of data, and return the page's size in bytes."""
     size = 0
     for piece in chain([shell(**_fields(session))], data_blocks(head, blocks.blocks)):
         file.write(piece)
@@ -142,7 +142,7 @@ def _write(file: NewFile, session: dict[str, Any], head: bytes, blocks: BodyBloc
 
 
 def _add_sub_agents(session: dict[str, Any], read: Sequence[SubAgent], bodies: Bodies) -> None:
-    """Say in the page's head what its sub-agents come to; what was redacted of them counts with the rest."""
+    """Add the sub-agents' number and cost, and their redactions, to the facts at the top of the page."""
     session["sub_agents"] = len(read)
     session["sub_agents_cost"] = round(sum(one.cost for one in read), 4)
     session["sub_agents_guess"] = any(one.guess for one in read)
@@ -175,7 +175,7 @@ def _head(
     bodies: Bodies,
     files: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """The first block of the page's data; see docs/report.md."""
+    """Return the first block of the page's data; see docs/report.md."""
     return {
         "version": FORMAT_VERSION,
         "session": session,
@@ -190,7 +190,7 @@ def _head(
 def _session(
     transcript: Transcript, history: History, requests: Requests, bodies: Bodies, turns: Sequence[Turn]
 ) -> dict[str, Any]:
-    """The facts about the session at the top of the page."""
+    """Return the facts about the session at the top of the page."""
     named = _named(transcript, bodies)
     first_line = next((turn.line for turn in history.turns if turn.line), "")
     index = transcript.reader.index
@@ -217,13 +217,13 @@ def _session(
 
 
 def _id_of(transcript: Transcript) -> str:
-    """The session's id in its header, else the name of its file."""
+    """Return the session's id from its header, or else the name of its file."""
     session_id = transcript.header.get("session_id")
     return session_id if isinstance(session_id, str) and session_id else Path(transcript.path).stem
 
 
 def _history_sums(history: History) -> dict[str, int]:
-    """Counts and times of the history."""
+    """Return counts and times of the history."""
     times = [time for time in history.times if time]
     states = Counter(call.state for call in history.calls)
     return {
@@ -240,7 +240,7 @@ def _history_sums(history: History) -> dict[str, int]:
 
 
 def _request_sums(requests: Requests) -> dict[str, Any]:
-    """Counts, tokens and costs of the requests. Unknown numbers are negative in the rows, and count as 0."""
+    """Return counts, tokens and costs of the requests; unknown numbers (negative in the rows) count as 0."""
     rows = requests.rows
     return {
         "requests": len(rows) if requests.receipts else 0,
@@ -256,13 +256,13 @@ def _request_sums(requests: Requests) -> dict[str, Any]:
 
 
 def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
-    """The session's name and description, as the page shows them."""
+    """Return the session's name, description and tags, as the page shows them."""
     found = name_of(transcript.path)
     return SessionName(bodies.name(found.name), bodies.name(found.description), tuple(map(bodies.name, found.tags)))
 
 
 def _project(log: str) -> str:
-    """The project of a log in a host's directories, or of a log with such a name in a database; else ""."""
+    """Return the project of a log in a host's directories or in a database; "" if it has no project."""
     stored = stored_name(log)
     if stored is not None:
         return stored.rpartition("/")[0]
@@ -273,7 +273,7 @@ def _project(log: str) -> str:
 
 
 def _fields(session: dict[str, Any]) -> dict[str, Any]:
-    """The values that the template shows without scripts."""
+    """Return the values that the template shows without scripts."""
     began, ended = session["began"], session["ended"]
     return {
         **session,
@@ -291,12 +291,12 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,79}")
 
 
 def add_source_compactions(requests: Requests, transcript: Transcript, start: int, stop: int, bodies: Bodies) -> None:
-    """Add the compactions of an import's source, in their places among the others.
+    """Add the compactions by the agent from which the session was imported, in order of place.
 
-    An import makes a plan from such a compaction. The first request under that plan then needs no compaction row.
+    An import makes a plan from such a compaction, so the first request under that plan gets no compaction row.
 
     Args:
-        requests: gets the compactions.
+        requests: the requests to which the compactions are added.
         transcript: the session.
         start: the first position of the history that the page shows.
         stop: the position after the last one.
@@ -322,7 +322,7 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
 
 
 def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies) -> list[dict[str, Any]]:
-    """The files that calls used, the last used first: for each, the kinds of use with their counts, and the turns.
+    """Return the files that calls used, the last used first, each with its kinds of use and turns.
 
     Args:
         transcript: the session.
@@ -343,7 +343,7 @@ def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies)
 
 
 def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:
-    """The sessions that a session's header names: the kind of each, its id, and the default file name of its report.
+    """Return the sessions that a header names: kind, id, and default file name of the report.
 
     The file name is "" if the id could lead to another directory.
     """
