@@ -1,8 +1,9 @@
-"""Find the request that an answer belongs to, for the hash that is stored with its reasoning.
+"""Find the request that an answer belongs to, for the hash that is stored with the answer's reasoning.
 
-The host's events name the request of a response (`request_id` on `llm:request` and `llm:response`, amplifier-core since
-2026-09-03). Without such events, the answer belongs to the only waiting request. If several requests with different
-contents wait (a retry with another view, a side view), it is unknown whose the answer is, and it is bound to none.
+A request *waits* from the moment its view is made until its answer is added. The host's events name the request of a
+response (`request_id` on `llm:request` and `llm:response`, amplifier-core since 2026-09-03). Without such events, the
+answer belongs to the only waiting request. If several requests with different contents wait (a retry with another view,
+a side view), the answer's request is unknown, and the answer is bound to none.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MOST_NAMED = 64
 
 
 class PendingRequests:
-    """The requests of one session that wait for their answers, each by the hash of its content.
+    """The requests of one session that wait for their answers, each named by the hash of its content.
 
     Args:
         session_id: events that name another session are ignored.
@@ -42,7 +43,7 @@ class PendingRequests:
         """The hash of each request, by the host's request id."""
 
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
-        """Note that a view was handed out, and to whom; `bound` is "" if its answer must be bound to no request.
+        """Note that a view was made, and for whom. `bound` is "" if its answer must be bound to no request.
 
         A request that names its provider replaces views that were only looked at. If a person's message and another
         request come before its answer, the turn was interrupted, and the new request replaces it.
@@ -56,7 +57,7 @@ class PendingRequests:
         self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
 
     def is_look(self, provider: str) -> bool:
-        """Whether a view is not sent to a model: it names no provider while a request that names one waits."""
+        """Return whether a view is not sent to a model: it names no provider, and a request that names one waits."""
         waits = bool(self._waiting) and not self._answers and not self._is_given_up
         return not provider and self._names_provider and waits
 
@@ -66,7 +67,7 @@ class PendingRequests:
             self._waiting[-1] = ""
 
     def on_request(self, event: Mapping[str, Any]) -> None:
-        """Note the host's id of the request that has the last view."""
+        """Note the host's id of the request that the last view was made for."""
         if (name := self._name_of(event)) and self._waiting and not self._answers:
             self._named[name] = self._waiting[-1]
             while len(self._named) > _MOST_NAMED:
@@ -79,7 +80,7 @@ class PendingRequests:
             self._waiting = [bound]
 
     def note(self, message: Message) -> Message:
-        """Note a message that is being added. An answer with reasoning is returned with the hash of its request.
+        """Note a message that is being added. Return it; an answer with reasoning gets the hash of its request.
 
         If a response becomes several messages, the later ones also get the number of messages before them.
         """
@@ -108,14 +109,14 @@ class PendingRequests:
         return {**message, "metadata": {**made_by, **metadata, BOUND_KEY: bound}}
 
     def _note_other(self, message: Message) -> None:
-        """Note that a message other than an answer comes after requests."""
+        """Note a message after requests that is not an answer."""
         if self._answers:
             self._waiting = []
         elif is_human(message):
             self._is_given_up = bool(self._waiting)
 
     def take_back(self, message: Message) -> None:
-        """Undo `note` for a message that was not stored; it may be added again."""
+        """Undo `note` for a message that was not stored. The message may be added again."""
         if is_answer(message) and self._answers:
             self._answers -= 1
 
@@ -124,6 +125,6 @@ class PendingRequests:
         return {key: name for key, name in asked if name}
 
     def _name_of(self, event: Mapping[str, Any]) -> str:
-        """The request id in a host's event; "" if it has none or belongs to another session."""
+        """Return the request id in a host's event, or "" if it has none or belongs to another session."""
         name = event.get("request_id")
         return name if isinstance(name, str) and of_session(event, self._session_id) else ""

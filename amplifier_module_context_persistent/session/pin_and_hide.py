@@ -1,7 +1,8 @@
 """Records by which a person or the model pins a message or hides a turn.
 
-A hidden turn stays in the history, and `recall` and `search` find it. Plans leave it out: it disappears from views with
-the next plan, and after it is shown again it returns with the next plan. The turn in progress cannot be hidden.
+Views keep a *pinned* message in full. A *hidden* turn stays in the history, and `recall` and `search` find it, but
+plans leave it out: it disappears from views with the next plan. After it is shown again, it returns with the next plan.
+The turn in progress cannot be hidden.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..view.turns import Read, turn_starts
 def pin_record(
     index: Index, _: Read, record_id: str, message_id: str, *, pinned: bool, reason: str, time: str
 ) -> bytes | None:
-    """Encode the record that pins or unpins a live message; None if it would change nothing.
+    """Encode the record that pins or unpins a live message. Return None if nothing would change.
 
     Raises:
         PinError: no live message has this id.
@@ -36,7 +37,7 @@ def pin_record(
 
 
 def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_tokens: int) -> None:
-    """Check that a log's pins together with one more message have at most this many tokens.
+    """Check that a log's pins and one more message have at most `most_tokens` tokens.
 
     Raises:
         PinError: they would have more.
@@ -55,7 +56,7 @@ def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_
 def hide_record(
     index: Index, read: Read, record_id: str, turn: int | str, *, hidden: bool, reason: str, time: str
 ) -> bytes | None:
-    """Encode the record that hides a turn or shows it again; None if it would change nothing.
+    """Encode the record that hides a turn or shows it again. Return None if nothing would change.
 
     Args:
         index: of the log.

@@ -1,8 +1,8 @@
-"""A plan without its log, for another log that has the same messages under other ids.
+"""A plan for another log that has the same messages under other ids.
 
 Adapters of kits make plans in a log in memory, which has the messages that the kit will send next. The plan is kept in
-the stored session, so that the next process follows it. A plan's record names only the ends of the runs that it keeps,
-and runs refer to its own log. So a portable plan also has the ids of all kept messages.
+the stored session, so that the next process follows it. A plan's record names only the first and the last message of
+each run that it keeps, and runs refer to the plan's own log. So a portable plan also has the ids of all kept messages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..view.plan import Plan, keep_runs, kept_ordinals, live_positions
 
 @dataclass(frozen=True, slots=True)
 class PortablePlan:
-    """The plan in force of a log.
+    """A plan of a log, with the ids of all messages that it keeps.
 
     Args:
         record: its control record.
@@ -32,13 +32,13 @@ class PortablePlan:
 
     @classmethod
     def of(cls, log: ReadableLog) -> PortablePlan | None:
-        """Return the plan in force of a log; None if it has none that can be followed."""
+        """Return the plan in force of a log, or None if the log has no plan that can be followed."""
         record = log.index.session.plan
         return None if record is None else cls._of_record(log, record)
 
     @classmethod
     def earlier(cls, log: ReadableLog) -> Iterator[PortablePlan]:
-        """Give all plans that a log ever had and that can be followed, newest first; reads all of the log.
+        """Return an iterator over all plans of a log that can be followed, newest first. This reads the whole log.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -60,11 +60,11 @@ class PortablePlan:
         return str(self.record.get("id"))
 
     def renamed(self, ids: Mapping[str, str]) -> PortablePlan:
-        """Replace the ids of messages; ids that are not in `ids` stay."""
+        """Return the plan with other ids of messages. Ids that are not in `ids` stay."""
         return PortablePlan(_renamed(self.record, ids), tuple(ids.get(one, one) for one in self.keep))
 
     def record_for(self, index: Index) -> dict[str, Any]:
-        """Make the record of the plan for a log that has the messages.
+        """Make the plan's record for a log that has the same messages.
 
         Raises:
             ValueError: the live history lacks one of the messages, or the record is not of a plan.
@@ -81,7 +81,7 @@ class PortablePlan:
 
 
 def _renamed(value: Any, ids: Mapping[str, str]) -> Any:
-    """Replace the ids in a value. An id is a whole text or the key of an object."""
+    """Replace ids in a JSON value. An id is a whole text or the key of an object."""
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Call a provider's module outside the conversation: for an answer, or for its count of a request's tokens.
+"""Call a provider's module outside the conversation: for an answer, or for the provider's count of a request's tokens.
 
-A count (`request_budget`, docs/tokens.md) is a separate request to the provider's service. So it is asked for only if
+A count (`request_budget`, docs/tokens.md) is a separate request to the provider's service. So it is requested only if
 our prediction does not decide whether the view fits, and for at most `MOST_S`. If it fails, our own count decides.
 """
 
@@ -35,7 +35,7 @@ def chat_request(messages: Sequence[Message], tools_json: str, **more: Any) -> C
 
 
 async def answer_of(call: Callable[[], Any], timeout_s: float, error: type[Exception]) -> Any:
-    """Get a provider's answer. Only the cancellation of the caller's own task is passed on.
+    """Return a provider's answer. Only the cancellation of the caller's own task is passed on.
 
     Args:
         call: makes the request, and calls the provider's module.
@@ -64,7 +64,7 @@ class _NoCountError(Exception):
 async def counted_by(
     provider: Any, view: Sequence[Message], tools_json: str, model: str, estimate: int
 ) -> tuple[int, int] | None:
-    """A provider's count of a request, and the most that it accepts, both in its tokens; None if it does not count.
+    """Return a provider's token count of a request and its input limit, or None if it does not count.
 
     Args:
         provider: its module, or None.

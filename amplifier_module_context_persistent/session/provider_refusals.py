@@ -55,14 +55,14 @@ SENTENCES = {
 
 
 class Fact(NamedTuple):
-    """One learned fact."""
+    """One fact that a session learned about a reader."""
 
     what: str
     provider: str
     model: str
 
     def encode(self, time: str) -> bytes:
-        """The body of its control record."""
+        """Encode the fact as the body of a control record."""
         return encode_control("learned", what=self.what, provider=self.provider, model=self.model, time=time)
 
     @property
@@ -73,7 +73,7 @@ class Fact(NamedTuple):
 
 
 def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model: str) -> bool:
-    """Whether a fact about a reader is known. An empty name fits every name."""
+    """Return whether a fact about a reader is known. An empty name matches every name."""
     reader = Recipient.of(provider, model)
     for kind, own_provider, own_model in facts:
         if kind != what:
@@ -86,7 +86,7 @@ def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model
 
 
 class Refusals:
-    """Learns facts from providers' errors and answers.
+    """Learns facts about readers from providers' errors and answers.
 
     Args:
         session_id: events that name another session are ignored.
@@ -100,7 +100,7 @@ class Refusals:
         """The provider and the model of the last request."""
 
     def hear(self, event: Mapping[str, Any], *, certain: bool = False) -> Fact | None:
-        """Take in an event of a provider's module; returns a new fact, or None.
+        """Learn from an event of a provider's module. Return the fact if it is new, else None.
 
         Args:
             event: an error, a response, or an answer.
@@ -133,17 +133,17 @@ def _taught_by(event: Mapping[str, Any]) -> str | None:
 
 
 def _names_maker(reason: str) -> bool:
-    """Whether the reason for a dropped block is its maker."""
+    """Return whether a block was dropped because of its maker, according to the given reason."""
     return any(word in reason for word in _MAKER_REASONS)
 
 
 def tells_transformations(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer, or its metadata, reports parts of the request that the provider dropped."""
+    """Return whether an answer, or its metadata, reports parts of the request that the provider dropped."""
     return bool(_drop_reasons(answer))
 
 
 def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:
-    """The reasons for which a provider dropped reasoning (Claude API, `input_transformations` of an answer)."""
+    """Return the reasons for which a provider dropped reasoning (Claude API, `input_transformations` of an answer)."""
     reasons: list[str] = []
     for key, inner in value.items():
         kind = type(inner)

@@ -1,8 +1,10 @@
-"""The best answers to a question in a session's own log.
+"""Find the best answers to a question in a session's own log.
 
-`SessionIndex` is the ranked index of the log, kept between recalls. The log's thread reads missing messages, for a few
-milliseconds at a time, so that appends and views are not held up. Another thread indexes them, writes to the catalogue
-and ranks. An append never touches the index. After `FILL_S` the answer uses the messages indexed so far.
+`SessionIndex` is the ranked index of the log, kept between recalls. It consists of *segments*, each with the terms of
+some adjacent messages; the *postings* of a term are the messages of a segment that have the term. The log's thread
+reads missing messages, for a few milliseconds at a time, so that appends and views do not wait. Another thread indexes
+the messages, writes to the catalogue and ranks. An append never touches the index. After `FILL_S` the answer uses the
+messages indexed so far.
 """
 
 from __future__ import annotations
@@ -75,14 +77,14 @@ class Answer:
 
     @property
     def what_is_lacking(self) -> str:
-        """A sentence for people and models about messages that are not indexed yet; "" if all are."""
+        """A sentence for people and models about messages that are not indexed yet, or "" if all are."""
         if self.indexed >= self.messages:
             return ""
         return f"{self.indexed:,} of {self.messages:,} messages are ranked so far; ask again for the rest"
 
     @property
     def notes(self) -> str:
-        """What is said beside the answers; "" if nothing is."""
+        """The text shown beside the answers, or "" if there is nothing to say."""
         return "; ".join(filter(None, [*self.told, self.what_is_lacking]))
 
 
@@ -104,7 +106,12 @@ class SessionIndex:
         self.is_busy = False
 
     def read(self, log: Log) -> list[Batch]:
-        """Read messages that are not yet indexed, for a few milliseconds, on the log's thread; empty if none is left.
+        """Read messages that are not indexed yet, for a few milliseconds, on the log's thread.
+
+        The list is empty if all messages were read.
+
+        Raises:
+            LogUnreadableError: the log cannot be read.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -129,7 +136,7 @@ class SessionIndex:
         return found
 
     def _begin(self, log: Log, reader: LogReader | None) -> None:
-        """Start with the part of the index that the catalogue, or the log's database, has."""
+        """Start with the part of the index that is stored in the catalogue or in the log's database."""
         self._index = log.index
         self._on_server = None
         self._is_small = reader is None or reader.size < LEAST_LOG_BYTES
@@ -150,17 +157,17 @@ class SessionIndex:
                 self._on_server, self._next = kept, kept.messages
 
     def forget(self, *, without_server: bool = False) -> None:
-        """Start again at the next reading; `without_server`: without the log's database."""
+        """Start again with the next `read`. `without_server` also stops using the log's database."""
         self._index = None
         self._may_ask_server = self._may_ask_server and not without_server
 
     def take(self, found: Sequence[Batch]) -> None:
-        """Index messages that were read; may run on any thread."""
+        """Index messages that were read. This may run on any thread."""
         for batch in found:
             self._fill.take(batch)
 
     def answer(self, question: Question, *, most: int, written: Written = ANY_TIME) -> Answer:
-        """Rank the indexed messages; may run on any thread.
+        """Rank the indexed messages by a question. This may run on any thread.
 
         Raises:
             CatalogueError: the catalogue was changed or damaged; start again.
@@ -177,7 +184,7 @@ class SessionIndex:
 
 
 def _words_in(target: FillTarget) -> KnownWords | None:
-    """The words of a log in its catalogue; None if there are none, or the catalogue cannot be used."""
+    """Return the words that the catalogue has of a log, or None if it has none or cannot be used."""
     try:
         with target.catalogue.reading() as connection:
             return known_words(connection, target.name).get(target.name)
@@ -186,7 +193,7 @@ def _words_in(target: FillTarget) -> KnownWords | None:
 
 
 class _OneLog:
-    """The segments of one log as an index; the place of a message is its ordinal."""
+    """The segments of one log as an index. The place of a message is its ordinal."""
 
     def __init__(self, fill: RankedFill, on_server: RankedLog | None, path: str, open_ones: ExitStack) -> None:
         self._made, self._stored, self._server = fill.made, None, None
@@ -208,21 +215,21 @@ class _OneLog:
         self._columns: dict[int, MessageColumns] = {}
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
-        """For each term, the number of messages that have it."""
+        """Return the number of messages with each term."""
         counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
         if self._server is None:
             return counts
         return [count + more for count, more in zip(counts, self._server.frequencies(keys), strict=True)]
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
-        """The postings of a term, with the number of their segment; `among`: only in these segments."""
+        """Return the postings of a term, each with its segment's number. `among` limits the segments."""
         found = self._local(key)
         if among is not None:
             found = [one for one in found if one[0] in among]
         return found if self._server is None else [*self._server.postings(key, among), *found]
 
     def _local(self, key: int) -> list[tuple[int, Postings]]:
-        """The postings of a term in the catalogue and in memory."""
+        """Return the postings of a term in the catalogue and in memory."""
         if key not in self._known:
             self._known[key] = sorted(self._read(key), key=itemgetter(0))
         return self._known[key]
@@ -236,11 +243,11 @@ class _OneLog:
                 yield number, found
 
     def seconds(self, segment: int, number: int) -> int:
-        """The time of a found message, in seconds; 0 if unknown."""
+        """Return the time of a found message in seconds since 1970, or 0 if it is unknown."""
         return self._place(segment, number)[1]
 
     def offset(self, segment: int, number: int) -> int:
-        """The offset of a found message in the log."""
+        """Return the offset of a found message in the log."""
         return self._place(segment, number)[0]
 
     def _place(self, segment: int, number: int) -> tuple[int, int]:
@@ -259,7 +266,7 @@ class _OneLog:
 
 
 def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
-    """The offsets of messages that may contain a text exactly; None if the index cannot tell.
+    """Return the offsets of messages that may contain a text exactly, or None if the index cannot tell.
 
     A message that contains the text has at least the words between its first and its last word as whole words, so it
     has their terms.
@@ -284,7 +291,7 @@ def _may_match(text: str, index: _OneLog) -> frozenset[int] | None:
 
 
 def _places_of(key: int, index: _OneLog) -> set[int]:
-    """The places of the messages that have a term."""
+    """Return the places of the messages that have a term."""
     places: set[int] = set()
     for segment, found in index.postings(key):
         first = index.places[segment]
@@ -339,7 +346,7 @@ async def best_answers(
 async def hits_of(
     session: Session, answer: Answer, wanted: RecallQuery, known: Collection[str], *, most: int
 ) -> list[Hit]:
-    """Make hits of the best answers that are live and fit the narrowed search.
+    """Make hits of the best answers that are live and match the narrowed search.
 
     Args:
         session: the session.
@@ -364,7 +371,7 @@ async def hits_of(
 def _read_answers(
     log: Log, found: Sequence[tuple[int, Ranked]], wanted: RecallQuery
 ) -> list[tuple[Message, str, Ranked]]:
-    """Read messages that fit the narrowed search, each with the tool whose result it is."""
+    """Read the messages that match the narrowed search, each with the tool whose result it is."""
     index, known, read = log.index, log.index.columns.offsets, []
     for offset, ranked in found:
         ordinal = bisect_left(known, offset)
@@ -384,7 +391,10 @@ def _seconds(time: datetime | None) -> float | None:
 
 
 def _position_of(index: Index, ordinal: int) -> int:
-    """The position of a live message. Ordinals of the live history ascend, except for messages that a host inserted."""
+    """Return the position of a live message.
+
+    Ordinals of the live history ascend, except for messages that a host inserted.
+    """
     at = bisect_left(index.live, ordinal)
     return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
 

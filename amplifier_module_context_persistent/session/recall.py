@@ -58,13 +58,13 @@ _STORED_BATCHES = 16
 
 @dataclass(slots=True)
 class RecallState:
-    """State that a session keeps between recalls: the ranked index, once a question was asked."""
+    """The state that a session keeps between recalls. It has a ranked index once a question was asked."""
 
     index: SessionIndex | None = None
 
 
 class RecallSearch:
-    """One search for a text: call `step` on the log's thread, and `match` on another one until `step` says it is done.
+    """One search for a text. Call `step` on the log's thread and `match` on another one until `step` returns True.
 
     Args:
         wanted: the query.
@@ -97,7 +97,7 @@ class RecallSearch:
         """Hits that differ from the text in the case of letters."""
 
     def step(self, log: Log) -> bool:
-        """Read the next messages; returns whether nothing is left to read or to match.
+        """Read the next messages. Return whether nothing is left to read or to match.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -123,7 +123,7 @@ class RecallSearch:
         return not self._read and not self._at
 
     def _end_of_search(self) -> int:
-        """The position after the last live message that may match."""
+        """Return the position after the last live message that may match."""
         if self._among is None or self._index is None:
             return len(self._live)
         if not self._among:
@@ -133,11 +133,11 @@ class RecallSearch:
         return 1 + max((at for at, ordinal in enumerate(self._live) if offsets[ordinal] <= last), default=-1)
 
     def search_only(self, offsets: frozenset[int] | None) -> None:
-        """Search only messages at some offsets of the log."""
+        """Search only the messages at these offsets of the log, or all messages if it is None."""
         self._among = offsets
 
     def match(self) -> None:
-        """Match the messages that were read. It may take long, so call it on a thread of its own."""
+        """Match the messages that were read. This may take long, so call it on a thread of its own."""
         read, self._read = self._read, []
         for position, message, tool in read:
             begin = self._clock()
@@ -147,16 +147,19 @@ class RecallSearch:
             self._match(message, tool, min(self._deadline, begin + MESSAGE_S))
 
     def cancel(self) -> None:
-        """End a running `match` soon, because nobody waits for this search any more."""
+        """End a running `match` soon, because no caller waits for this search any more."""
         self._is_cancelled = True
 
     @property
     def enough(self) -> int:
-        """Enough hits to fill the page and to know that there are more."""
+        """The number of hits that fill the page and show that there are more."""
         return self._wanted.offset + (self._wanted.limit or HITS) + 1
 
     def hits(self) -> list[Hit]:
-        """The hits, exact ones first; if the text has a capital letter and was found exactly, only the exact ones."""
+        """Return the hits, exact ones first.
+
+        If the text has a capital letter and was found exactly, return only the exact ones.
+        """
         return self._hits if self.is_as_meant else self._hits + self._alike
 
     @property
@@ -165,7 +168,7 @@ class RecallSearch:
         return bool(self._hits) and self._wanted.pattern is not None and self._wanted.pattern.has_capitals
 
     def tell(self, answers: Sequence[Hit] = (), *, unranked: str = "") -> RecallPage:
-        """Make the page: the hits, and then the best answers to the question."""
+        """Make the page with the hits, followed by the best answers to the question."""
         first, end = self._wanted.offset, self.enough - 1
         as_written = self.hits()
         hits = [*as_written, *answers]
@@ -186,7 +189,7 @@ class RecallSearch:
         return self._count(recall_output(output)) <= self._most_tokens
 
     def _next_batch(self, log: Log) -> range:
-        """The positions of the next messages to search; larger batches if the storage itself can search."""
+        """Return the positions of the next messages to search. Batches are larger if the storage itself can search."""
         pattern = self._wanted.pattern
         storage_searches = finds_bytes(log) and pattern is not None and pattern.needle
         batches = _STORED_BATCHES if storage_searches else 1
@@ -243,7 +246,7 @@ class RecallSearch:
 
 
 def _order(*, as_it_is: int, alike: int, ranked: int) -> str:
-    """The sentence of a page about the order of its hits."""
+    """Return the sentence that tells a page's reader the order of its hits."""
     is_mixed = as_it_is and alike
     order = "first as it is written, then in other case, newest first" if is_mixed else "newest first"
     if not ranked:
@@ -293,7 +296,7 @@ async def recall(
 
 
 async def _run(session: Session, search: RecallSearch) -> None:
-    """Search to the end.
+    """Run a search to its end.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -306,7 +309,7 @@ async def _run(session: Session, search: RecallSearch) -> None:
 
 
 def _exact_place(text: str, asked: str) -> tuple[int, str]:
-    """The first place with the exact text, composed or decomposed, and the form found there; -1 if there is none."""
+    """Return the first place of the exact text, composed or decomposed, and the form found, or -1 and the text."""
     for form in forms_of(asked) if asked else ():
         if (place := text.find(form)) >= 0:
             return place, form
@@ -317,7 +320,7 @@ _FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON
 
 
 def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:
-    """Choose the records that may match, without parsing them. Every record that matches is among them.
+    """Return the ordinals of the records that may match, without parsing them. All that match are among them.
 
     Args:
         log: the session's log.

@@ -1,4 +1,4 @@
-"""One message of a session's history, read back by its id, a page at a time."""
+"""Read back one message of a session's history by its id, a page at a time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _id_of(message: Message) -> str:
 
 
 def find_live(log: Log, reference: str) -> int:
-    """Find the position of a message in the live history by its id.
+    """Return the position in the live history of the message with an id.
 
     Raises:
         RecallError: it is not there.

@@ -54,7 +54,7 @@ CLOSING_TEXT = "The tool calls before this were interrupted, and the turn ended 
 
 @dataclass(frozen=True, slots=True)
 class TakenMessages:
-    """The messages to append from a list; if a late result is moved, also the new order of the history."""
+    """The messages to append from a list, and the new order of the history if a late result is moved."""
 
     new: list[Message] = field(default_factory=list)
     """The new messages in the order of the list. A message in the middle names the message that it follows."""
@@ -103,7 +103,7 @@ class LiveHistory(NamedTuple):
         return cls([stored[position] for position in order], [live[position] for position in order], live)
 
     def with_others(self, order: Sequence[int | Message]) -> list[int | Message]:
-        """Add the messages that hosts do not see to a new order, each after the message that it follows now."""
+        """Add the messages that hosts do not see to a new order. Each stays after the message that it follows now."""
         at_start = -1
         followers = defaultdict[int, list[int]](list)
         seen_by_hosts = frozenset(self.ordinals)
@@ -122,7 +122,7 @@ class LiveHistory(NamedTuple):
 
 
 def _any_out_of_place(stored: Sequence[Message]) -> bool:
-    """Whether hosts see one of the log's messages in another place than the log has it, or not at all."""
+    """Return whether hosts see any of the messages in another place than the log has it, or not at all."""
     every = map(
         itemgetter("metadata"), stored
     )  # the history may be long; a function call for each message takes twice the time
@@ -130,7 +130,7 @@ def _any_out_of_place(stored: Sequence[Message]) -> bool:
 
 
 def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[int]:
-    """Find the messages at the beginning of a list that equal those of the history in every value.
+    """Find the messages at the beginning of a list that equal messages of the history in every value.
 
     If a host passes back the history unchanged, this comparison is enough, and takes little more time than reading.
 
@@ -154,7 +154,7 @@ def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[in
 
 
 def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[int]) -> bool:
-    """Whether a list is exactly the history, except that system messages may be missing.
+    """Return whether a list is exactly the history, except that system messages may be missing.
 
     Args:
         live: the history.
@@ -173,7 +173,7 @@ def _is_equal(stored: Message, given: object) -> bool:
 
 
 def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
-    """Find the new messages of a list; if none is taken, count the unknown ones.
+    """Find the new messages of a list. If no message is taken, count the unknown ones.
 
     Args:
         log: the session's log.
@@ -202,7 +202,7 @@ def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> L
 
 
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
-    """The new messages of a list that is the history with additions only; None for any other list.
+    """Return the new messages of a list, or None if the list is not the history with additions only.
 
     It is for sessions whose history a host may replace: additions can be appended without a reset.
 
@@ -230,7 +230,7 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
-    """Count the messages of a list that the log does not have, by id or, without one, by content."""
+    """Count the messages of a list that the log does not have: by id, or by content if they have no id."""
     ids: list[str] = []
     contents: list[str] = []
     for message in given:
@@ -252,7 +252,7 @@ def count_unknown(log: Log, given: Sequence[Message]) -> int:
 
 @dataclass(slots=True)
 class Alignment:
-    """The messages of a list that the live history does not have."""
+    """The messages of a list that the live history does not have, by their places."""
 
     results: dict[tuple[int, str], int | Message] = field(default_factory=dict)
     """Results for calls without one or with a late one, by the position of the calling message and the call's id.
@@ -276,14 +276,14 @@ class Alignment:
         self.closings = {call_id: item for call_id, item in self.closings.items() if not is_stale(item)}
 
     def new_ids(self) -> list[str]:
-        """The ids of the messages that come from the list."""
+        """Return the ids of the messages that come from the list."""
         results = [item for item in self.results.values() if isinstance(item, dict)]
         ids = [given_id(message) for message in (*results, *self.closings.values(), *self.tail)]
         return [one for one in ids if one is not None]
 
 
 def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None:
-    """Match a list with the live history; None if it is neither the history repaired nor the history with a tail.
+    """Match a list with the live history. Return None if it is neither the history repaired nor with a tail.
 
     Args:
         live: the live history, in order.
@@ -323,7 +323,7 @@ def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None
 
 
 def _end_of_needed(live: Sequence[Message], may_lack: Collection[int]) -> int:
-    """The position after the last message that a list of the whole history must have."""
+    """Return the position after the last message that a list of the whole history must have."""
     for position in reversed(range(len(live))):
         if position not in may_lack and live[position].get("role") not in SYSTEM_ROLES:
             return position + 1
@@ -331,7 +331,7 @@ def _end_of_needed(live: Sequence[Message], may_lack: Collection[int]) -> int:
 
 
 def _may_close(message: Message, *, is_last: bool) -> bool:
-    """Whether a message after a result may be a closing message of the host's repair.
+    """Return whether a message after a result may be a closing message of the host's repair.
 
     After the end of the history, only a message without id and time is one. With them it is an answer that another
     module stored.
@@ -342,7 +342,10 @@ def _may_close(message: Message, *, is_last: bool) -> bool:
 
 
 def _next_same(live: Sequence[Message], place: int, message: Message, lacking: set[int]) -> int | None:
-    """The position of a list's message in the history, if a list may lack all messages before it; else None."""
+    """Return the position of a list's message in the history.
+
+    Return None if the list may not lack a message before it, or if there is no such message.
+    """
     for position in range(place, len(live)):
         if is_same(live[position], message):
             return position
@@ -354,7 +357,7 @@ def _next_same(live: Sequence[Message], place: int, message: Message, lacking: s
 def new_messages(
     tail: Sequence[Message], is_new: Callable[[Message], bool], *, ends_removed: bool
 ) -> list[Message] | None:
-    """Choose the messages of a tail that may be appended; None if the whole tail must be rejected.
+    """Return the messages of a tail that may be appended, or None if the whole tail must be rejected.
 
     A tail that follows a live message is newer than every reset before that message, so times are not compared. If the
     last event was a reset or a purge, only messages with a later time are new.
@@ -392,7 +395,7 @@ def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) ->
 
 
 def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Message]:
-    """The positions of the history, with the list's results inserted after the messages of their calls.
+    """Return the positions of the history, with the list's results inserted after the messages of their calls.
 
     Results are in the order of their calls: a result comes after the results of earlier calls.
     """
@@ -447,7 +450,10 @@ def _with_closings(
 
 
 def _closings_by_call(live: Sequence[Message], found: Alignment) -> dict[str, Message]:
-    """The list's closing messages, by every call id of their message: any of its results may be the last one here."""
+    """Return the list's closing messages, under every call id of the calling message.
+
+    Any of the message's results may be the last one in this log.
+    """
     closings = dict(found.closings)
     for position in {position for position, _ in found.results}:
         beside = given_calls(live[position])
@@ -458,7 +464,7 @@ def _closings_by_call(live: Sequence[Message], found: Alignment) -> dict[str, Me
 
 
 def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Message]:
-    """The new messages among the items. Those in the middle of the history name the message that they follow for hosts.
+    """Return the new messages. In the middle of the history, each names the message that it follows for hosts.
 
     Views show a result beside its call, wherever it was appended, unless a model has already answered without it. Views
     do not show a closing message in the middle: a model does not need it, and it would appear at the wrong place.
@@ -480,10 +486,10 @@ def _placed(live: Sequence[Message], items: Sequence[int | Message]) -> list[Mes
 
 
 def _is_answer(message: Message) -> bool:
-    """Whether a model wrote a message and models see it."""
+    """Return whether a model wrote a message and models see the message."""
     return message.get("role") == "assistant" and not is_repair(message) and not is_kept_from_models(message)
 
 
 def _from_repair(message: Message) -> Message:
-    """Mark a message as made by the host's repair: its time is not the time at which the tool or the turn ended."""
+    """Mark a message as made by the host's repair. Its time is not the time at which the tool or turn ended."""
     return {**message, "metadata": {"source": REPAIR_SOURCE, **metadata_of(message)}}

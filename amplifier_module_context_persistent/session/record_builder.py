@@ -1,8 +1,8 @@
 """Build the records of messages, of resets, and of the first append of a session.
 
-The methods here return functions that prepare records. The log calls such a function under its lock, with the current
-index; it changes nothing and may run twice. History is never rewritten: a reset is a record, and the messages that it
-hides stay in the log.
+A *reset* is a record that hides the live messages and begins a new live history. The methods here return functions that
+prepare records. The log calls such a function under its lock, with the current index; the function changes nothing and
+may run twice. History is never rewritten: the messages that a reset hides stay in the log.
 
 `replayed_messages.py` recognises messages that a host replays when it resumes a session.
 """
@@ -99,7 +99,7 @@ class RecordBuilder:
         return not all(map(is_memory_file, self._log.read(range(len(index)))))
 
     def defer(self, *bodies: bytes) -> None:
-        """Buffer records until the next append or close. If the log is replaced meanwhile, they are dropped."""
+        """Buffer records until the next append or close. If the log is replaced before, they are dropped."""
         self._deferred.extend(Deferred(body, self._log.index) for body in bodies)
 
     def withdraw(self, body: bytes) -> None:
@@ -109,7 +109,7 @@ class RecordBuilder:
                 self._deferred.remove(one)
 
     def take_deferred(self) -> Sequence[Deferred]:
-        """Take the buffered records; the caller appends them, or puts them back."""
+        """Return the buffered records and empty the buffer. The caller appends the records or puts them back."""
         if not self._deferred:
             return ()
         taken: list[Deferred] = []
@@ -119,11 +119,11 @@ class RecordBuilder:
         return taken
 
     def put_back(self, taken: Sequence[Deferred]) -> None:
-        """Buffer records again that were not stored."""
+        """Put records that could not be stored back into the buffer."""
         self._deferred.extend(taken)
 
     def carrying(self, carried: Sequence[Deferred], prepare: Prepare) -> Prepare:
-        """Prepare buffered records, and then the records of `prepare`.
+        """Prepare buffered records, followed by the records of `prepare`.
 
         Records that were buffered before the log was replaced are left out: a purge may have removed their messages.
         """
@@ -135,7 +135,7 @@ class RecordBuilder:
     def add(
         self, messages: Sequence[Message], *, timestamp: str, own_ids: Sequence[str], is_list: bool = False
     ) -> Prepare:
-        """Prepare the records of checked messages; messages that the log already has are left out.
+        """Prepare the records of checked messages. Messages that the log already has are left out.
 
         Args:
             messages: the messages, stored together; a message with an id keeps it.
@@ -166,7 +166,7 @@ class RecordBuilder:
         return prepare
 
     def add_encoded(self, index: Index, bodies: list[bytes], *, is_list: bool) -> list[bytes]:
-        """The records of `EncodedMessages`, without messages that the log already has."""
+        """Return the records of `EncodedMessages`, without messages that the log already has."""
         new = bodies
         if is_list and self._may_repeat(index):
             new = bodies[self._repeated(index, list(map(decode_body, bodies))) :]
@@ -177,7 +177,7 @@ class RecordBuilder:
         return [*self._preamble(index), *new] if new else new
 
     def _id_of(self, message: Message, own_id: str, taken: Collection[str]) -> str | None:
-        """The id under which to store a message; None if the log already has the message.
+        """Return the id under which to store a message, or None if the log already has the message.
 
         Args:
             message: the message.
@@ -195,11 +195,11 @@ class RecordBuilder:
         return message_id
 
     def _may_repeat(self, index: Index) -> bool:
-        """Whether a list may begin with messages of the log: nothing was added since the log was opened."""
+        """Return whether a list may begin with messages of the log: nothing was added since the log was opened."""
         return len(index) == self._opened_with and bool(index.live)
 
     def _repeated(self, index: Index, messages: Sequence[Message]) -> int:
-        """Number of messages at the start of a list that are the last ones of the log.
+        """Return the number of messages at the start of a list that are the last messages of the log.
 
         A process that was killed while it added a list adds the list again, without knowing how much of it is stored.
         """
@@ -207,7 +207,7 @@ class RecordBuilder:
         return overlap(list(map(content_key, messages)), list(map(content_key, last)))
 
     def _line_before(self, index: Index) -> str:
-        """The line that the last view ended with, if an answer added now answers that view; else "".
+        """Return the line that the last view ended with, if an answer added now answers that view, else "".
 
         Only the answer shows that a provider saw the line. If something else was added since the view, it is unknown
         whether the view was answered, so the answer gets no line.
@@ -220,7 +220,7 @@ class RecordBuilder:
         return line if line and index.live and index.live[-1] == ordinal else ""
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
-        """Prepare a reset: the live history becomes `messages`. Live messages among them are not written again.
+        """Prepare a reset after which `messages` are the live history. Live messages are not written again.
 
         Live memory files stay at the beginning, unless the reason is `clear`.
         """
@@ -261,7 +261,7 @@ class RecordBuilder:
         return prepare
 
     def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
-        """Prepare the new messages of a host's list: appended at the end, or a reset with the new order."""
+        """Prepare the new messages of a host's list: an append at the end, or a reset with the new order."""
         reset_id, ids = self._new_id(), defaultdict[int, str](self._new_id)
 
         def prepare(index: Index) -> list[bytes]:
@@ -280,7 +280,7 @@ class RecordBuilder:
         return prepare
 
     def change(self, decide: Decide, *, reason: str, timestamp: str) -> Prepare:
-        """Prepare a decision's change: appended messages, or a reset. The plan in force stays if it still fits.
+        """Prepare a decided change: appended messages, or a reset. The plan in force stays if it still fits.
 
         Args:
             decide: called under the log's lock; if it raises, the append fails with that exception.
@@ -311,7 +311,7 @@ class RecordBuilder:
         return prepare
 
     def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
-        """Prepare a record that a person or the model asks for; none if it would change nothing.
+        """Prepare a record that a person or the model asks for. No record is written if it would change nothing.
 
         Args:
             make: makes the body from the index, a function that reads messages, and the record's id; None if it would
@@ -326,31 +326,34 @@ class RecordBuilder:
         return prepare
 
     def control(self, bodies: Sequence[bytes]) -> Prepare:
-        """Prepare control records; nothing is prepared for an empty log."""
+        """Prepare control records. Nothing is written to an empty log."""
         return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
 
     def _reset(
         self, index: Index, items: Sequence[int | NewMessage], *, reset_id: str, reason: str, timestamp: str
     ) -> list[bytes]:
-        """The records of a reset; `items` are the new live history."""
+        """Return the records of a reset that makes `items` the live history."""
         ids = ids_in(self._log.read)
         bodies = reset_bodies(index.live, items, ids, reset_id=reset_id, reason=reason, time=timestamp)
         return [*self._header(index), *bodies]
 
     def _memory_files(self, index: Index) -> list[int | Message]:
-        """The memory files at the start of the history: ordinals, or for an empty log the messages to be written."""
+        """Return the memory files of the history: ordinals, or for an empty log the messages to be written."""
         if len(index) == 0:
             return list(self._extras.unsaved)
         system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
         return [o for o, message in zip(system, self._log.read(system), strict=True) if is_memory_file(message)]
 
     def _preamble(self, index: Index) -> list[bytes]:
-        """The records before a session's first message: its header, and in an empty log the memory files."""
+        """Return the records before a session's first message: its header, and in an empty log the memory files."""
         files = self._extras.unsaved if len(index) == 0 else ()
         return self._header(index) + [_member(file, f"{given_id(file)}", self.now())(None) for file in files]
 
     def _header(self, index: Index) -> list[bytes]:
-        """The session's header; no record if the last header in the log is this session's, or this one has no id."""
+        """Return the session's header.
+
+        Return no record if the last header in the log is this session's, or if this session has no id.
+        """
         headers = index.headers
         if not self._headed and headers:
             self._headed = self._session_id in (None, headers[-1].get("session_id"))
@@ -377,7 +380,10 @@ class RecordBuilder:
 
 @dataclass(slots=True, eq=False)
 class EncodedMessages:
-    """Messages that were encoded when they came, and are stored together; a `Prepare` once the history is known.
+    """Messages that were encoded when they were added, and are stored together.
+
+    With `of` this object becomes a `Prepare`. It is an object and no closure: when thousands of tasks append at once,
+    each keeps one (`log/append_queue.py`).
 
     An object and no closure: when thousands of tasks append at once, each keeps one (`log/append_queue.py`).
     """
@@ -389,12 +395,12 @@ class EncodedMessages:
     _history: RecordBuilder = field(init=False)
 
     def of(self, history: RecordBuilder) -> Prepare:
-        """Prepare the records for a history."""
+        """Return self as the function that prepares the records for a history."""
         self._history = history
         return self
 
     def __call__(self, index: Index) -> list[bytes]:
-        """The records that the log lacks."""
+        """Return the records that the log lacks."""
         return self._history.add_encoded(index, self.bodies, is_list=self.is_list)
 
 
@@ -411,12 +417,12 @@ def _body_with_line(body: bytes, line: str) -> bytes:
 
 
 def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
-    """Returns a function that encodes a message, as a member of a reset or not. A message's own time is kept."""
+    """Return a function that encodes a message, as a member of a reset or not. A message's own time is kept."""
     return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
 
 
 def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
-    """The record of the plan in force, if `kept` begins with all messages that the plan covers; else empty."""
+    """Return the record of the plan in force if the plan is still valid for `kept`, else an empty list."""
     stays = array("I", kept)
     if index.session.plan is None or stays != index.live[: len(stays)]:
         return []  # there is no plan, or the order changes

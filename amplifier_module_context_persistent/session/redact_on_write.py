@@ -47,7 +47,7 @@ class RedactionOnWrite:
         self._turn = asyncio.Lock()
 
     async def of(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Redact messages, and tell the host what was replaced; if redaction is off, return the same sequence."""
+        """Redact messages, and tell the host what was replaced. If redaction is off, return the same sequence."""
         if not self.is_on:
             return messages
         async with self._turn:

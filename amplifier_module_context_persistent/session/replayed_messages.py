@@ -15,7 +15,7 @@ from ..messages.metadata import given_id, timestamp_of
 
 
 def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
-    """The ordinal and the message that a log has under an id, live or hidden; None if it has none."""
+    """Return the ordinal and the message that a log has under an id, live or hidden, or None."""
     ordinal = log.index.find(message_id)
     if ordinal is None:
         return None
@@ -24,12 +24,12 @@ def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
 
 
 def is_live_as(log: Log, known: tuple[int, Message], message: Message) -> bool:
-    """Whether a stored message is live and has the content of another one."""
+    """Return whether a stored message is live and has the content of a given message."""
     return log.index.is_live(known[0]) and same_content(known[1], message)
 
 
 def free_id_for(log: Log, message: Message, brought: str) -> str | None:
-    """The id under which to store a message that has one already; None if the log holds the message.
+    """Return the id under which to store a message that has an id, or None if the log has the message.
 
     If the id belongs to another message, or to one that is no longer live, a new id is derived from it and the content.
     So a host may bring the message again at each resume; it is stored once.
@@ -44,7 +44,7 @@ def free_id_for(log: Log, message: Message, brought: str) -> str | None:
 
 
 class TimestampReplays:
-    """Recognises replayed messages without an id by timestamp and content; each record matches one of them.
+    """Recognises replayed messages without an id by time and content. Each record matches one message.
 
     Only records that the log had when it was opened can match: messages that this process adds are not replays. Records
     are remembered by id, because a purge by another process changes ordinals.
@@ -58,7 +58,10 @@ class TimestampReplays:
         """The id of the matched record, by the id that the replayed message would have got."""
 
     def answer(self, log: Log, message: Message, own_id: str) -> bool:
-        """Whether a message replays a record, live or hidden. Repeated calls for a message match the same record."""
+        """Return whether a message replays a record, live or hidden.
+
+        Repeated calls for a message match the same record.
+        """
         if not self._opened_with or not timestamp_of(message):
             return False
         if own_id in self._answers and stored_under(log, self._answers[own_id]) is not None:
@@ -84,6 +87,6 @@ class TimestampReplays:
 
 
 def _time_and_content(message: Message) -> bytes:
-    """A digest that a message and its replay share."""
+    """Return a digest of time and content that a message and its replay share."""
     text = f"{timestamp_of(message)}\0{content_key(message)}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

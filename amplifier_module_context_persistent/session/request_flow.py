@@ -48,7 +48,7 @@ _COUNTS = 3
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The last request, and the answers that its view showed without their reasoning."""
+    """The last request, the last message of its view, and the answers that it showed without their reasoning."""
 
     ask: Ask
     last: int | None
@@ -95,7 +95,7 @@ class RequestFlow:
     async def view(
         self, token_budget: int | None, provider: Any | None, *, retain: tuple[str, ...] = (), hard_fit: bool = False
     ) -> list[Message]:
-        """Make a request's view, with a new plan if it needs one; arguments as in the manager.
+        """Make a request's view, with a new plan if it needs one. The arguments are those of the manager.
 
         Raises:
             ContextLengthError: it cannot be made to fit, or a text that it must hold is in no message.
@@ -120,7 +120,7 @@ class RequestFlow:
         return view
 
     def record_final_request(self, request: Any) -> Ticket:
-        """Note the request that was sent for the last view. If it has additions, its answer is bound to no request."""
+        """Note the request as it was sent for the last view. If it has additions, its answer is bound to no request."""
         session = self._store.session
         if session is None:
             return Ticket(0)
@@ -140,7 +140,7 @@ class RequestFlow:
             session.history.defer(record)
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
-        """Make a view again that its provider would refuse as too long, if the provider can count requests."""
+        """Make a view again if its provider counts requests and would refuse it as too long."""
         session, meter, name, model = await self._store.open(), self._meter, ask.facts.name, ask.facts.model
         if not meter.may_exceed(name, answer.counted_tokens, session.requests.last_budget_tokens):
             return answer
@@ -153,7 +153,7 @@ class RequestFlow:
         return answer
 
     async def hear(self, event: Mapping[str, Any], *, certain: bool = False) -> None:
-        """Learn what a provider refused or dropped: record it in the log, and tell the person and the host once.
+        """Learn what a provider refused or dropped. Record the fact in the log, and tell the person and the host once.
 
         Args:
             event: an error, a response, or an answer.
@@ -190,7 +190,7 @@ class RequestFlow:
         await self._answer(replace(await self._ask(None, None), force=True))
 
     async def wants_compaction(self) -> bool:
-        """Whether the view has reached the upper watermark."""
+        """Return whether the view has reached the upper watermark."""
         ask, session = await self._ask(None, None), await self._store.open()
         return await session.read(lambda log: session.requests.wants_compaction(log, ask))
 
@@ -203,7 +203,7 @@ class RequestFlow:
             await self._host.emit("context:usage", reading.payload())
 
     async def _ask(self, token_budget: int | None, provider: Any | None) -> Ask:
-        """Gather the inputs of a request: budget, the provider's facts, system text, tools."""
+        """Collect the inputs of a request: budget, the provider's facts, system text, tools."""
         await self.settle_usage()
         if self.factory is not None:
             head_text: str | None = well_formed(str(await self.factory()))
@@ -259,7 +259,7 @@ class RequestFlow:
         return await session.read(lambda log: session.requests.answer(log, second))
 
     def _method_of(self, answer: ViewResult | None) -> str:
-        """The method of a compaction; the configured one if no plan was made."""
+        """Return the name of a compaction's method. It is the configured method if no plan was made."""
         if answer is not None and answer.planning.span is not None:
             return SEMANTIC
         if answer is not None and answer.item.fallback:
@@ -281,7 +281,7 @@ class RequestFlow:
         await told.finish_with(made.plan.making.strategy if made is not None else None, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
-        """Tell the host when a change earlier in the view makes it leave out reasoning; once for each change.
+        """Tell the host once for each change earlier in the view that makes the view leave out reasoning.
 
         Only answers count whose reasoning the last view showed. If the system text or the tools changed, answers that
         no view has shown yet count too.
@@ -304,7 +304,7 @@ class RequestFlow:
             await self._host.emit("context:reasoning_left_out", payload)
 
     async def _report_plan(self, answer: ViewResult) -> None:
-        """Emit the events of a plan: that it was made, or could not be stored."""
+        """Emit the events of a plan: that it was made, and that it could not be stored."""
         if answer.planning.compaction is None:
             return
         await self._host.emit("context:compaction", answer.report())

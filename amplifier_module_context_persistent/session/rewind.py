@@ -11,7 +11,7 @@ from .store import Store
 
 
 async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -> None:
-    """Change the history by a decision. Errors as `Log.append`, and exceptions of the decision.
+    """Change the history by a decision. Errors are those of `Log.append` and of the decision.
 
     Args:
         store: the session's store.
@@ -36,7 +36,10 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
 
 
 async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
-    """End the history at a turn or a message; returns the number of hidden ones. Errors as `rewound` and `change`."""
+    """End the history at a turn or message and return the number of hidden messages.
+
+    Errors are those of `rewound` and `change`.
+    """
     hidden = 0
 
     def decide(log: Log) -> HistoryChange:
@@ -50,7 +53,7 @@ async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
 
 
 async def pop(store: Store, *, timestamp: str) -> list[Message]:
-    """Remove the last added message from the history; returns its stored messages. Errors as `change`."""
+    """Remove the last added message from the history and return its stored messages. Errors are those of `change`."""
     taken: list[tuple[int, Message]] = []
 
     def decide(log: Log) -> HistoryChange:

@@ -45,7 +45,7 @@ async def set_messages(
     resumes: bool = False,
     form: str | None = None,
 ) -> None:
-    """Take a list that a host sets, by the rules of `PersistentContextManager.set_messages`.
+    """Apply a list that a host sets, by the rules of `PersistentContextManager.set_messages`.
 
     Args:
         store: the session's store.
@@ -98,7 +98,7 @@ async def set_messages(
 def read_list(
     messages: Sequence[Mapping[str, Any]], form: str | None = None, *, guesses: bool
 ) -> Sequence[Mapping[str, Any]]:
-    """Read a list of messages of any form; returns the same object if all are in Amplifier's form.
+    """Read a list of messages of any form. If all are in Amplifier's form, return the same object.
 
     Args:
         messages: the list.
@@ -122,13 +122,13 @@ def read_list(
 
 
 def _has_messages(log: Log) -> bool:
-    """Whether the live history has more than memory files."""
+    """Return whether the live history has messages other than memory files."""
     log.follow()
     return not all(map(is_memory_file, log.read(log.index.live)))
 
 
 def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message], bool]:
-    """The messages at the start of a list that the history has too, and whether the list is the whole history."""
+    """Return the live messages that begin a list, and whether the list is the whole history."""
     log.follow()
     live = LiveHistory.of(log).messages
     known = known_beginning(live, given)
@@ -138,7 +138,10 @@ def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message],
 def _continued(
     log: Log, given: Sequence[Mapping[str, Any]], read: Sequence[Mapping[str, Any]], form: str | None
 ) -> Sequence[Mapping[str, Any]]:
-    """The messages of a list. For a list of items that begins with the history: the history, then the new messages."""
+    """Return the messages of a list.
+
+    For a list of OpenAI's items that begins with the history, return the history followed by the new messages.
+    """
     copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
     return after_items(LiveHistory.of(log).messages, copied, [dict(message) for message in read], form) or read
 
@@ -161,7 +164,7 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
 
 
 async def _append_additions(store: Store, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> bool:
-    """Append a list's additions to the history of a new session; False if it has other changes than additions."""
+    """Append a list's additions to the history of a new session. Return False if the list has other changes."""
     session = await store.open()
     if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
         return False
@@ -220,7 +223,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 
 
 async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
-    """Emit that a list was ignored: its number of messages, the stored ones, and those that the log does not have."""
+    """Report that a list was ignored: its number of messages, the stored ones, and those unknown to the log."""
     logger.info("set_messages with %d messages is ignored: the log decides", given)
     if unknown and not host.is_there:  # nobody hears the event
         logger.warning(

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Opening:
-    """The running opening of a log.
+    """The opening of a log while it runs.
 
     Args:
         task: opens the log.
@@ -51,7 +51,10 @@ class _Opening:
         task.add_done_callback(self._end)
 
     def ended(self) -> asyncio.Future[None]:
-        """A future of the end, for one caller; one who is cancelled leaves the opening to the others."""
+        """Return a future that ends with the opening.
+
+        If its caller is cancelled, the opening continues for the others.
+        """
         future = self.task.get_loop().create_future()
         self._waiting.append(future)
         return future
@@ -104,17 +107,17 @@ class Store:
 
     @property
     def live_count(self) -> int | None:
-        """Number of live messages that this process has read; None before the log is opened."""
+        """The number of live messages that this process has read, or None before the log is opened."""
         return len(self._session.log.index.live) if self._session is not None else None
 
     @property
     def session(self) -> Session | None:
-        """The session; None before its log is opened."""
+        """The session, or None before its log is opened."""
         return self._session
 
     @property
     def path(self) -> str | None:
-        """The path of the log; None for a session in memory."""
+        """The path of the log, or None for a session in memory."""
         return self._log.describe().location or None
 
     async def open(self) -> Session:
@@ -132,7 +135,7 @@ class Store:
         return opening.task.result()
 
     def _begin_to_open(self) -> _Opening:
-        """The opening that is under way on this event loop; a new one if there is none."""
+        """Return the opening that runs on this event loop. Start one if there is none."""
         loop, opening = asyncio.get_running_loop(), self._opening
         if opening is None or opening.task.done() or opening.task.get_loop() is not loop:
             self._opening = opening = _Opening(loop.create_task(self._open()))
@@ -175,7 +178,7 @@ class Store:
         looks_back: bool = False,
         ids: frozenset[str] = frozenset(),
     ) -> Session:
-        """Append the records that a history prepares. If no log can be created, warn and continue in memory.
+        """Append the records that a history prepares. If the log cannot be created, warn and continue in memory.
 
         Args:
             prepare: makes the preparation.
@@ -212,14 +215,14 @@ class Store:
         return session
 
     async def initialize(self) -> None:
-        """Open the log now; reopen it if it is open or has failed."""
+        """Open the log now. If it is open or has failed, open it again."""
         if self._session is not None:
             await self.close()
         session = await self.open()
         await session.queue.run(lambda log: log.follow())
 
     async def close(self) -> None:
-        """Write buffered records and close the log; a later call opens it again."""
+        """Write buffered records and close the log. A later call opens it again."""
         session = self._session
         if session is not None:
             await self._write_waiting(session.history)
@@ -250,7 +253,7 @@ class Store:
             logger.warning("records that waited for the next append are not stored: %s", error)
 
     async def _index_in_database(self, session: Session | None) -> None:
-        """Keep the figures and the ranked words of a log in a database, so that later questions need not make them."""
+        """Store the figures and ranked words of a log in its database, so that later questions find them there."""
         from ..catalogue.server_words import keep_ranked_words  # few sessions are in a database
         from ..catalogue.stored_figures import keep_figures_in_database
 
@@ -268,7 +271,7 @@ class Store:
             self._queue.close_later()
 
     async def report_lost(self) -> None:
-        """Report acknowledged messages that the log lacks: it was truncated, or replaced by an older copy."""
+        """Report acknowledged messages that the log no longer has: it was truncated, or replaced by an older copy."""
         described = self._log.describe()
         if (lost := described.lost_messages) > self._lost:
             payload: dict[str, Any] = {"lost_messages": lost - self._lost, "path": self.path}
@@ -278,7 +281,7 @@ class Store:
             await self._host.emit("context:log_lost_tail", payload)
 
     async def _tell_degraded(self, reason: str) -> None:
-        """Tell the person, the listeners and Python's log that messages are kept in memory only."""
+        """Tell the person, the host's listeners and Python's log that messages are kept in memory only."""
         level = logging.INFO if self._host.show(f"This session is NOT saved: {reason}") else logging.ERROR
         logger.log(level, "this session is kept in memory only and ends with its process: %s", reason)
         await self._host.emit("context:degraded", {"reason": reason})
@@ -332,7 +335,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The parts of a session: its log, its history, its views."""
+    """The parts of a session whose log is open: its log, its history, its views."""
 
     log: Log
     queue: AppendQueue
@@ -352,7 +355,7 @@ class Session:
         self.requests.forget()
 
     async def offloaded(self, message: Message) -> Message:
-        """Mark a large tool result with the part of it that views show; any other message is returned unchanged."""
+        """Mark a large tool result with the part that views show. Return any other message unchanged."""
         threshold, preview = self.config.offload_threshold, self.config.preview_tokens
         if threshold is None or not may_offload(message, threshold):
             return message

@@ -31,7 +31,7 @@ _TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
 
 
 class SummaryPause:
-    """The pause after a failed summary, counted in requests for views.
+    """A pause after a failed summary, counted in requests for views.
 
     A provider that is down or too slow would make every request wait. So the next `FIRST_PAUSE` requests do not ask;
     each further failure doubles the pause.
@@ -41,12 +41,12 @@ class SummaryPause:
         self._left, self._next = 0, FIRST_PAUSE
 
     def lets_ask(self) -> bool:
-        """Whether the current request may ask for a summary."""
+        """Count a request and return whether it may ask for a summary."""
         self._left = max(0, self._left - 1)
         return self._left == 0
 
     def note(self, *, failed: bool) -> None:
-        """Note whether a summary succeeded."""
+        """Note whether a summary failed."""
         self._left = self._next if failed else 0
         self._next = min(MOST_PAUSE, 2 * self._next) if failed else FIRST_PAUSE
 
@@ -54,7 +54,7 @@ class SummaryPause:
 async def sum_up(
     session: Session, meter: Meter, ask: Ask, span: Span | SummaryError, host: Host, pause: SummaryPause
 ) -> tuple[Summary | None, dict[str, int]]:
-    """Ask the provider of a request to summarise the messages that its plan leaves out; if it fails, pause.
+    """Ask the provider of a request to summarise the messages that its plan leaves out. If it fails, pause.
 
     Returns:
         The summary, or None after an event with the reason; and the usage that the provider billed for it.
@@ -123,7 +123,7 @@ async def ask_for_summary(
 
 
 def _cached_share(usage: Any) -> dict[str, float]:
-    """The share of a request that the provider read from its cache, if it says so."""
+    """Return the share of a request that the provider read from its cache, or nothing if it is unknown."""
     said = {name: _of(usage, name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens")}
     read = read_usage(said)
     if read is None or not read.input_tokens or said["cache_read_tokens"] is None:

@@ -1,4 +1,4 @@
-"""Restore the system prompt of a resumed child session: its host sets none, but receipts name the last one."""
+"""Restore the system prompt of a resumed child session. Its host sets none, but receipts name the last one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SystemPrompt:
         self._text: str | None = None
 
     async def restore(self, store: Store, host: Host) -> str | None:
-        """Find the head text for the next view; None if there is none, or if the history has a system prompt.
+        """Return the head text for the next view, or None if there is none or if the history has a system prompt.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -48,21 +48,21 @@ class SystemPrompt:
 
 
 def has_system_prompt(log: Log) -> bool:
-    """Whether the live history has a system message for models that is neither a memory file nor of a hook."""
+    """Return whether the live history has a system prompt."""
     index = log.index
     system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
     return any(map(_is_system_prompt, log.read(system)))
 
 
 def _is_system_prompt(message: Message) -> bool:
-    """Whether a system message is a system prompt: no memory file, not of a hook, and shown to models."""
+    """Return whether a system message is a system prompt: no memory file, not of a hook, and shown to models."""
     if is_memory_file(message) or is_kept_from_models(message):
         return False
     return metadata_of(message).get("source") != "hook"
 
 
 def last_head_text(log: Log) -> str | None:
-    """The head text of the last view that had one, from the receipts."""
+    """Return the head text of the last view that had one, found by the receipts, or None."""
     texts: dict[str, str] = {}
     last = ""
     for _, record in control_records(log, ("system", "view")):

@@ -23,7 +23,7 @@ _SAVING_S = 5.0  # a host that saves while messages are added may be this much l
 
 
 def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]) -> str:
-    """Say how the host's transcript was edited since the last message of the log: `rewind`, `repair` or `edit`.
+    """Find out how the host's transcript was edited since the last message of the log.
 
     Args:
         log: the log's file; edits are looked for beside it.
@@ -55,7 +55,7 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
 
 
 def advice(kind: str, log: str, live: Sequence[Message], given: Sequence[Message]) -> str:
-    """Tell a person about an edit: the log keeps its history; a command makes the log follow the edit."""
+    """Return what to tell a person about an edit: what happened, and the command that makes the log follow it."""
     done = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
     turns = sum(map(is_human, given))
     told = f"{_TRANSCRIPT} {done} outside this session, but the log still has all {len(live):,} messages, and goes on."

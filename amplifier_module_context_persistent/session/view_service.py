@@ -44,7 +44,7 @@ SIDE_SHARE = 0.5  # a provider whose window is smaller than this share of the la
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The inputs of a request: what the caller asks for, and facts of host and provider."""
+    """The inputs of a request: the caller's wishes, and facts about host and provider."""
 
     explicit_tokens: int | None = None
     provider: Any | None = None
@@ -70,7 +70,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class _Completed:
-    """The complete request, and the kind of window that answers it."""
+    """The complete request, its budget, and whether a side window answers it."""
 
     request: ViewRequest
     given_tokens: int
@@ -89,7 +89,7 @@ class _Tools:
 
 
 class ViewService:
-    """Makes the views of one session; it has the session's window, and side windows for smaller budgets."""
+    """Makes the views of one session, with the session's window and side windows for smaller budgets."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class ViewService:
             raise
 
     def wants_compaction(self, log: Log, ask: Ask) -> bool:
-        """Whether the current view has reached the threshold."""
+        """Return whether the current view has reached the threshold."""
         request = self._complete(log, ask).request
         tokens, messages = self._window.measure(log, request)
         return needs_plan(self._config, tokens=tokens, messages=messages, budget_tokens=request.budget_tokens)
@@ -229,7 +229,7 @@ class ViewService:
         return _Completed(request, given_tokens, is_aside=is_smaller and not changes_session)
 
     def _budgets(self, log: Log, ask: Ask) -> tuple[int, bool]:
-        """A request's budget in the provider's tokens, and whether it is smaller than the session's budget."""
+        """Return a request's budget in the provider's tokens, and whether it is below the session's budget."""
         facts = ask.facts
         default = budget_tokens(self._config, None, facts.window, step_tokens=facts.step_tokens)
         if ask.explicit_tokens is not None:
@@ -245,13 +245,13 @@ class ViewService:
         return default, default < int(SIDE_SHARE * self._largest_budget)
 
     def _tools_of(self, tools_json: str) -> _Tools:
-        """The size and the hash of tool definitions; those of the last request are kept."""
+        """Return the size and the hash of tool definitions. The values of the last request are cached."""
         if tools_json != self._tools.json:
             self._tools = _Tools(tools_json, self._counter.count_text(tools_json), tools_hash(tools_json))
         return self._tools
 
     def _room_of(self, ask: Ask, head: Sequence[Message], tools: _Tools, given_tokens: int) -> Room:
-        """The parts of a request beside its messages, and the limits of its provider."""
+        """Return the sizes of a request's parts beside its messages, and the limits of its provider."""
         facts = ask.facts
         return Room(
             fixed_tokens=tools.tokens + sum(count_message(message, self._counter) for message in head),
@@ -261,14 +261,17 @@ class ViewService:
         )
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:
-        """The least budget that an earlier process must have had, as its plans show."""
+        """Return the least budget that an earlier process must have had, according to its plans."""
         index, records = log.index, log.index.session
         if records.plan is None and is_plan_for(index, records.side_plan, self._meter.counted_budget(provider, own)):
             return int((own + 1) / SIDE_SHARE)  # that process answered this budget by a side window
         return budget_in_use(index, records.plan)
 
     def _side_window(self, log: Log, asked: _Completed, whole: frozenset[int], base: Window) -> Window:
-        """The window for an explicit budget, or for messages that must be shown in full; a new one starts as a copy."""
+        """Return the side window for an explicit budget, or for messages that must be shown in full.
+
+        A new side window starts as a copy of `base`.
+        """
         name = asked.given_tokens, whole
         window = self._side.get(name)
         if window is None:
@@ -319,7 +322,7 @@ class ViewService:
         )
 
     def _queue_head(self, log: Log, text: str) -> str:
-        """Queue a head text for the next append, if the log lacks it; returns its hash."""
+        """Queue a head text for the next append if the log lacks it, and return its hash."""
         head = text_hash(text)
         if self._heads_of is not log.index:
             self._heads, self._heads_of = set(), log.index
@@ -331,7 +334,7 @@ class ViewService:
         return head
 
     def _store_plan(self, log: Log, window: Window) -> str:
-        """Append a window's plan to the log. If that fails, return the reason; the plan is used all the same.
+        """Append a window's plan to the log. Return "" or the reason why it failed; the plan is used all the same.
 
         The plan of a side window is queued for the next append, because receipts name it. Later processes follow the
         last such plan.
@@ -353,7 +356,10 @@ class ViewService:
 
 
 def _upto(log: Log, built: ViewResult) -> str:
-    """The id of the last message that a view covers. It is usually among the last ones that the view shows."""
+    """Return the id of the last message that a view covers, or "" if there is none.
+
+    The message is usually among the last ones that the view shows.
+    """
     if built.last is None:
         return ""
     for item in built.items[-3:]:
