@@ -1,6 +1,6 @@
 """`context-persistent archive`: compress the logs of closed sessions, and bring them back.
 
-Exit codes: 0 done, or there is nothing to do; 1 some sessions stay as they are, since they are open, or cannot be read
+Exit codes: 0 done, or there is nothing to do; 1 some sessions stay unchanged, because they are open, or cannot be read
 or written; 2 nothing was done.
 """
 
@@ -54,7 +54,7 @@ class _Candidate:
     session: SessionFile
     size: ArchiveEstimate
     refused: str = ""
-    """Why it is not archived; empty if it is."""
+    """The reason why the session is not changed; "" if there is none."""
     done: Archived | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def archive(
 def _seal_copies(
     sessions: Sequence[SessionFile], directory: str, keys: Sequence[Recipient], *, dry_run: bool, as_json: bool
 ) -> int:
-    """Write a sealed copy of each log into a directory; one that fails does not stop the others. The exit code."""
+    """Write a sealed copy of each log into a directory, and return the exit code; an error does not stop the rest."""
     written, failed = list[dict[str, str]](), list[dict[str, str]]()
     for one in sessions:
         path = str(one.path)
@@ -160,7 +160,7 @@ def _seal_copies(
 
 
 def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[SessionFile]:
-    """The sessions whose last message is older than a time."""
+    """Return the sessions whose last message is older than a time; all sessions if `older` is None."""
     if older is None:
         return list(sessions)
     seen = [look_at(one, None) for one in sessions]
@@ -169,7 +169,7 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
 
 
 def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) -> list[_Candidate]:
-    """The sessions to change, and the reasons why others cannot be changed."""
+    """Return the sessions to change, and those that cannot be changed, with the reason in `refused`."""
     found = []
     for session in sessions:
         path = str(session.path)
@@ -187,7 +187,7 @@ def _candidates(sessions: Sequence[SessionFile], *, undo: bool, is_named: bool) 
 
 
 def _is_open(session: SessionFile) -> bool:
-    """Whether a session is seen to be open; archiving makes sure of it."""
+    """Return whether a session is known to be open; the archiving itself checks this again."""
     path = str(session.path)
     return path in held_logs([session]) if stored_name(path) is not None else bool(is_open(path))
 
@@ -228,7 +228,7 @@ def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo:
 
 
 def _why_nothing(chosen: Sequence[SessionFile], candidates: Sequence[_Candidate], *, undo: bool, is_named: bool) -> str:
-    """Say that there is nothing to do, and why, unless each session that stays was named with its reason."""
+    """Return a text that says that there is nothing to do, and why unless the reasons were printed."""
     nothing = "no session to bring back" if undo else "no session to archive"
     if candidates:
         return nothing
@@ -244,7 +244,7 @@ def _why_nothing(chosen: Sequence[SessionFile], candidates: Sequence[_Candidate]
 def _told(
     candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Say what was done; the exit code."""
+    """Print what was done, and return the exit code."""
     done = [one for one in todo if one.done is not None]
     before = sum(one.done.bytes_before for one in done if one.done is not None)
     after = sum(one.done.bytes_after for one in done if one.done is not None)

@@ -1,7 +1,7 @@
 """`context-persistent backup`: keep copies of all sessions of this home in a directory, and restore them.
 
-Exit codes: 0 done; 1 something is left: a log cannot be read, is shorter than its copy or damaged, a copy in the backup
-is damaged, or something could not be erased or restored; 2 nothing was done.
+Exit codes: 0 done; 1 something is not done: a log cannot be read, is shorter than its copy or damaged, a copy in the
+backup is damaged, or something could not be erased or restored; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _described(held: HeldErased) -> str:
 
 
 def _named(paths: Sequence[str]) -> str:
-    """The ids of the sessions of logs in a backup, the first few of them."""
+    """Return the ids of the first few sessions whose logs are in a backup, and the number of the others."""
     ids = list(dict.fromkeys(Path(path).parent.name for path in paths))
     more = f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else ""
     return one_line(", ".join(ids[:_MOST_NAMED])) + more

@@ -1,4 +1,4 @@
-"""The best answers to a question, printed: what `search --best` shows."""
+"""Print the best answers to a question, for `search --best`."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def show_best_answers(
     explains: bool,
     as_json: bool,
 ) -> int:
-    """Print the messages that answer a question best; the exit code.
+    """Print the messages that answer a question best, and return the exit code.
 
     Args:
-        sessions: which are asked.
+        sessions: the sessions to search.
         question: the question.
-        most: how many messages are shown at most.
-        narrowing: which messages are meant.
-        look: says what the sessions are that have one of them.
-        by_time: the newest of them first.
-        explains: also why each was found.
-        as_json: as JSON lines.
+        most: the largest number of messages to show.
+        narrowing: the conditions that messages must meet.
+        look: returns the list entry of a session, by its log's path.
+        by_time: whether the newest of these messages comes first, not the best.
+        explains: whether to print why each message was found.
+        as_json: whether to print JSON lines.
     """
     with stages() as tell:
         search = RankedSearch(sessions, progress=lambda done, total: tell("reading what is new", done, total))
@@ -102,9 +102,10 @@ _LEAST_TITLE = 12
 
 
 def _heading(number: int, seen: Overview, title: str, short: str, width: int) -> str:
-    """Date, project, id and title of a session. If they are too wide, the id is short and the title cut.
+    """Return the date, project, id and title of a session in one line, shortened to `width` columns.
 
-    The id is whole at any width, since it is needed to show the session.
+    A short id replaces the whole one, then project and date are left out, and the title is cut. The id is never cut,
+    because it is needed to show the session.
     """
     date, project = seen.date, seen.session.project
 
@@ -130,7 +131,7 @@ def _say(output: Console, text: Text) -> None:
 
 def _reasons(one: BestMessage) -> str:
     points, near = dict[str, float](), set[str]()
-    for part in one.ranked.reasons:  # a name has a term for each of its parts
+    for part in one.ranked.reasons:  # a compound name has one term for each of its parts
         points[part.said] = points.get(part.said, 0.0) + part.points
         if part.is_near:
             near.add(part.said)
@@ -168,7 +169,7 @@ def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
 
 
 def _time_of(period: Period) -> str:
-    """A time in this machine's zone, from its first to its last minute."""
+    """Return a period as text in this machine's time zone, from its first to its last minute."""
     begin, end = (datetime.fromtimestamp(seconds, UTC).astimezone() for seconds in (period.begin, period.end - 1))
     if not period.begin:
         return f"until {end:%Y-%m-%d %H:%M}"

@@ -99,7 +99,7 @@ def show_again(path: str, turn: int | str, *, as_json: bool) -> None:
 
 def _set(path: str, turn: int | str, *, hidden: bool, as_json: bool, reason: str = "") -> None:
     with unusable(path):
-        Transcript(path).close()  # a log that is not there is no new one
+        Transcript(path).close()  # raises an error if there is no log, so that none is created
         is_new = hide_turn(path, turn, hidden=hidden, reason=reason)
     if as_json:
         click.echo(json.dumps({"path": path, "turn": turn, "hidden": hidden, "changed": is_new}))

@@ -39,12 +39,12 @@ _HEADS = (
     "needed:\nfound",
     "reasoning\nleft out",
 )
-"""The heads of the columns after the policy, as they stand above each other."""
+"""The heads of the columns after the policy, in the order of the columns."""
 
 _COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
-_MOST_BUDGETS = 2.5  # higher values are clipped: a history sent whole would flatten all others
+_MOST_BUDGETS = 2.5  # higher values are clipped, or a whole history would flatten the other lines
 _PLACES = {"whole_width": 820, "left": 76, "width": 724, "top_y": 40, "height": 314, "legend_y": 408}
-"""Of the chart and its parts, in the units of its view box."""
+"""The sizes and positions of the chart's parts, in the units of its view box."""
 _LEGEND = (
     (
         _HEADS[0],
@@ -143,7 +143,7 @@ def _list_prices(model: str) -> Prices:
 
 
 def show(name: str, found: Comparison, prices: Prices | None, output: Console) -> None:
-    """Print the table, and what it means."""
+    """Print the table, and the meanings of its columns."""
     whole = found.whole
     output.print(Text(escaped(one_line(name)), "bold"), soft_wrap=True)
     output.print(
@@ -206,7 +206,7 @@ def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, A
 
 
 def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
-    """Divide values into `width` columns: the smallest and the largest value of each."""
+    """Divide values into `width` columns, and return the smallest and the largest value of each."""
     if len(values) <= width:
         return [(value, value) for value in values]
     edges = [at * len(values) // width for at in range(width + 1)]
@@ -217,9 +217,9 @@ def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
 def svg(
     series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str, levels: Mapping[str, int] | None = None
 ) -> str:
-    """Draw tokens over requests, a line for each name, with the budget and other levels by name, as an SVG document.
+    """Return an SVG chart of tokens over requests, with a line for each name, the budget and other levels.
 
-    `chart.svg` is its template. Columns are as high as the largest value, unless it is far above the budget.
+    `chart.svg` is the template. The chart is as high as the largest value, unless that is far above the budget.
     """
     from jinja2 import Environment  # most comparisons draw nothing
 

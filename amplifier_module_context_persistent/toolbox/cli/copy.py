@@ -1,4 +1,4 @@
-"""`context-persistent copy`: a whole log from a file to a database, or back.
+"""`context-persistent copy`: copy a whole log between files and databases.
 
 Exit codes: 0 done, 2 nothing was done.
 """

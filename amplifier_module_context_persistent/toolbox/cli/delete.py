@@ -1,7 +1,7 @@
-"""`context-persistent delete` and `prune`: delete whole sessions, after a listing and a question.
+"""`context-persistent delete` and `prune`: list whole sessions, ask, and delete them.
 
-Exit codes: 0 done, or there is nothing to delete; 1 some sessions were not deleted, since they are open, cannot be
-read, or were written to meanwhile, or a deletion could not be noted; 2 nothing was done.
+Exit codes: 0 done, or there is nothing to delete; 1 some sessions were not deleted, because they are open, cannot
+be read, or were written to meanwhile, or a deletion could not be noted; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def prune(
         for group in with_sub_agents(seen)
         if group[0].session.path in chosen and (older is None or all(one.last_s < older for one in group))
     ]
-    if directories:  # other programs keep messages in such files too
+    if directories:  # files of other programs may look like logs here
         groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
     if older is None and wanted.until_s is not None and not as_json:
         _warn_of_later(groups, wanted.until_s)
@@ -171,7 +171,7 @@ def prune(
 
 
 def _whole_scope(wanted: SessionFilter) -> str:
-    """What is deleted as a whole; empty if filters choose among the sessions of a project."""
+    """Return words for a project that is deleted as a whole; "" if filters choose among its sessions."""
     if wanted.project is None or wanted != SessionFilter(project=wanted.project, excepted=wanted.excepted):
         return ""
     excepted = f" but {', '.join(map(one_line, wanted.excepted))}" if wanted.excepted else ""
@@ -179,7 +179,7 @@ def _whole_scope(wanted: SessionFilter) -> str:
 
 
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
-    """The places without a log, of this project or of all, that killed deletions left, or operations of any kind."""
+    """Return the places without a log where killed deletions, or any killed operations, left files."""
     here = project_slug(".")
     return [
         (log, left)
@@ -190,7 +190,7 @@ def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str
 
 
 def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None:
-    """Say how many sessions go whole although they went on after `--until`."""
+    """Print how many sessions would be deleted as a whole although they have messages after `--until`."""
     later = sum(one.last_s >= until_s for group in groups for one in group)
     if later:
         said = "went on after --until, and would go whole; --older chooses by the last message"
@@ -198,10 +198,10 @@ def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None
 
 
 def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str | None) -> list[SessionFile]:
-    """The sessions of a project, of all projects, or in directories; not those of other checkouts of a repository.
+    """Return the sessions of one project, of all, or in directories, without other checkouts of the repository.
 
     Raises:
-        UsageError: directories are given beside another place.
+        UsageError: directories and another place are given.
         UnusableError: a directory or the database cannot be read.
     """
     if directories and (everywhere or storage() or project is not None):
@@ -217,7 +217,7 @@ def _own_sessions(directories: Sequence[str], *, everywhere: bool, project: str 
 
 
 def _logs_in(directories: Sequence[str]) -> list[SessionFile]:
-    """The logs that are in directories, without those of projects in them.
+    """Return the sessions whose logs are directly in directories, without those of projects in them.
 
     Raises:
         UnusableError: a directory cannot be read.
@@ -230,7 +230,9 @@ def _logs_in(directories: Sequence[str]) -> list[SessionFile]:
 
 
 def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[SessionFile] | None:
-    """The sessions of the database without those that are in use, and whose sub-agents' are; None if it does not say.
+    """Return the sessions of the database that may be old; None if the database cannot tell.
+
+    Sessions with a recent message, of their own or of a sub-agent, are left out.
 
     Raises:
         UnusableError: the database cannot be asked.
@@ -246,7 +248,7 @@ def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[
 
 
 def _places_of(name: str) -> list[tuple[str, list[str]]]:
-    """The places of a session's name that hold no log, but files that a killed operation left there."""
+    """Return the places for a session's name that have no log, but files that a killed operation left."""
     if storage() is not None or stored_name(name) is not None:
         return []
     if os.sep not in name:
@@ -260,7 +262,7 @@ def _places_of(name: str) -> list[tuple[str, list[str]]]:
 
 
 def _clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json: bool) -> None:
-    """Remove what killed operations left at places without a log, and say so."""
+    """Remove the files that killed operations left at places without a log, and print their names."""
     for log, left in places:
         if not as_json:
             say(f"{log}: there is no log; an earlier operation was interrupted, and this finishes it")
@@ -275,7 +277,7 @@ def _is_below(one: SessionFile, other: SessionFile) -> bool:
 
 
 def _lies_below(path: Path | str, log: Path | str) -> bool:
-    """Whether a log is the one of a session's sub-agent, by the names of their directories."""
+    """Return whether a log belongs to a sub-agent of another log's session, by the names of the directories."""
     one, other = Path(path), Path(log)
     if not one.name == other.name == LOG_NAME or one.parent.parent != other.parent.parent:
         return False
@@ -287,10 +289,11 @@ def _has_header(seen: Overview) -> bool:
 
 
 def _looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> list[Overview]:
-    """Look at sessions; with `older`, those in a database that were not written to since are not opened.
+    """Return the list entries of sessions; with `older`, old ones in a database need not be opened.
 
-    What `list` keeps of them is enough to choose them (`_check_age` asks the log of each that goes). What had to be
-    looked at is kept, so that a call that was interrupted goes on there.
+    For sessions in a database that were not written to since `older`, the entries that `list` has cached are enough to
+    choose them; `_check_age` reads the log of each session before it is deleted. New entries are cached too, so that an
+    interrupted call need not read them again.
     """
     sessions = list(sessions)
     held, glances = held_logs(sessions), Glances()
@@ -310,13 +313,13 @@ def _looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> l
 
 
 def _check_age(deletion: Deletion, older: float) -> None:
-    """Refuse a session in a database whose log has a message since a time, whatever is kept of it in a table.
+    """Refuse a session in a database if its log has a message since a time, whatever its cached entry says.
 
     Raises:
-        DeleteError: there is one, or the log cannot be read.
+        DeleteError: the log has such a message, or cannot be read.
     """
     session = deletion.seen.session
-    if stored_name(str(session.path)) is None:  # a file was read
+    if stored_name(str(session.path)) is None:  # a file's log has been read already
         return
     seen = look_at(session, None)
     if seen.error:
@@ -336,17 +339,17 @@ def _delete(
     older: float | None = None,
     scope: str = "",
 ) -> int:
-    """List, ask, delete; the exit code.
+    """List sessions, ask, delete them, and return the exit code.
 
     Args:
-        groups: the sessions, each with its sub-agents'.
+        groups: the sessions, each with its sub-agents' sessions.
         host_files: delete the host's files too.
         dry_run: only list.
         yes: do not ask.
         as_json: print one JSON object.
-        left: the files of interrupted operations that went before.
-        older: only what has no message since then.
-        scope: what is deleted as a whole, for the question; empty if filters choose among sessions.
+        left: the files of interrupted operations that were removed before.
+        older: delete only sessions without a message since this time.
+        scope: words for what is deleted as a whole; "" if filters choose among sessions.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     if not dry_run:
@@ -374,8 +377,8 @@ def _delete(
 
 
 def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | None) -> None:
-    """Delete sessions; one that stays gets the reason in `refused`, and is named at once."""
-    for deletion in reversed(todo):  # a session goes after its sub-agents' sessions: a second deletion finds all
+    """Delete sessions; if one cannot be deleted, print the reason and set it as `refused`."""
+    for deletion in reversed(todo):  # sub-agents' sessions first: a second deletion then finds them all
         path = str(deletion.seen.session.path)
         try:
             _check_is_last(deletion, todo)
@@ -392,7 +395,7 @@ def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | No
 
 
 def _tell_deleted(done: Sequence[Deletion]) -> None:
-    """Say what was deleted, and what a person still has to do so that it is gone."""
+    """Print what was deleted, and what a person still has to do to remove the content everywhere."""
     say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
     if linked := [name for one in done for name in one.linked]:
         say(f"The content of {counted(len(linked), 'file')} stays under other names (hard links); remove those too.")
@@ -401,7 +404,10 @@ def _tell_deleted(done: Sequence[Deletion]) -> None:
 
 
 def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
-    """Delete a session, and note it, so that no import brings it back; `not_noted` says why if that fails."""
+    """Delete a session and return its removed files.
+
+    The deletion is noted, so that no import brings the session back. If it cannot be noted, `not_noted` says why.
+    """
     path = str(deletion.seen.session.path)
     erasure = erasure_of(names_in_log(path), SESSION, time=utc_now())
     noted = list[Erasure]()
@@ -415,7 +421,7 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
 
     try:
         return delete_session(deletion, host_files=host_files, begin=begin)
-    except DeleteError:  # the session is what it was
+    except DeleteError:  # the session is unchanged
         lift(noted, path)
         raise
 
@@ -434,7 +440,7 @@ def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
 
 
 def _question(todo: Sequence[Deletion], scope: str) -> str:
-    """Ask for a deletion; `for good` is said only if nothing stays under another name."""
+    """Return the question before a deletion; it says `for good` only if no content stays under another name."""
     fate = "" if any(deletion.linked or deletion.shared for deletion in todo) else " for good"
     unknown = sum(deletion.seen.is_open is None for deletion in todo)
     doubt = f" Whether {unknown:,} of them is open is not known." if unknown else ""
@@ -443,7 +449,7 @@ def _question(todo: Sequence[Deletion], scope: str) -> str:
 
 
 def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool, scope: str) -> None:
-    """List what goes, what stays beside it, and which sessions stay."""
+    """Print what is deleted, what stays beside it, and which sessions stay."""
     for deletion in todo:
         seen = deletion.seen
         of = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""

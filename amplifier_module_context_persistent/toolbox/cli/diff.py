@@ -1,4 +1,4 @@
-"""`context-persistent diff`: the difference of two sessions with a common beginning.
+"""`context-persistent diff`: show the differences of two sessions with a common beginning.
 
 Exit codes: 0 done, 1 they are the same, 2 unusable.
 """
@@ -60,10 +60,10 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
 
 
 def _origin_of(fork: str, parent: str) -> str:
-    """The path of the session that a fork was made from.
+    """Return the path of the session from which a fork was made.
 
     Raises:
-        UnusableError: it is not there any more.
+        UnusableError: that session does not exist any more.
     """
     try:
         return path_of(parent)

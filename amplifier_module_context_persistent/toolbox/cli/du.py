@@ -1,4 +1,4 @@
-"""`context-persistent du`: what sessions take on the disk, by project, session and kind.
+"""`context-persistent du`: show the space that sessions use on the disk, by project, session and kind.
 
 Exit codes: 0 done, 1 some logs could not be read, 2 unusable.
 """
@@ -42,7 +42,7 @@ BY = ("session", "project")
 
 @dataclass(slots=True)
 class _Counted:
-    """The result: the disk use of each session, the errors of unreadable ones, and the size of the catalogues."""
+    """The disk use of each session, the errors of unreadable sessions, and the size of the catalogues."""
 
     uses: list[tuple[SessionFile, DiskUse]] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def _count(sessions: Sequence[SessionFile]) -> _Counted:
 
 
 def _by(found: _Counted, by: str) -> Mapping[str, DiskUse]:
-    """The uses by session or by project, the largest first."""
+    """Return the disk use by session or by project, the largest first."""
     parts: dict[str, DiskUse] = {}
     for one, use in found.uses:
         key = (one.project or "no project") if by == "project" else one.id
@@ -177,5 +177,5 @@ def _cells(name: str, use: DiskUse) -> tuple[str, ...]:
 
 
 def _size(size_bytes: int) -> str:
-    """A size in plain units, such as 3.2MB."""
+    """Return a size in plain units, such as 3.2MB."""
     return f"{scaled(size_bytes, 'kMGT')}B"

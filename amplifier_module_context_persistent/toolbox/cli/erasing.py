@@ -1,4 +1,4 @@
-"""Common parts of commands that erase: the required options, and the summary before the question."""
+"""Common parts of commands that erase: their options and checks, and the summary before the question."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .terminal import counted, one_line
 R = TypeVar("R")
 
 FOLLOWS = "Copies on other machines follow at their next `context-persistent sync` with the same place."
-"""The fate of copies after an erasure."""
+"""The sentence that says what happens to copies after an erasure."""
 _MOST_PROJECTS = 5
 
 
 def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: bool, besides: str = "") -> None:
-    """Make sure that somebody said which sessions are to be erased.
+    """Check that the command line says which sessions are to be erased.
 
     Args:
         wanted: the filters.
-        everywhere: whether all projects are meant.
-        everything: whether it was said that all sessions are meant.
-        besides: what else says which, for the message.
+        everywhere: whether `--all` was given.
+        everything: whether the command line says that all sessions are to be erased.
+        besides: further ways to say which sessions, for the message.
 
     Raises:
-        UsageError: nothing says which.
+        UsageError: nothing says which sessions are to be erased.
     """
     if everything or replace(wanted, places=(), without_tags=(), excepted=()) != ALL_SESSIONS:
-        return  # what only leaves sessions out says nothing of the others
+        return  # filters that only exclude sessions do not count
     scope = (
         f"all sessions in {one_line(', '.join(wanted.places))}"
         if wanted.places
@@ -49,10 +49,10 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
 
 
 def extent(projects: Sequence[str], size_bytes: int) -> str:
-    """The extent of an erasure on one line: sessions, projects, size.
+    """Return the extent of an erasure on one line: number of sessions, projects, size.
 
     Args:
-        projects: the project of each session; empty for one outside of projects.
+        projects: the project of each session; "" for a session outside of projects.
         size_bytes: the size of all logs together.
     """
     size = f"{scaled(size_bytes, 'kMGT')}B in all"
@@ -68,9 +68,9 @@ def extent(projects: Sequence[str], size_bytes: int) -> str:
 
 
 def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
-    """Say on the error stream which sessions `--older` leaves out because their messages have no times.
+    """Print on the error stream how many sessions `--older` leaves out because their messages have no times.
 
-    Then the time counts at which the file was written, such as that of an import or a copy.
+    For such sessions the time counts at which the file was written, for example by an import or a copy.
     """
     count = sum(not one.has_time and one.last_s >= older for one in sessions)
     if count:
@@ -79,7 +79,7 @@ def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:
 
 
 def erasing_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command `--dry-run`, `--yes` and `--json`; it gets them as `dry_run`, `yes` and `as_json`."""
+    """Add the options `--dry-run`, `--yes` and `--json` to a command, as `dry_run`, `yes` and `as_json`."""
     json_help = "Print one JSON object; with it, --yes or --dry-run is needed."
     for option in (
         click.option("--json", "as_json", is_flag=True, help=json_help),
@@ -91,10 +91,10 @@ def erasing_options(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def check_can_ask(*, as_json: bool, yes: bool, dry_run: bool) -> None:
-    """Refuse a question if JSON is printed, because it could not be answered.
+    """Check that a command that prints JSON need not ask a question.
 
     Raises:
-        UsageError: a question would be needed.
+        UsageError: the command would have to ask.
     """
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes or --dry-run")

@@ -5,10 +5,10 @@ They follow grep and the shells: 1 is an answer ("nothing found", "damaged"), 2 
 
 DONE = 0
 FINDINGS = 1
-"""Something was found, or was not, or could not be read or proved; each command's help says which."""
+"""Something was found, was not found, or could not be read or proved; each command's help says which."""
 UNUSABLE = 2
 """Nothing was done: the input cannot be used, or the user refused."""
 INTERRUPTED = 130
-"""As a shell reports a process that SIGINT ended."""
+"""The code with which a shell reports a process that SIGINT ended."""
 NO_READER = 141
-"""As a shell reports a process that SIGPIPE ended."""
+"""The code with which a shell reports a process that SIGPIPE ended."""

@@ -1,4 +1,4 @@
-"""`context-persistent export`: a session as Markdown, JSON Lines or the host's transcript.
+"""`context-persistent export`: write sessions as Markdown, JSON Lines, or in formats of other programs.
 
 Exit codes: 0 done, 1 something could not be read (the rest was exported), 2 nothing was done.
 """
@@ -35,7 +35,7 @@ from .terminal import counted, escaped, making, one_line, open_transcript, reaso
 if TYPE_CHECKING:
     from pyrage import Recipient
 
-_MOST_SHOWN = 20  # places of secrets; --json has all
+_MOST_SHOWN = 20  # the number of places of secrets to show; --json has all
 
 
 @click.command("export")
@@ -115,7 +115,7 @@ def export(
 
 @dataclass(frozen=True)
 class _Writing:
-    """The options for writing sessions, and for messages about it."""
+    """The options for writing sessions and for reporting on it."""
 
     into: str
     redact: bool
@@ -127,7 +127,7 @@ class _Writing:
     def write(
         self, path: str, target: str, *, start: int = 0, stop: int | None = None, files: FileSystem | None = None
     ) -> Export:
-        """Write a session to a file; arguments and errors as `export_session`."""
+        """Write a session to a file, and return what was exported; arguments and errors as `export_session`."""
         return export_session(
             path,
             target,
@@ -143,11 +143,11 @@ class _Writing:
 
 
 def _export_one(path: str, output: str | None, turn_span: Span | None, span: Span | None, how: _Writing) -> int:
-    """Export a session, or a part of it, to a file or the standard output. The exit code.
+    """Export a session or a part of it to a file or the standard output, and return the exit code.
 
     Raises:
-        UsageError: what was asked for needs a file.
-        UnusableError: it cannot be read, or not be written.
+        UsageError: an option requires a file.
+        UnusableError: the session cannot be read, or the file cannot be written.
     """
     to_file = output not in (None, "-")
     if how.as_json and not to_file:
@@ -172,7 +172,7 @@ def _export_one(path: str, output: str | None, turn_span: Span | None, span: Spa
 
 
 def _tell_written(done: Export, output: str, into: str, *, as_json: bool) -> None:
-    """Say what was written to a file."""
+    """Print what was written to a file."""
     if not as_json:
         click.echo(escaped(f"{one_line(output)}: {counted(done.messages, 'message')}."), err=True)
         _tell(done)
@@ -183,24 +183,24 @@ def _tell_written(done: Export, output: str, into: str, *, as_json: bool) -> Non
 
 
 def _places(done: Export) -> list[dict[str, object]]:
-    """Where secrets were redacted, as plain JSON types."""
+    """Return the places of redacted secrets as plain JSON types."""
     return [asdict(redaction) | {"count": count} for redaction, count in done.redactions.items()]
 
 
 _ENDINGS = {"markdown": ".md", "atif": ".json", "openai": ".json", "anthropic": ".json", "otlp": ".json"}
-"""Of files in a format; of all others `.jsonl`."""
+"""The endings of files by format; files of other formats end with `.jsonl`."""
 
 
 def _saying(words: str, wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """The sessions with a message that contains some words; with `-n`, the newest of them."""
-    sorts = wanted if wanted.most is None else replace(wanted, most=sys.maxsize)  # the newest first, and all
+    """Return the sessions with a message that contains some words; with `-n`, the newest of these."""
+    sorts = wanted if wanted.most is None else replace(wanted, most=sys.maxsize)  # all of them, the newest first
     sessions = chosen_sessions(sorts, everywhere=everywhere)
     matches = MessageFilter(words, sessions)
     return list(islice(filter(matches.is_found_in, sessions), wanted.most))
 
 
 def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing) -> int:
-    """Export each session into a file of its own; one that fails does not stop the others. The exit code."""
+    """Export each session to its own file, and return the exit code; an error does not stop the others."""
     written: list[dict[str, object]] = []
     secrets: Counter[str] = Counter()
     failed: list[dict[str, str]] = []
@@ -230,7 +230,7 @@ def _export_many(sessions: Sequence[SessionFile], directory: str, how: _Writing)
 
 
 def _tell_secrets(kinds: Counter[str], sessions: int) -> None:
-    """Say how many secrets of which kinds were redacted in many sessions."""
+    """Print the number of redacted secrets in many sessions, by kind."""
     if kinds:
         each = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
         total = counted(kinds.total(), "secret")
@@ -241,7 +241,7 @@ def _tell_secrets(kinds: Counter[str], sessions: int) -> None:
 
 
 def _with_bar(sessions: Sequence[SessionFile]) -> Iterator[SessionFile]:
-    """Give the sessions one by one, with a bar that says how many there were."""
+    """Yield the sessions one by one, and show a progress bar."""
     with stages() as tell:
         for number, one in enumerate(sessions):
             tell("exporting", number, len(sessions))

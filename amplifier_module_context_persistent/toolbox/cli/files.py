@@ -1,4 +1,4 @@
-"""`context-persistent files`: which files a session touched, or which sessions touched a file.
+"""`context-persistent files`: show which files a session touched, or which sessions touched a file.
 
 Exit codes: 0 done, 1 no file was touched, or some logs could not be read; 2 unusable.
 """
@@ -81,10 +81,10 @@ def files(
 
 
 def _named(given: str | None, *, last: bool) -> str:
-    """The log of the session that is named, the last one, or the one that a person chooses from a list.
+    """Return the log's path of the named session, of the last one, or of one that a person picks from a list.
 
     Raises:
-        UsageError: none is, or two.
+        UsageError: no session is named, or two are.
     """
     if given is not None and not last:
         return path_of(given)
@@ -95,14 +95,14 @@ def _named(given: str | None, *, last: bool) -> str:
 
 
 def _one(path: str) -> list[SessionFile]:
-    """The session of a log, with its sub-agents' sessions."""
+    """Return the session of a log, followed by its sub-agents' sessions."""
     known = sessions_that_may_belong([path])
     session = next((one for one in known if str(one.path) == path), None) or session_file(path)
     return with_sub_agents(session, known)
 
 
 def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
-    """Print a table; if the terminal is too narrow, each path on a line of its own, so that none is folded."""
+    """Print a table; if the terminal is too narrow, print each path on its own line, so that no path is folded."""
     output, rows = console(), []
     heads = ("file", *["session"] * with_sessions, *ACTIONS, "last at", "in turns")
     short = shortest_ids(use.session for use in found) if output.is_terminal else {}
@@ -120,7 +120,7 @@ def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
 
 
 def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print each path, and below it the facts of each session that touched it, a line of them if they fit in it."""
+    """Print each path, and below it the facts of each session that touched it, on one line if they fit."""
     before = ""
     for row in rows:
         named = zip(heads[1:], row[1:], strict=True)
@@ -133,14 +133,14 @@ def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence
 
 
 def _fact(head: str, cell: str) -> str:
-    """What a cell says without its column."""
+    """Return a cell as words that are clear without the column's head."""
     if head in ("session", "last at"):
         return cell
     return f"in turn {cell}" if head == "in turns" and cell.isdecimal() else f"{head} {cell}"
 
 
 def _lines_of(facts: Sequence[str], width: int) -> list[str]:
-    """Facts in lines of so many columns; one that is longer than a line goes on in the next one."""
+    """Return facts in lines of `width` columns; a longer fact continues on the next line."""
     lines: list[str] = []
     for fact in facts:
         if lines and len(lines[-1]) + len("  ") + len(fact) <= width:
@@ -151,7 +151,7 @@ def _lines_of(facts: Sequence[str], width: int) -> list[str]:
 
 
 def _turns(use: FileUse) -> str:
-    """The turns that touched a file, with the id of the sub-agent if it was one."""
+    """Return the turns that touched a file, with the id of the sub-agent for a sub-agent's turns."""
     parts = []
     for by, turns in use.turns.items():
         more = ", ..." if len(turns) > _MOST_TURNS else ""

@@ -1,10 +1,10 @@
-"""The options that say which sessions a command is about: the same words and the same meaning for every command.
+"""The options that choose the sessions of a command; they have the same names and meanings in every command.
 
 Rules:
 - `--all` means the sessions of all projects. Without it and without `--project`, a command is about this project.
-- `--in` names a directory with sessions instead. Commands that only read take it in the place of SESSION, too.
-- A filter is given instead of SESSION. One that would be ignored is an error.
-- A command that erases needs a session, or a filter; `--everything` says that all are meant.
+- `--in` names a directory with sessions instead. Commands that only read also accept such a directory as SESSION.
+- A filter is given instead of SESSION. A filter that would be ignored is an error.
+- A command that erases needs a session or a filter; `--everything` chooses all sessions.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ R = TypeVar("R")
 
 
 def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """The sessions of this project, of another one, of all or in some directories that the filters mean.
+    """Return the sessions that the filters choose, in this project, another one, all, or some directories.
 
     Raises:
-        UsageError: directories and something else say where the sessions are.
-        UnusableError: there is none, or the database or a directory cannot be read.
+        UsageError: directories and another place are given.
+        UnusableError: there is no session, or the database or a directory cannot be read.
     """
     check_places(wanted, everywhere=everywhere)
     with unusable():
@@ -63,7 +63,7 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
 
 
 def check_places(wanted: SessionFilter, *, everywhere: bool) -> None:
-    """Refuse directories of sessions that cannot be read, or that are given beside another place.
+    """Check that directories of sessions can be read, and that no other place is given.
 
     Raises:
         UsageError: two places are given.
@@ -79,7 +79,7 @@ def check_places(wanted: SessionFilter, *, everywhere: bool) -> None:
 
 
 def say_without_time(count: int) -> None:
-    """Say on the error stream how many sessions a time left out because their messages have none."""
+    """Print on the error stream how many sessions a filter by time left out because their messages have no times."""
     if count:
         click.echo(f"left out: {counted(count, 'session')} whose messages have no times", err=True)
 
@@ -88,26 +88,26 @@ _MOST_KNOWN = 12
 
 
 def say_unknown(what: str, given: str, known: Sequence[str]) -> None:
-    """Say on the error stream that none of the sessions has what a filter names, and what they have."""
+    """Print on the error stream that no session has the `what` that a filter names, and which exist."""
     more = f" and {len(known) - _MOST_KNOWN:,} more" if len(known) > _MOST_KNOWN else ""
     there_are = f"there are {', '.join(known[:_MOST_KNOWN])}{more}" if known else "there is none"
     click.echo(escaped(one_line(f"no session has the {what} {given}; {there_are}")), err=True)
 
 
 def watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
-    """The system calls to add sessions up with, and a bar if that takes long."""
+    """Return the file system with which sessions are added up, and show a progress bar if this takes long."""
     return progress(*paths, title="adding up", passes=2)
 
 
 def period_of(wanted: SessionFilter) -> Period:
-    """The time that a filter is about, for what is counted by time."""
+    """Return the period between a filter's `--since` and `--until`, for figures that are counted by time."""
     from ...sessions.totals import Period
 
     return Period(wanted.since_s, wanted.until_s)
 
 
 def check_no_filter(wanted: SessionFilter, *, everywhere: bool, named: str = "SESSION or --last") -> None:
-    """Refuse filters beside the names of sessions.
+    """Check that no filter is given together with the names of sessions.
 
     Raises:
         UsageError: a filter was given, and would be ignored.
@@ -129,12 +129,12 @@ _TOOL_HELP = "Only sessions that call this tool; again for another one that they
 def filter_options(
     *, tool_help: str = _TOOL_HELP, has_places: bool = True, of_messages: bool = False
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command `--all`, `--in` and the filters of sessions; it gets them as `everywhere` and `wanted`.
+    """Add `--all`, `--in` and the filters of sessions to a command, which gets them as `everywhere` and `wanted`.
 
     Args:
-        tool_help: what `--tool` means, if the command shows single messages.
+        tool_help: the help of `--tool`, if the command shows single messages.
         has_places: whether the command has `--in`.
-        of_messages: whether `--since` and `--until` mean messages, and not only the sessions that have one.
+        of_messages: whether `--since` and `--until` choose single messages, not sessions that have one.
     """
 
     def with_all(command: Callable[..., R]) -> Callable[..., R]:
@@ -163,12 +163,13 @@ def _has_sessions(place: str) -> bool:
 
 
 def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The names of sessions, and the places with those names that are directories of sessions instead.
+    """Split names into sessions and directories of sessions; the latter are added to `places`.
 
-    A directory that has sealed files only means these files. Beside sessions, sealed files are left out, which is said.
+    A directory that has only sealed files is replaced by these files. If a directory has sessions too, its sealed files
+    are left out, and a message says so.
 
     Raises:
-        UsageError: there are both.
+        UsageError: sessions and directories are both given.
         UnusableError: a directory cannot be read.
     """
     named, left = list[str](), list[str]()
@@ -190,7 +191,9 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
 def source_filter_options(
     *, tool_help: str = _TOOL_HELP, of_messages: bool = False
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command the filters of sessions as `wanted`, without `--all`: an import includes all projects.
+    """Add the filters of sessions, without `--all`, to a command, which gets them as `wanted`.
+
+    They are for an import, which always includes all projects.
 
     Args:
         tool_help: as for `filter_options`.

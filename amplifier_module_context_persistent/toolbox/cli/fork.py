@@ -24,7 +24,7 @@ _MOST_DIGITS = 10
 
 
 def turn_or_id(value: str) -> int | str:
-    """Read a position in a history: the number of a turn, or else a message's id."""
+    """Parse a position in a history: return a turn's number, or else the text as a message's id."""
     return int(value) if value.isdecimal() and len(value) < _MOST_DIGITS else value
 
 

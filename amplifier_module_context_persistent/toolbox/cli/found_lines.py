@@ -1,4 +1,4 @@
-"""A line in which something was found, as a screen shows it."""
+"""Format a line in which a search found something."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from rich.text import Text
 from ...sessions.search_session import FoundLine
 from .terminal import escaped
 
-_LINE_CHARS = 300  # of a line are shown
-_BEFORE_CHARS = 100  # of these before the first match
+_LINE_CHARS = 300  # the most characters of a line that are shown
+_BEFORE_CHARS = 100  # the number of them before the first match
 
 
 def shown_line(line: FoundLine) -> Text:
-    """A line with its number and its matches; of a long line, the part around the first match."""
+    """Return a line with its number and marked matches; of a long line, the part around the first match."""
     begin = 0
     if line.spans and len(line.text) > _LINE_CHARS:
         begin = max(0, line.spans[0][0] - _BEFORE_CHARS)
