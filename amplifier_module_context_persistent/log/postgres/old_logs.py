@@ -1,4 +1,4 @@
-"""The logs of a PostgreSQL database that may be deleted as old, chosen by one question to the server."""
+"""Find the logs of a PostgreSQL database that may be deleted as old, with one query."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from .names import SEARCH_S, asking, of_project
 _LAST_DAY = """
     pg_catalog.substr(told, nullif(pg_catalog.position(told, '"last_message":"'), 0) + 16, 10) collate "C"
 """
-"""The day of a log's last message by its kept list entry; a regular expression takes the server 4 times as long."""
+"""SQL: the day of a log's last message, from its kept list entry. A regular expression would take 4 times as long."""
 
 
 class LogInTime(NamedTuple):
-    """A log, and whether it has news."""
+    """A log, and whether it has a message since a given time."""
 
     name: str
     changed_s: float
-    """When it was written last, in seconds since 1970."""
+    """The time of its last write, in seconds since 1970."""
     is_in_use: bool
-    """Whether its kept list entry tells a message since the time that was asked for."""
+    """Whether it was written to since the given time, and its kept list entry shows a message since then."""
 
 
 def logs_without_news(storage: str, since_s: float, project: str | None = None) -> list[LogInTime] | None:
-    """The logs that may have no message since a time; and those in use that may be a sub-agent's, by their names.
+    """Return the logs that may have no message since a time, and the logs in use that may belong to a sub-agent.
 
-    A log is in use if it was written to since then, and its kept list entry tells a message since then. An entry counts
-    only from the second day on after that time, as its message may name any time zone. None if the server does not
-    say: the tables may be older, or the role may not read list entries.
+    A log is in use if it was written to since the time, and its kept list entry shows a message since then. A message's
+    day may be in any time zone, so it must be at least two days after the time. A log may belong to a sub-agent if its
+    name contains `_`. None if the server does not tell: the tables may be older, or the role may not read list entries.
 
     Args:
         storage: a location without a log's name.
         since_s: the time, in seconds since 1970.
-        project: what stands before the last `/` of a name; None for all.
+        project: the part of a name before the last `/`; None for all projects.
     """
     day = datetime.fromtimestamp(since_s, UTC) + timedelta(days=2)
     with suppress(LogUnreadableError), asking(storage, SEARCH_S, of_primary=True) as (connection, location):

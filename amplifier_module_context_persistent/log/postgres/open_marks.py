@@ -1,8 +1,8 @@
-"""The marks that sessions of this process have logs in a database open: shared advisory locks of its own connection.
+"""Marks of logs in a database that sessions of this process have open. A mark is a shared advisory lock.
 
-The locks end with the connection, and so with the process. One connection holds all marks of a process in a server, so
-they cost one connection besides those that logs use. Behind a pooler a lock would stay with the pooler's connection:
-there no mark is taken, and whether a session is open is not known.
+All marks of a process in a server are held by one separate connection. They end with this connection, and so with the
+process. Behind a pooler a lock would stay with the pooler's connection. So no mark is taken there, and it is unknown
+whether a session is open.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from ..database_location import Location
 
 _LIMIT_S = 2.0
-"""So long a mark is waited for; then the session goes on without it."""
+"""How long to wait for a mark, in seconds; then the session continues without it."""
 
 
 def mark_key(location: Location) -> int:
-    """The key of a log's advisory lock: a number of 64 bits with a sign."""
+    """Return the key of a log's advisory lock, a signed 64-bit number."""
     name = f"context-persistent open {location.schema} {location.name}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 
 def is_direct(connection: psycopg.Connection[Any]) -> bool:
-    """Whether a connection leads to the server itself: a pooler gives another process id than the server's."""
+    """Return whether a connection leads directly to the server. A pooler reports another process id than the server."""
     found = connection.execute(b"select pg_catalog.pg_backend_pid()").fetchone()
     return found is not None and found[0] == connection.info.backend_pid
 
 
 def may_go(connection: psycopg.Connection[Any], location: Location) -> bool:
-    """Whether no session has a log open; none marks it as open then before the transaction ends."""
+    """Lock a log against new marks until the transaction ends; return False if a session has it open."""
     found = connection.execute(b"select pg_catalog.pg_try_advisory_xact_lock(%s)", [mark_key(location)]).fetchone()
     return bool(found and found[0])
 
@@ -48,7 +48,7 @@ class OpenMarks:
     """The marks of one process in one server.
 
     Args:
-        connect: makes a connection until a deadline.
+        connect: makes a connection, given a deadline (of `time.monotonic`).
     """
 
     connect: Callable[[float], psycopg.Connection[Any]]
@@ -57,11 +57,11 @@ class OpenMarks:
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, key: int) -> bool:
-        """Mark a log as open; False if somebody deletes it at this moment.
+        """Mark a log as open. Return False, without a mark, if another client is deleting or archiving the log.
 
         Raises:
             ServerError: the server refused or did not answer.
-            ConnectionError: a pooler is in between.
+            ConnectionError: the connection leads to a pooler.
         """
         with self._guard:
             if not self._counts[key] and not self._lock(self._connected(), key):
@@ -70,28 +70,28 @@ class OpenMarks:
             return True
 
     def check(self) -> None:
-        """Take all marks anew if their connection was lost; errors as `take`."""
+        """Take all marks again if their connection was lost; errors as for `take`."""
         with self._guard:
             if self._counts.total():
                 self._connected()
 
     def give_back(self, key: int) -> None:
-        """Take a mark away; with the last one the connection goes."""
+        """Remove a mark. After the last one, close the connection."""
         with self._guard:
             self._counts[key] -= 1
             if self._counts[key] > 0:
                 return
             del self._counts[key]
             try:
-                if self._connection is not None:  # the server takes note of a farewell only later
+                if self._connection is not None:  # closing the connection would remove the lock only later
                     self._ask(self._connection, b"select pg_catalog.pg_advisory_unlock_shared(%s)", key)
-            except Exception:  # noqa: BLE001 - whatever it is: the marks go with the connection
+            except Exception:  # noqa: BLE001 - after any error, closing the connection removes its marks
                 self._finish()
             if not self._counts:
                 self._finish()
 
     def forget(self) -> None:
-        """Let go of what a forked child inherited; a farewell to the server would end the parent's connection."""
+        """Drop the connection in a forked child, without a message to the server: that would end the parent's one."""
         if self._connection is not None:
             nowhere = os.open(os.devnull, os.O_RDWR)
             os.dup2(nowhere, self._connection.fileno())
@@ -99,11 +99,11 @@ class OpenMarks:
             self._connection = None
 
     def _connected(self) -> Any:
-        """The connection with all marks; a new one if the old one does not answer."""
+        """Return the connection that holds all marks. If it does not answer, make another and take the marks again."""
         if self._connection is not None:
             try:
                 self._ask(self._connection, b"select %s", 1)
-            except Exception:  # noqa: BLE001 - whatever it is: another connection is tried
+            except Exception:  # noqa: BLE001 - after any error, another connection is tried
                 self._finish()
         if self._connection is None:
             self._connection = self.connect(time.monotonic() + _LIMIT_S)

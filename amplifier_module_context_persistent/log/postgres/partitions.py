@@ -1,8 +1,8 @@
-"""Tables in parts: each table with rows of logs is partitioned by the hash of the log's id.
+"""Partitioned tables: each table with rows of logs is divided into parts by the hash of the log's id.
 
-The rows of a log are in one part of each table. So a team vacuums in parts, moves a part to another disk, or lets the
-parts be shards. To a client such tables are like others. It takes PostgreSQL 12, since tables refer to the partitioned
-table of logs.
+The rows of a log are in one part of each table. So a team can vacuum part by part, move a part to another disk, or use
+the parts as shards. For a client such tables are like others. PostgreSQL 12 is needed, because other tables refer to
+the partitioned table of logs.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _CREATED = r"create table if not exists {s}\.(\w+) \(\n    log_id .*?\n\)"
 
 
 def divided(creation: str, schema: str) -> str:
-    """The same statements, but the tables with rows of logs that they create are partitioned."""
+    """Return the statements, changed so that the tables with rows of logs that they create are partitioned."""
     return _created(schema).sub(lambda found: f"{found[0]} partition by hash (log_id)", creation)
 
 
 def divisible_tables(creation: str, schema: str) -> list[str]:
-    """The tables with rows of logs that some statements create."""
+    """Return the names of the tables with rows of logs that some statements create."""
     return _created(schema).findall(creation)
 
 
 def part_statements(creation: str, schema: str) -> list[str]:
-    """The statements that create the parts of the tables that some statements create."""
+    """Return statements that create all parts of the tables with rows of logs which `creation` creates."""
     return [
         f"create table if not exists {schema}.{part} partition of {schema}.{table}"
         f" for values with (modulus {PARTS}, remainder {number})"
@@ -42,7 +42,7 @@ def part_statements(creation: str, schema: str) -> list[str]:
 
 
 def grant_statements(tables: Iterable[str], schema: str, role: str) -> list[str]:
-    """The statements that let a role, in quotes, read the parts of tables themselves, as a backup does."""
+    """Return statements that let a role (quoted already) read the parts of tables directly, as a backup does."""
     return [
         f"grant select on {', '.join(f'{schema}.{part}' for part in names_of_parts(table))} to {role}"
         for table in tables
@@ -50,17 +50,17 @@ def grant_statements(tables: Iterable[str], schema: str, role: str) -> list[str]
 
 
 def names_of_parts(table: str) -> list[str]:
-    """The names of the parts of a table."""
+    """Return the names of the parts of a table."""
     return [f"{table}{_PART}{number}" for number in range(PARTS)]
 
 
 def whole_table(table: str) -> str:
-    """The name of the table that a table is a part of; else the same name."""
+    """Return the name of the table to which a part belongs; for a table that is no part, its own name."""
     return re.sub(rf"{_PART}\d+$", "", table)
 
 
 def is_partitioned(connection: psycopg.Connection[Any], schema: str, table: str = "log") -> bool:
-    """Whether a table of a schema is in parts."""
+    """Return whether a table of a schema is partitioned."""
     row = connection.execute(
         b"select relkind = 'p' from pg_catalog.pg_class where oid = pg_catalog.to_regclass(%s)", [f"{schema}.{table}"]
     ).fetchone()

@@ -1,6 +1,6 @@
-"""Show a server that a transaction's client is alive, also while it works between two statements.
+"""Show a server that a transaction's client is alive while it works between two statements.
 
-So the server may end an idle transaction soon: a client that was killed or stopped sends nothing any more.
+So the server may end an idle transaction soon, because then its client was killed or stopped.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Pulse:
-    """Send a statement now and then on a connection; use it in a `with` statement.
+    """A thread that sends a statement on a connection at regular intervals, for a `with` statement.
 
-    What goes wrong is not told: the next statement of the transaction finds out.
+    An error ends the thread and is not reported; the next statement of the transaction will fail too.
 
     Args:
-        connection: other statements on it wait while this one is sent, and it for them.
-        every_s: how long it waits between two.
+        connection: the connection. Its lock keeps these statements and the transaction's own apart.
+        every_s: the interval in seconds.
     """
 
     def __init__(self, connection: psycopg.Connection[Any], every_s: float) -> None:

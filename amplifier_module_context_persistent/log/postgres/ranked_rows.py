@@ -1,9 +1,9 @@
-"""The statements of ranked words in PostgreSQL: which messages of which logs have a term.
+"""The SQL statements of ranked search: which messages of which logs have a term (a word in its indexed form).
 
-`ranked_message` has a row for each message of a log: its terms' checksums, which a GIN index finds, and the weight of
-each, a byte. `ranked_log` says how much of a log is indexed. Both are deleted with the log's row, as in a purge. They
-are filled when sessions close and when a question is asked, never by an append. A database without these tables, or a
-role without the rights, works too: the client then ranks in memory.
+`ranked_message` has a row for each message of a log: the checksums of its terms, with a GIN index, and a weight of one
+byte for each term. `ranked_log` says how much of a log is indexed. The rows of both tables are deleted with the log's
+row, also in a purge. They are written when a session closes and when a question is searched, never by an append. If the
+tables or the rights are missing, the client ranks in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 10.0
 CHUNK = 256
-"""Messages of a log that are asked for together when only those near some are wanted."""
+"""The number of adjacent messages that form a chunk, for a query that is limited to some parts of logs."""
 
 _SAYS = {
     "42P01": "the database has no tables for questions, so sessions are read for each;"
@@ -56,7 +56,7 @@ class RankedLog:
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """The terms of a message, with its number and its offset in the log, and when it was written."""
+    """The terms of a message and their weights, with the message's number, offset (`at`) and time in seconds."""
 
     number: int
     at: int
@@ -66,12 +66,12 @@ class RankedRow:
 
 
 class RankedServer:
-    """The ranked words of a database.
+    """The ranked search index of a database.
 
     Args:
-        connection: to the server.
-        schema: of the tables.
-        version: of terms and weights; rows of another one count for nothing.
+        connection: the connection to the server.
+        schema: the tables' schema.
+        version: the version of terms and weights; rows of another version are ignored.
     """
 
     def __init__(self, connection: Connection, schema: str, version: int) -> None:
@@ -83,7 +83,7 @@ class RankedServer:
         return self._connection.execute(statement.encode(), values).fetchall()
 
     def logs(self, names: Sequence[str]) -> dict[str, RankedLog]:
-        """The indexed parts of logs, by their names; logs that do not exist are left out."""
+        """Return the indexed part of each log, by name. Missing logs, and logs of another version, are left out."""
         rows = self._ask(
             f"""
             select name, {self._layout.id_from("log_id")}, generation, size,
@@ -99,7 +99,10 @@ class RankedServer:
         return {name: RankedLog(LogKey(log_id, generation), *rest) for name, log_id, generation, *rest in rows}
 
     def keep(self, known: RankedLog, new: Sequence[RankedRow], end_offset: int) -> RankedLog | None:
-        """Add messages of a log; None, and nothing done, if another process added some, or the log is gone."""
+        """Add messages of a log to the index, and return the new indexed part.
+
+        None, and nothing is done, if another process has added messages meanwhile, or the log was deleted.
+        """
         after = RankedLog(known.key, max(known.size, end_offset), end_offset, known.messages + len(new))
         rows = self._ask(
             f"""
@@ -135,7 +138,7 @@ class RankedServer:
         return after if rows else None
 
     def frequencies(self, logs: Sequence[RankedLog], terms: Sequence[int]) -> dict[int, int]:
-        """The number of messages in these logs with each of these terms."""
+        """Count the messages in these logs that have each of these terms; return the counts by term."""
         rows = self._ask(
             f"""
             select wanted.term, found.messages
@@ -154,12 +157,14 @@ class RankedServer:
     def messages(
         self, logs: Sequence[RankedLog], term: int, chunks: Sequence[tuple[LogId, int]] | None = None
     ) -> list[tuple[Any, ...]]:
-        """The messages of some logs that have a term: log, number, offset, seconds, and the term's weight; in order.
+        """Return the messages with a term, as tuples of log id, number, offset, seconds and the term's weight.
+
+        They are ordered by log and number.
 
         Args:
             logs: the logs.
             term: the term.
-            chunks: only these, each by the id of its log and its number, `CHUNK` messages each.
+            chunks: the only chunks to search, each as a log's id and the chunk's number; None for all.
         """
         near, values = "", list[Any]()
         if chunks is not None:
@@ -189,10 +194,10 @@ def _columns_of(logs: Sequence[RankedLog]) -> tuple[list[LogId], list[int]]:
 
 @contextmanager
 def ranked_server(storage: str, version: int) -> Iterator[RankedServer]:
-    """Give the ranked words of a storage.
+    """Give the ranked search index of a storage, for a `with` statement.
 
     Raises:
-        LogUnreadableError: the server cannot be asked, or refuses; perhaps the tables or the rights are missing.
+        LogUnreadableError: the server cannot be queried, or refuses; perhaps the tables or the rights are missing.
     """
     location: Location = parse_location(storage)
     try:

@@ -1,9 +1,9 @@
-"""Reading a log in PostgreSQL: read all, follow, read single records. Nothing here writes, except for the log's row.
+"""Read a log in PostgreSQL: scan it, follow it, and read single records. Nothing here writes, except to create a log.
 
-The lines are scanned like a file's lines, with the offsets that they would have in a file. So damage, resets and ids
-derived from a place mean the same in both. If the columns of new rows have all facts for the index, only the columns
-are read, and a line is verified when it is read. If a line fails that check, the first error is raised, and the next
-reading scans the log line by line, like a file.
+The lines are scanned like a file's lines, with the offsets that they would have in a file. So damage, resets, and ids
+that are derived from an offset are the same as for a file. If the columns of new rows have all facts for the index,
+only the columns are read, and a line is verified when it is read. If a line fails this check, an error is raised, and
+the next reading scans the log line by line, like a file.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ logger = logging.getLogger(__name__)
 _MOST_PURGES = 3
 T = TypeVar("T")
 
-_FEW_ROWS = 64  # their lines are read at once; it costs less than two questions
+_FEW_ROWS = 64  # the lines of so few rows are read directly, which costs less than two queries
 _MOST_ROWS = 10_000  # the columns of this many rows are read at once
 
 
 class PostgresReader:
-    """Reads a log in PostgreSQL.
+    """A reader of a log in PostgreSQL.
 
     Args:
         location: the server, the schema and the name of the log.
-        timeout_s: how long an answer of the server may take.
+        timeout_s: how long an answer of the server may take, in seconds.
         max_record_bytes: longer lines are reported and skipped.
-        trusting: believe the columns of rows; else every line is read.
-        on_read: is told how many bytes of the log were read, block by block, to show how far long work is.
+        trusting: trust the columns of rows; if false, every line is read.
+        on_read: called with the number of bytes read, for each block, to show progress.
     """
 
     def __init__(
@@ -69,30 +69,30 @@ class PostgresReader:
         self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
         self._on_read = on_read
         self.lost_messages = 0
-        """Messages that this object saw in the log and that are missing now; purged messages do not count."""
+        """The number of messages that this object read and that are missing now, without those of a purge."""
         self._taken: Server | None = None
         self.stored = StoredLines(location.schema, self.shown)
         """The lines by their numbers."""
         self._trusting = trusting
         self.restored_messages = 0
-        """Of the lost messages, those that were written anew."""
+        """The number of lost messages that were written again."""
         self._was_removed = False
-        """Whether it was there and is gone: then nobody begins it anew before it is closed."""
+        """Whether the log was removed while it was open. Then it is not created again before it is closed."""
         self._timeline = ""
-        """The timeline of the server when the log was last read; a failover begins another one."""
+        """The timeline of the server when the log was last read; a failover begins a new timeline."""
         self._forget()
 
     def _forget(self) -> None:
         self.head: Head | None = None
-        """The log's row at the last reading; None before, and if there is no such log."""
+        """The log's row at the last reading; None before the first reading, or if there is no such log."""
         self.scanner = Scanner(self.max_record_bytes)
         self.bytes = RowBytes(self.location, self._ask, self.stored, self._known, self._on_read)
         self._reading: Head | None = None
-        """The row of the log that is being read, whose lines a purge may delete meanwhile."""
+        """The log's row during a reading; a purge may delete its lines meanwhile."""
 
     @property
     def index(self) -> Index:
-        """The index of what is known; another object after the log was read anew."""
+        """The index of the records read so far; a new object after the log was read from the start again."""
         return self.scanner.index
 
     @property
@@ -102,7 +102,7 @@ class PostgresReader:
 
     @property
     def _server(self) -> Server:
-        """The connections of this process; others after a fork."""
+        """The connections of this process to the server; a forked process takes its own."""
         if self._taken is None or self._taken.pid != os.getpid():
             self._taken = take_server(self._place)
         return self._taken
@@ -113,7 +113,7 @@ class PostgresReader:
         return place_to_read(self.location)
 
     def _known(self) -> Head:
-        """The log's row.
+        """Return the log's row at the last reading.
 
         Raises:
             LogUnreadableError: there is no such log.
@@ -123,7 +123,7 @@ class PostgresReader:
         return self.head
 
     def describe(self) -> LogDescription:
-        """Describe the log at the last reading."""
+        """Describe the log as of the last reading."""
         return LogDescription(
             self.shown,
             self.head is not None,
@@ -134,7 +134,7 @@ class PostgresReader:
         )
 
     def close(self) -> None:
-        """Let the connection go and forget what was read; a later call opens the log again."""
+        """Release the connection and drop the index; a later call opens the log again."""
         server, self._taken = self._taken, None
         if server is not None:
             give_back(server)
@@ -143,10 +143,10 @@ class PostgresReader:
         self._forget()
 
     def _ask(self, function: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Call a function that only reads.
+        """Call a function that only reads, with a connection, and return its result.
 
         Raises:
-            LogUnreadableError: the server cannot be asked, or refuses.
+            LogUnreadableError: the server cannot be queried, or refuses.
         """
         try:
             return self._server.ask(function, self.timeout_s, reached=lambda: self._lines_known)
@@ -156,20 +156,20 @@ class PostgresReader:
             ) from error
 
     def follow(self) -> None:
-        """Take in what others appended since.
+        """Read records that others appended.
 
         Raises:
-            LogUnreadableError: the server cannot be asked, or the log was removed.
+            LogUnreadableError: the server cannot be queried, or the log was removed.
         """
         self._ask(self.take_in)
 
     def take_in(self, connection: psycopg.Connection[Any], *, create: bool = False, lock: bool = False) -> None:
-        """Take in what is new; a log that is purged while it is read is read anew.
+        """Read new records. If a purge replaces the log meanwhile, read the log from the start again.
 
         Args:
-            connection: asked; inside a transaction if `lock` is set.
-            create: make the log if there is none.
-            lock: hold the log's row until the transaction ends.
+            connection: the connection, in a transaction if `lock` is true.
+            create: create the log if it does not exist.
+            lock: lock the log's row until the transaction ends.
 
         Raises:
             LogUnreadableError: the log was removed while it was open.
@@ -187,7 +187,7 @@ class PostgresReader:
     def _take_in(self, connection: psycopg.Connection[Any], *, create: bool, lock: bool) -> None:
         schema = self.location.schema
         head = rows.read_head(connection, schema, self.location.name, lock=lock)
-        if head is None and self.head is not None:  # perhaps a purge ended while its row was waited for: ask again
+        if head is None and self.head is not None:  # a purge may have ended during the wait for the row: query again
             head = rows.read_head(connection, schema, self.location.name, lock=lock)
         read_before = self.head or (self._reading if self._lines_known else None)
         if head is None and self.head is not None and self._begin_anew(connection):
@@ -205,14 +205,14 @@ class PostgresReader:
         self._timeline = connection.timeline  # type: ignore[attr-defined]  # of DeadlineConnection
         self.stored.follow(head)
         if head == self.head:
-            return  # the checksum at its end covers all before it
+            return  # the checksum in the row covers all lines
         known, purged = self.index, read_before is not None and read_before.key != head.key
         if purged:
             logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
         goes_on = not purged and self._continues(connection, head)
         if not goes_on:
             self._forget()
-        with waiting_longer(connection, self.timeout_s * FIRST_SHARE):  # how long it takes is the log's size
+        with waiting_longer(connection, self.timeout_s * FIRST_SHARE):  # the total time depends on the log's size
             self._read_to(connection, head)
         self.head = head
         check_readable(self.index, self.shown)
@@ -221,11 +221,11 @@ class PostgresReader:
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
 
     def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
-        """Begin a log anew that a failover lost as a whole; False if it was removed, or that is not known."""
+        """Create a log again that a failover lost completely. Return False if the log may have been removed."""
         return False
 
     def _read_to(self, connection: psycopg.Connection[Any], head: Head) -> None:
-        """Add the next rows to the index, block by block; if it fails, the rows before stay in the index."""
+        """Add the next rows to the index, block by block. After an error, the rows read so far stay in the index."""
         while self._trusting and head.head - self._lines_known > _FEW_ROWS:
             stop = min(head.head, self._lines_known + _MOST_ROWS)
             if not self._take_columns(connection, self._lines_known, stop):
@@ -241,7 +241,7 @@ class PostgresReader:
         self.bytes.keep(dict(enumerate(lines, self._lines_known - len(lines))))
 
     def _take_columns(self, connection: psycopg.Connection[Any], start: int, stop: int) -> bool:
-        """Take in rows by their columns; False, and nothing done, if these do not fit together."""
+        """Add rows to the index by their columns. Return False, and do nothing, if columns or lines are missing."""
         columns = self.stored.columns(connection, start, stop)
         wanted = lines_to_read(columns)
         lines = self.stored.chosen(connection, [start + place for place in wanted])
@@ -252,7 +252,7 @@ class PostgresReader:
         return True
 
     def _take_stored(self, new: Sequence[Row]) -> None:
-        """Take in rows of our own that were stored after what is known."""
+        """Add rows to the index that this process has just stored after the last known row."""
         columns = [row.columns for row in new]
         if len(new) == 1:
             ((_, _, _, _, crc, _),) = columns
@@ -266,12 +266,12 @@ class PostgresReader:
         self.head = self._known().after(new)
 
     def _take_rows(self, columns: Sequence[Columns], lines: Mapping[int, bytes]) -> None:
-        """Add the next rows of the log to the index, with the lines of some of them, by their places."""
+        """Add the next rows of the log to the index. `lines` has the lines of some rows, by position in `columns`."""
         self.bytes.starts.extend(accumulate((row.length for row in columns[:-1]), initial=self.scanner.offset))
         take_columns(self.scanner, columns, lines)
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Return the stored lines of records, without LF, in the given order.
+        """Yield the ordinal and the line of each record, without LF, in the given order.
 
         Raises:
             LogUnreadableError: a line does not match its row; the next reading scans the log line by line.
@@ -285,15 +285,15 @@ class PostgresReader:
             raise
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records afresh, in the given order; what is no longer what was read is an error."""
+        """Parse messages, in the given order. Each call returns new objects; errors as for `lines`."""
         return parsed(self.index, self.lines(ordinals), self.shown)
 
     def damaged_frames(self) -> list[FrameDamage]:
-        """The damage of archived lines that were read so far."""
+        """Return the damage of the archived frames that were read so far."""
         return self.stored.damage()
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Let the server find the records, of some, whose lines may hold bytes."""
+        """Let the server search some records, and return those whose lines may contain the bytes."""
         return self.bytes.find(self.index, ordinals, needle, ignores_case=ignores_case)
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
@@ -305,13 +305,13 @@ class PostgresReader:
         return (line.content + b"\n" for line in self.whole_lines())
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Give the bytes of the file that this log was copied from, or would be, line by line."""
+        """Yield line by line the bytes that the log has as a file; the last line may lack its LF."""
         last = self.bytes.starts[-1] if self.bytes.lacks_newline() else self.scanner.offset
         yield from self.bytes.lines(last)
         yield from (line[:-1] for line in self.bytes.lines(self.scanner.offset, last))
 
     def _continues(self, connection: psycopg.Connection[Any], head: Head) -> bool:
-        """Whether a log still holds what was read of it, to its end or not."""
+        """Return whether the log still begins with the lines that were read, judged by the last line's checksum."""
         if not self._lines_known:
             return True
         last = self._lines_known - 1

@@ -1,8 +1,8 @@
-"""Reading from the replica that `read=` in a location names: by lists and searches for texts, never to write.
+"""Read from the replica that `read=` in a location names. Lists and text searches use it; nothing is written to it.
 
-A replica is read only between the beginning and the end of `reading_from_replica`, and only by what asks for
-`place_to_read`: questions about many logs, and logs that are opened for reading. A session's own log (`PostgresLog`)
-and everything that changes something go to the primary at any time.
+A replica is read only within a `reading_from_replica` block, and only by code that calls `place_to_read`: queries about
+many logs, and logs that are opened for reading. A session's own log (`PostgresLog`) and all changes always use the
+primary.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _in_use: dict[tuple[str, str], Location] = {}
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLag:
-    """How far a replica is behind its primary.
+    """The lag of a replica behind its primary.
 
     Attributes:
         host: the replica, as the location names it.
-        is_replica: whether it is one; None if it does not say.
-        is_connected: whether it receives from its primary.
-        is_caught_up: whether it has done everything that it received.
-        last_change_s: the age of the last change that it has, in seconds; None if it has none or does not say.
+        is_replica: whether the server is a replica; None if it does not tell.
+        is_connected: whether it is connected to its primary.
+        is_caught_up: whether it has applied all received changes.
+        last_change_s: the age of its last applied change in seconds; None if there is none, or it does not tell.
     """
 
     host: str
@@ -52,7 +52,7 @@ class ReplicaLag:
     last_change_s: float | None = None
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Describe the lag in one line."""
         if self.is_replica is None:
             return f"read from {self.host}, which does not say how far it is behind"
         if not self.is_replica:
@@ -66,21 +66,24 @@ class ReplicaLag:
 
 
 def place_to_read(location: Location) -> Location:
-    """The location that is read for a location: its replica while that is read, else the location itself."""
+    """Return the location to read from: within `reading_from_replica` the replica, else the given location."""
     found = _in_use.get((location.conninfo, location.schema))
     return location if found is None else replace(found, name=location.name, shown=location.shown)
 
 
 @contextmanager
 def reading_from_replica(storage: str) -> Iterator[ReplicaLag]:
-    """Read from the replica of a storage, in the whole process, until the block ends; gives how far it is behind.
+    """Read from the replica of a storage, in the whole process, until the block ends.
 
     Args:
         storage: a location with a `read` parameter.
 
     Raises:
-        ValueError: the location is none.
-        LogUnreadableError: the replica cannot be reached, or has no tables of ours; nothing is read from it then.
+        ValueError: the location is invalid.
+        LogUnreadableError: the replica cannot be reached, or has no tables of this package; then it is not used.
+
+    Yields:
+        The lag of the replica at the beginning.
     """
     location = parse_location(storage)
     other = _replica_of(location)
@@ -98,7 +101,7 @@ def reading_from_replica(storage: str) -> Iterator[ReplicaLag]:
 
 
 def _replica_of(location: Location) -> Location:
-    """The location of a replica: that of its primary with other hosts."""
+    """Return the location of a replica: the location of its primary with the replica's hosts."""
     given: dict[str, Any] = read_conninfo(location)
     given.pop("hostaddr", None)
     hosts = [host_and_port(one) for one in location.read.split(",")]
@@ -109,8 +112,8 @@ def _replica_of(location: Location) -> Location:
 
 
 def _lag_of(connection: psycopg.Connection[Any], host: str) -> ReplicaLag:
-    """How far a server is behind; one of another kind may not say."""
-    with contextlib.suppress(Exception):  # whatever it is: the sessions can be read all the same
+    """Ask a server for its lag. A server of another kind than PostgreSQL may not tell it."""
+    with contextlib.suppress(Exception):  # after any error, the sessions can still be read
         row = connection.execute(_LAG).fetchone()
         if row is not None:
             return ReplicaLag(host, row[0], bool(row[1]), bool(row[2]), row[3])

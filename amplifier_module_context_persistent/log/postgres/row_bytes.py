@@ -1,4 +1,4 @@
-"""The rows of a log in PostgreSQL as the bytes that they are in a file."""
+"""Read the rows of a log in PostgreSQL as lines with the offsets that they have in a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 KEPT_BYTES = 4 << 20
-"""So many bytes of lines that were read or appended last stay in memory: a view needs them at once."""
+"""The bytes of recently read or appended lines that stay in memory, because a view needs them soon."""
 
 
 class RowBytes:
@@ -31,8 +31,8 @@ class RowBytes:
         location: the server and the schema.
         ask: calls a function with a connection, and tries again if the connection breaks.
         stored: the lines by their numbers.
-        check: raises if there is no log.
-        on_read: is called with the number of bytes read in succession.
+        check: raises an error if there is no log.
+        on_read: called with the number of bytes of each block that is read.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class RowBytes:
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
         self.starts: array[int] = array("Q")
-        """The offset of each line, as in a file."""
+        """The offset that each line has in a file."""
 
     def _query(self, read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call a method that takes a connection."""
+        """Call `read` with a connection and these arguments, and return its result."""
         self._check()
         return self._ask(lambda connection: read(connection, *arguments, **options))
 
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give records' lines, without LF, in the order asked for; wherever they lie, many are one question."""
+        """Yield the ordinal and the line (without LF) of each record, in order. One query fetches many lines."""
         offsets, lengths, starts = index.columns.offsets, index.columns.lengths, self.starts
         at = 0
         while at < len(ordinals):
@@ -79,19 +79,19 @@ class RowBytes:
             at = stop
 
     def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """The records among these whose rows contain the bytes, or may contain them in another notation."""
+        """Return the records whose rows contain the bytes, or may contain them as escapes."""
         numbers = {ordinal: bisect_right(self.starts, index.columns.offsets[ordinal]) - 1 for ordinal in ordinals}
         rows_asked = sorted(set(numbers.values()))
         found = self._query(self._stored.find, rows_asked, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
     def all_kept(self, count: int) -> list[bytes]:
-        """The first lines of the log; none if one of them is not in memory."""
+        """Return the first `count` lines of the log from memory; an empty list if not all of them are in memory."""
         kept = [self._kept[number] for number in range(count) if number in self._kept]
         return kept if len(kept) == count else []
 
     def keep(self, lines: Mapping[int, bytes]) -> None:
-        """Keep lines by their numbers, and let go of those that were kept first."""
+        """Keep lines in memory, by their numbers; beyond `KEPT_BYTES`, drop the lines that were kept first."""
         for number, line in lines.items():
             self._kept_bytes += len(line) - len(self._kept.pop(number, b""))
             self._kept[number] = line
@@ -99,7 +99,7 @@ class RowBytes:
             self._kept_bytes -= len(self._kept.pop(next(iter(self._kept))))
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
-        """Yield the lines from one offset up to another, each with its LF, unchanged."""
+        """Yield the lines from offset `start` to before `end`, each with an LF."""
         number, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
         while number < stop:
             block = self._query(self.block, number, stop)
@@ -107,7 +107,7 @@ class RowBytes:
             yield from (line + b"\n" for line in block)
 
     def block(self, connection: psycopg.Connection[Any], start: int, stop: int) -> list[bytes]:
-        """Some lines from number `start` on, at least one.
+        """Read a block of lines from number `start` on: at least one line, at most up to before `stop`.
 
         Raises:
             LogUnreadableError: a line is missing.
@@ -123,6 +123,6 @@ class RowBytes:
         return LogUnreadableError(errno.ENOENT, reason, self._location.shown)
 
     def lacks_newline(self) -> bool:
-        """Whether the last line had no LF in the file that it was copied from."""
+        """Return whether the last line had no LF in the file from which the log was copied."""
         last = len(self.starts) - 1
         return any(row.flags & rows.NO_NEWLINE for row in self._query(self._stored.columns, last, last + 1))

@@ -1,8 +1,8 @@
-"""Row-level security: each role sees and changes only the logs that it made, in every table.
+"""Row-level security: in every table, a role sees and changes only the rows of logs that it created.
 
-`log.owner` says who made a log; rows with a `log_id` follow their log's row. What was erased (`erasure`) has an owner
-of its own. The tables are found in the catalog, so one that a later step adds, or a partition, is covered as well
-(`schema.bring_up`).
+`log.owner` is the role that created a log. A row with a `log_id` belongs to the owner of this log. Rows of `erasure`
+(the list of erasures) have their own owner. The tables are found in the catalog, so partitions and the tables of later
+steps are covered too (`schema.bring_up`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 POLICY = "own"
 _OWNED = ("log", "erasure")
-"""The tables whose rows name their owner."""
+"""The tables with a column for the owner."""
 
 
 def statements_for(schema: str, table: str) -> tuple[str, str]:
-    """The statements that keep each role to its own rows of a table."""
+    """Return the statements that restrict each role to its own rows of a table."""
     rule = "owner = current_user"
     if whole_table(table) not in _OWNED:
         rule = f"exists (select from {schema}.log where log.log_id = {table}.log_id)"
@@ -38,23 +38,23 @@ def statements_for(schema: str, table: str) -> tuple[str, str]:
 
 
 def secured_statements(schema: str, creation: str) -> str:
-    """The statements that keep each role to its own rows of all tables that some statements create."""
+    """Return the statements that restrict each role to its own rows, for all tables that `creation` creates."""
     tables = tables_with_logs(creation, schema)
     return "".join(f"{statement};\n" for table in tables for statement in statements_for(schema, table))
 
 
 def tables_with_logs(creation: str, schema: str) -> list[str]:
-    """The tables whose rows belong to somebody, that some statements create; the logs' own table comes last."""
+    """Return the tables whose rows have an owner, of those that `creation` creates; the table `log` comes last."""
     created = rf"create table if not exists {schema}\.(\w+) (?:partition of|\(\s*(?:log_id|owner)\b)"
     tables = re.findall(created, creation)
     return sorted(tables, key=lambda table: (table == "log", table))
 
 
 def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], None] = lambda _: None) -> list[str]:
-    """Keep each role to its own logs; the tables that were not kept so before. Those that were are not touched.
+    """Restrict each role to its own logs in all tables without row-level security, and return these tables.
 
     Raises:
-        MigrationError: somebody held a table for too long; what was done stays, and a second call goes on.
+        MigrationError: another client locked a table for too long. Tables done before stay secured; try again later.
         psycopg.Error: the server refused.
     """
     tables = unsecured_tables(connection, check_schema_name(schema))
@@ -66,7 +66,7 @@ def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], No
 
 
 def is_secured(connection: Connection, schema: str) -> bool:
-    """Whether the table of logs has row-level security."""
+    """Return whether the table `log` has row-level security."""
     row = connection.execute(
         b"select relrowsecurity from pg_catalog.pg_class where oid = pg_catalog.to_regclass(%s)", [f"{schema}.log"]
     ).fetchone()
@@ -74,9 +74,9 @@ def is_secured(connection: Connection, schema: str) -> bool:
 
 
 def unsecured_tables(connection: Connection, schema: str) -> list[str]:
-    """The tables whose rows belong to somebody, and that have no row-level security; the logs' own table comes last.
+    """Return the tables whose rows have an owner, but no row-level security; the table `log` comes last.
 
-    Until it has it, the policies of the others let everybody see what they saw before.
+    The policies of other tables read `log`. So until `log` is secured, they still let every role see all rows.
     """
     found = connection.execute(
         b"""select relname from pg_catalog.pg_class
