@@ -1,9 +1,9 @@
-"""Exporters into formats of others: one file for each, as functions from messages to pieces of text.
+"""Exporters: one file for each format of another program, with a function that turns messages into pieces of text.
 
 Rules of this package:
-- Messages come redacted, in order, one at a time; what is held of a long session is small.
-- A body for a provider is one that it accepts: each call has its result, and nothing else answers it.
+- Messages come redacted, in order, one at a time; only a small part of a long session is in memory.
+- The provider accepts an exported request body: each call has its result, and nothing else answers the call.
 - What a format cannot hold is named in docs/interchange.md.
 
-To add a format: write one file with a function like those here, and add it to `transfer.export.EXPORTERS`.
+To add a format: write one file with a function like those here, and add it to `transfer.export_session.EXPORTERS`.
 """

@@ -1,7 +1,7 @@
-"""What exporters into other agents' own sessions have in common: ids, times, order, usage.
+"""Common parts of the exporters that write sessions of other agents: ids, times, order, usage.
 
-An agent goes on only with a history that its provider accepts: calls with their results, in order. So messages are
-put in order as views are; what is missing has a stand-in.
+An agent can continue a session only if its provider accepts the history: calls with their results, in order. So
+messages are ordered as in requests to a provider, and a missing result gets a stand-in.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..export_mark import write_mark
 from .session_view import SessionView, first_time, session_name
 
 UNKNOWN_MODEL = "unknown"
-"""Where an agent wants the name of a model or a provider, and nobody says it."""
+"""The name of a model or a provider, if an agent's format requires it and it is not known."""
 _TEXT = frozenset({"text"})
 
 
 def uuid_of(session_id: str, name: str) -> str:
-    """An id as a UUID: itself if it is one, else one that follows from it and the session."""
+    """Return a UUID for an id: the id itself if it is a UUID, else one that is derived from the id and the session."""
     try:
         return str(UUID(name))
     except ValueError:
@@ -38,19 +38,24 @@ def uuid_of(session_id: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
-    """A session as an agent is to know it."""
+    """The facts about an exported session that the agent's format needs."""
 
     id: str
     working_dir: str
     began: datetime
     origin: str = ""
-    """The session that is exported; empty for a copy, which is another one."""
+    """The id of the exported session, for the marks on records; empty for a copy."""
     is_copy: bool = False
-    """Whether it is handed over: its answers were paid for in the session that it comes from."""
+    """Whether the session is handed over as a new session: its answers were already paid for in the original
+    session."""
 
     @classmethod
     def of(cls, view: SessionView) -> AgentSession:
-        """The session of an export: its own id as a UUID, and the directory that its source names, or the current."""
+        """Make the session of an export.
+
+        Its id is `view.new_id`, or the session's own id as a UUID. Its directory is `view.working_dir`, the one that
+        the source names, or the current one.
+        """
         given = view.source.get("cwd")
         named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
         session_id = view.new_id or uuid_of("", session_name(view))
@@ -58,11 +63,11 @@ class AgentSession:
         return cls(session_id, view.working_dir or named, first_time(view), origin, is_copy=bool(view.new_id))
 
     def mark(self, message: Message) -> dict[str, Any]:
-        """What marks the records of a message as an export's."""
+        """Return the key and the value that mark the records of a message as exported; empty for a copy."""
         return write_mark(self.origin, given_id(message)) if self.origin else {}
 
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
-        """The messages in the order that a provider accepts, without instructions, each with its time."""
+        """Yield the messages in the order that a provider accepts, without instructions, each with its time."""
         time = iso(self.began)
         given = [message for _, message in view.messages() if message["role"] not in INSTRUCTING]
         silent = {result_id_of(message) for message in given if _is_silent(message)}
@@ -70,7 +75,7 @@ class AgentSession:
             given = [with_items_as_text(message) for message in given]
         ordered = [_as_silent(message, silent) for message in in_order(given, family)]
         while ordered and ordered[-1]["role"] == "user" and given_id(ordered[-1]) is None:
-            ordered.pop()  # a line that a request has to end with; the session goes on with a person's words
+            ordered.pop()  # a stand-in that only requests need at their end; here a person's message follows
         for message in ordered:
             own = timestamp_of(message)
             time = own if own and instant_of(own) is not None else time
@@ -83,14 +88,17 @@ def _is_silent(message: Message) -> bool:
 
 
 def _as_silent(message: Message, silent: Collection[str | None]) -> Message:
-    """A result that says nothing, as it was: requests say `NO_OUTPUT` there, which some providers need."""
+    """Make a result empty again that was empty in the log.
+
+    Requests contain `NO_OUTPUT` in its place, which some providers need.
+    """
     if message["role"] != "tool" or result_id_of(message) not in silent or text_of(message) != NO_OUTPUT:
         return message
     return {**message, "content": ""}
 
 
 def texts_of_result(message: Message) -> list[str]:
-    """The texts of a result that has several and nothing else; empty for any other message."""
+    """Return the texts of a result that has several text blocks and nothing else, or an empty list otherwise."""
     content = message.get("content")
     if message["role"] != "tool" or not isinstance(content, list) or len(content) < 2:
         return []
@@ -99,36 +107,36 @@ def texts_of_result(message: Message) -> list[str]:
 
 
 def iso(instant: datetime) -> str:
-    """A time as agents write it: ISO 8601 in UTC with milliseconds."""
+    """Return a time in the form that agents write: ISO 8601 in UTC with milliseconds."""
     return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def milliseconds(time: str) -> int:
-    """A time in milliseconds since 1970; 0 if it is none."""
+    """Return a time in milliseconds since 1970, or 0 if the text is not a time."""
     instant = instant_of(time)
     return int(instant.timestamp() * 1000) if instant is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerUsage:
-    """What the request of an answer took."""
+    """The tokens and the cost of an answer's request."""
 
     is_reported: bool = False
     uncached: int = 0
     cached: int = 0
     output: int = 0
     writes: dict[str, int] = field(default_factory=dict)
-    """What was written to the cache, by the names of `CACHE_WRITES`."""
+    """The tokens that were written to the cache, by the names in `CACHE_WRITES`."""
     cost: float = 0.0
 
     @property
     def input_tokens(self) -> int:
-        """All that was read, without what was written to the cache."""
+        """The number of input tokens, from the cache or not, without those that were written to the cache."""
         return self.uncached + self.cached
 
 
 def answer_usage(message: Message) -> AnswerUsage:
-    """The usage that an answer has in its metadata."""
+    """Return the usage in an answer's metadata."""
     given = metadata_of(message).get("usage")
     plain: dict[str, Any] = given if isinstance(given, dict) else {}
     usage = read_usage(plain)

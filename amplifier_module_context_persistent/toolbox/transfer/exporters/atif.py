@@ -1,7 +1,7 @@
 """ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), as version 1.8.
 
-A step stands for a message; results stand in the step of their call. A plan is a system step that replaces the context.
-Where a receipt tells what a model call saw, its agent step names the steps. What other fields cannot hold stands in
+A message becomes a step; results are in the step of their call. A plan becomes a system step that replaces the context.
+If a receipt says what a model call saw, its agent step lists those steps. What no other field can hold is in
 `extra.context_persistent`, so that an import of the export gives the same session.
 """
 
@@ -35,7 +35,7 @@ Step = dict[str, Any]
 
 
 def trajectory(view: SessionView) -> Iterator[str]:
-    """The document, step by step."""
+    """Yield the document, step by step."""
     agent: dict[str, Any] = {"name": str(view.source.get("format") or "amplifier"), "version": "unknown"}
     if isinstance(version := view.source.get("version"), str | int):
         agent["version"] = str(version)
@@ -51,7 +51,7 @@ def trajectory(view: SessionView) -> Iterator[str]:
 
 
 class _StepWriter:
-    """The steps in order; the last one waits, for the results of its calls."""
+    """Makes the steps in order. The last step is held back, because results of its calls are added to it."""
 
     def __init__(self, view: SessionView) -> None:
         self._view = view
@@ -59,18 +59,18 @@ class _StepWriter:
         self._sums: dict[str, float] = {}
         self._steps: deque[Step] = deque()
         self._open: set[str] | None = None
-        """The calls without a result of the last step; None where it is not an agent's."""
+        """The ids of the last step's calls that have no result yet; None if it is not an agent's step."""
         self._step_of = array("I", bytes(4 * len(view.transcript.reader.index)))
-        """By ordinal of the message, its step; 0 before it has one."""
+        """The number of the step of each message, by the message's ordinal; 0 if it has none yet."""
         self._head = ""
 
     def totals(self) -> dict[str, Any]:
-        """The sums of all metrics."""
+        """Return the sums of all metrics, and the number of steps."""
         sums = {f"total_{name}": number for name, number in self._sums.items()}
         return {**sums, "total_steps": self._number}
 
     def made(self) -> Iterator[Step]:
-        """All steps."""
+        """Yield all steps."""
         transcript = self._view.transcript
         live, book = transcript.reader.index.live, transcript.book
         plans: dict[str, list[PackedRecord]] = {}
@@ -94,7 +94,7 @@ class _StepWriter:
         if self._open is not None and call_id in self._open:
             self._open.discard(call_id)
             self._observe(message, call_id)
-        elif call_id is not None:  # a late result, or one of no call
+        elif call_id is not None:  # a late result, or a result without a call
             self._begin("system", message, "")
             self._observe(message, call_id)
         elif role == "assistant":
@@ -110,7 +110,7 @@ class _StepWriter:
             self._begin(source, message, _content(blocks_without_calls(message)))["extra"] = {OWN: own}
 
     def _begin(self, source: str, message: Message, said: Any) -> Step:
-        """Begin a step; the one before it is complete."""
+        """Begin a new step and return it. The step before it is complete."""
         self._number += 1
         step: Step = {"step_id": self._number, "source": source, "message": said}
         if (time := timestamp_of(message)) and instant_of(time) is not None:
@@ -171,7 +171,7 @@ class _StepWriter:
         step["extra"] = {"context_management": {"type": "compaction", "boundary": "replace"}, OWN: own}
 
     def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
-        """Which steps a model call saw, by its receipt."""
+        """Return the facts of a model call's receipt, with the ranges of steps that the model saw."""
         receipt, book, index = asked.receipt, self._view.transcript.book, self._view.transcript.reader.index
         live: Sequence[int] = asked.live
         seen: list[int] = list(live)
@@ -198,7 +198,10 @@ class _StepWriter:
         return {key: value for key, value in told.items() if value}
 
     def _metrics(self, message: Message) -> dict[str, Any]:
-        """What the request of an answer took; an output that nobody knows is left out."""
+        """Return the tokens and the cost of an answer's request, and add them to the sums.
+
+        Unknown values are left out.
+        """
         usage, reported = metadata_of(message).get("usage"), usage_of_message(message)
         given = usage if isinstance(usage, dict) else {}
         metrics = {
@@ -220,7 +223,7 @@ def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(blocks: list[dict[str, Any]]) -> Any:
-    """Text, or parts where there is an image."""
+    """Return blocks as one text if there is at most one and it is text, else as a list of parts."""
     if all(isinstance(block.get("text"), str) for block in blocks) and len(blocks) <= 1:
         return blocks[0]["text"] if blocks else ""
     parts = []

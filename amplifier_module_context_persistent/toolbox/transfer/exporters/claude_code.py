@@ -1,10 +1,11 @@
-"""A session of Claude Code, which `claude --resume` goes on with: `~/.claude/projects/<directory>/<session>.jsonl`.
+"""Write a session of Claude Code for `claude --resume`: `~/.claude/projects/<directory>/<session>.jsonl`.
 
-One record for each content block of an answer, with the answer's id and usage on each; a record for each message of a
-user and each result. Records are a chain by `parentUuid`. Ids are UUIDs: a message keeps an id that is one, and gets
-one that follows from it otherwise. There is no public specification; the shape is that of version 2.1.
+There is one record for each content block of an answer, each with the answer's id and usage; and one record for each
+message of a user and each result. Each record names the one before it in `parentUuid`. Ids are UUIDs: a message's id is
+kept if it is a UUID, else a UUID is derived from it. There is no public specification; the shape is that of version
+2.1.
 
-What the program has no place for stays out: system prompts (it has its own), thinking without a signature.
+The program has no place for system prompts (it has its own) and for thinking without a signature; they are left out.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from .session_view import SessionView
 
 VERSION = "2.1.0"
 _NOBODY = "<synthetic>"
-"""The model of an answer of which nobody says the model or what it took: Claude Code's own name for its own words."""
+"""The model of an answer without a model and without usage: Claude Code's name for answers that it wrote itself."""
 
 Record = dict[str, Any]
 
 
 def transcript(view: SessionView) -> Iterator[Record]:
-    """The records, in order."""
+    """Yield the records, in order."""
     session = AgentSession.of(view)
     parent: str | None = None
     shared = {
@@ -47,7 +48,7 @@ def transcript(view: SessionView) -> Iterator[Record]:
 
 
 def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
-    """The records of a message: one for each block of an answer, else one."""
+    """Yield the records of a message: one for each block of an answer, else one for the message."""
     for body in anthropic.write([message]):
         if texts := texts_of_result(message):
             body["content"][0]["content"] = [{"type": "text", "text": text} for text in texts]
@@ -61,7 +62,10 @@ def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
 
 
 def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, is_copy: bool) -> Iterator[Record]:
-    """The records of an answer; of a copy, usage only if the answer has an id by which it is billed once."""
+    """Yield the records of an answer.
+
+    In a copy, usage is written only if the answer has an id, by which it is billed only once.
+    """
     told = metadata_of(message)
     imported = told.get("imported")
     ids = imported if isinstance(imported, dict) else {}
@@ -91,7 +95,7 @@ def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, 
 
 
 def own_response_id(uuid: str) -> str:
-    """The id of an answer that has none, from the UUID of its first record."""
+    """Return an id for an answer that has none, derived from the UUID of its first record."""
     return f"msg_{uuid.replace('-', '')}"
 
 
@@ -101,7 +105,7 @@ def _stop_of(message: Message) -> str:
 
 
 def anthropic_usage(message: Message) -> dict[str, Any]:
-    """Usage as Anthropic reports it: what came from the cache, and what was written to it, is apart from the input."""
+    """Return usage in the form that Anthropic reports. Cache reads and cache writes are not part of `input_tokens`."""
     usage = answer_usage(message)
     by_time = {
         name: usage.writes[key]

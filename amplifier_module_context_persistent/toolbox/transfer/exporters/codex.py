@@ -1,10 +1,12 @@
-"""A Codex rollout, which `codex resume` goes on with: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`.
+"""Write a Codex rollout for `codex resume`: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`.
 
-The first line tells of the session. Messages are items as the Responses API has them; beside them stand the events by
-which Codex lists sessions and shows them: `user_message`, `agent_message`, `token_count`. A model that changes is told
-by `turn_context`. Source: openai/codex, `codex-rs/protocol/src/protocol.rs` (`SessionMeta`, `RolloutItem`).
+A rollout is the file of a session. Its first line describes the session. Messages are items of the Responses API. In
+addition there are the events that Codex lists and shows sessions by: `user_message`, `agent_message`, `token_count`. A
+change of the model is a `turn_context` line. Source: openai/codex, `codex-rs/protocol/src/protocol.rs` (`SessionMeta`,
+`RolloutItem`).
 
-What Codex has no place for stays out: system prompts but for the first (`base_instructions`), reasoning of others.
+Codex has no place for system prompts after the first one (`base_instructions`) and for reasoning of other providers;
+they are left out.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from .session_view import SessionView
 
 ORIGINATOR = "amplifier_context_persistent"
 _LIKE_CODEX = {"approval_policy": "on-request", "sandbox_policy": {"type": "read-only"}, "summary": "auto"}
-"""What a turn's context has to say besides; a resumed session takes what it is started with."""
+"""Required fields of a turn's context. A resumed session uses the settings that it is started with instead."""
 
 Line = dict[str, Any]
 
 
 def rollout(view: SessionView) -> Iterator[Line]:
-    """The lines, in order."""
+    """Yield the lines, in order."""
     session = AgentSession.of(view)
     instructions = next((text_of(one) for _, one in view.messages() if one["role"] in INSTRUCTING), "")
     meta = {
@@ -50,7 +52,7 @@ def rollout(view: SessionView) -> Iterator[Line]:
 
 
 class _Writer:
-    """Writes messages, and knows the model and the sums so far."""
+    """Makes the lines of messages, one after the other. It keeps the current model and the sums of usage."""
 
     def __init__(self, session: AgentSession) -> None:
         self._session = session
@@ -58,7 +60,7 @@ class _Writer:
         self._sums = dict.fromkeys(_counts(answer_usage({})), 0)
 
     def lines(self, message: Message) -> Iterator[tuple[str, Line]]:
-        """The lines of a message: its context, its items, and the events beside them."""
+        """Yield the lines of a message, as pairs of type and payload: its turn context, its items, and its events."""
         model = metadata_of(message).get("model")
         if message["role"] == "assistant" and isinstance(model, str) and model != self._model:
             self._model = model
@@ -73,7 +75,7 @@ class _Writer:
         elif message["role"] == "assistant" and said:
             yield "event_msg", {"type": "agent_message", "message": said}
         if message["role"] != "assistant" or self._session.is_copy:
-            return  # a copy's answers have no ids by which they would be billed once
+            return  # a copy's answers have no ids, so they would be billed twice
         if (usage := answer_usage(message)).is_reported:
             counts = _counts(usage)
             self._sums = {key: count + counts[key] for key, count in self._sums.items()}
@@ -82,7 +84,7 @@ class _Writer:
 
 
 def _typed(item: Line) -> Line:
-    """An item as rollouts have it: with its type, and content in parts."""
+    """Return an item in the form of rollouts: with its type, and with its content in parts."""
     if "type" in item and item["type"] != "message":
         return item
     content = item.get("content")

@@ -1,9 +1,9 @@
-"""OpenTelemetry spans as OTLP JSON, with the semantic conventions for generative AI.
+"""Write OpenTelemetry spans as OTLP JSON, with the semantic conventions for generative AI.
 
-All of these conventions are in development (the scope's attributes say so). One trace is one session: a span
-`invoke_agent`, in it `chat {model}` for each answer and `execute_tool {name}` for each result. A chat span's
-`gen_ai.input.messages` are those since the answer before, not the whole history, which would grow with its square;
-what nobody answered stands at the root span.
+All of these conventions are in development (the scope's attributes say so). A session is one trace: a root span
+`invoke_agent`, and in it `chat {model}` for each answer and `execute_tool {name}` for each result. A chat span's
+`gen_ai.input.messages` are the messages since the previous answer, not the whole history, because the size would grow
+with the square of the history. Messages after the last answer are in the root span.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLIENT, _INTERNAL = 3, 1
 
 
 def spans(view: SessionView) -> Iterator[str]:
-    """One trace of the session, span by span."""
+    """Yield the trace of a session, span by span."""
     session = session_name(view)
     resource = {"attributes": _attributes({"service.name": "amplifier", "gen_ai.conversation.id": session})}
     opened = to_json({"resource": resource})[:-1]
@@ -39,7 +39,7 @@ def spans(view: SessionView) -> Iterator[str]:
 
 
 class _Spans:
-    """The spans of a session in the order in which they ended."""
+    """Makes the spans of a session, in the order in which they ended."""
 
     def __init__(self, view: SessionView, session: str) -> None:
         self._view, self._session = view, session
@@ -47,11 +47,11 @@ class _Spans:
         self._trace = hashlib.sha256(self._seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._root = self._id("root")
         self._now = _nanoseconds(first_time(view))
-        """The time of the message before, in nanoseconds; one without a time is no later."""
+        """The latest time so far, in nanoseconds. It is used for a message without a time."""
         self._names: dict[str, tuple[str, Any]] = {}
 
     def made(self) -> Iterator[dict[str, Any]]:
-        """All spans."""
+        """Yield all spans."""
         plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
         began, heard, compacted = self._now, list[Message](), False
         for position, message in self._view.messages():
@@ -144,7 +144,7 @@ class _Spans:
         return hashlib.sha256(f"{self._seed} {what}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def _time(self, message: Message) -> int:
-        """When a message was said, in nanoseconds; one that does not say it, when the one before was."""
+        """Return the time of a message in nanoseconds, or the latest time so far if the message has none."""
         instant = instant_of(timestamp_of(message)) if timestamp_of(message) else None
         return _nanoseconds(instant) if instant is not None else self._now
 
@@ -170,7 +170,7 @@ def _value(value: Any) -> dict[str, Any]:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """A message by the conventions: role and parts."""
+    """Return a message in the form of the conventions: role and parts."""
     if (call_id := result_id_of(message)) is not None:
         said = "\n".join(map(block_text, blocks_without_calls(message)))
         return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": said}]}

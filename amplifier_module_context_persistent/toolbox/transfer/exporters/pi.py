@@ -1,9 +1,11 @@
-"""A session of the coding agent pi, version 3: `~/.pi/agent/sessions/--<directory>--/<time>_<id>.jsonl`.
+"""Write a session of the coding agent pi, version 3: `~/.pi/agent/sessions/--<directory>--/<time>_<id>.jsonl`.
 
-A header, then an entry for each message; entries are a chain by `parentId`, with ids of eight hexadecimal digits.
-Source: badlogic/pi-mono, `packages/coding-agent/src/core/session-manager.ts` at 0507789, `packages/ai/src/types.ts`.
+The file has a header, then an entry for each message. Each entry has an id of eight hexadecimal digits, and names the
+entry before it in `parentId`. Source: badlogic/pi-mono, `packages/coding-agent/src/core/session-manager.ts` at 0507789,
+`packages/ai/src/types.ts`.
 
-What pi has no place for stays out: system prompts (it has its own), documents and other media than images, as text.
+pi has its own system prompt, so system prompts are left out. It has no place for documents and media other than images;
+they become text.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ Entry = dict[str, Any]
 
 
 def session_entries(view: SessionView) -> Iterator[Entry]:
-    """The header and the entries, in order."""
+    """Yield the header and the entries, in order."""
     session = AgentSession.of(view)
     began = iso(session.began)
     yield {"type": "session", "version": VERSION, "id": session.id, "timestamp": began, "cwd": session.working_dir}
@@ -43,14 +45,14 @@ def session_entries(view: SessionView) -> Iterator[Entry]:
 
 
 def _entry_id(name: str, number: int) -> str:
-    """Eight hexadecimal digits: an id that is such, else some that follow from it and its place."""
+    """Return an id of eight hexadecimal digits: the given id if it has this form, else one made from id and number."""
     if len(name) == 8 and all(sign in "0123456789abcdef" for sign in name):
         return name
     return hashlib.sha256(f"{number}:{name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _message(message: Message, time_ms: int, *, is_copy: bool) -> Entry | None:
-    """A message as pi has it; None if nothing of it can be said."""
+    """Return a message in pi's form, or None if pi has no place for any of its content."""
     role = message["role"]
     if role == "assistant":
         return _answer(message, {} if is_copy else message, time_ms)
@@ -69,7 +71,10 @@ def _message(message: Message, time_ms: int, *, is_copy: bool) -> Entry | None:
 
 
 def _answer(message: Message, billed: Message, time_ms: int) -> Entry | None:
-    """An answer, with the usage of `billed`: none of a copy, whose answers have no ids to bill them once by."""
+    """Return an answer in pi's form, or None if it has no content.
+
+    `billed` gives the usage. For a copy it is empty: a copy's answers have no ids, so they would be billed twice.
+    """
     blocks = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
     calls = [
         {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
@@ -101,7 +106,7 @@ def _usage(message: Message) -> Entry:
 
 
 def _block(block: Message) -> Entry | None:
-    """Write a block for pi; a kind that pi does not have becomes text."""
+    """Return a block in pi's form, or None if it must be left out. A kind that pi does not have becomes text."""
     if block.get("type") == "redacted_thinking":
         signed = {"thinkingSignature": str(block.get("data") or "")}
         return {"type": "thinking", "thinking": "", **signed, "redacted": True}

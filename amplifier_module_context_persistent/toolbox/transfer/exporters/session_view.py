@@ -1,4 +1,4 @@
-"""What an exporter is given: the session's facts, its messages with their places, and what several formats need."""
+"""The input of an exporter: the session's facts and messages; and functions that several formats need."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from ....sessions.transcript import Transcript, session_id_in
 class SessionView:
     """A session that is being exported.
 
-    `messages` yields positions in the live history with messages, redacted; `redacted` does the same to anything else
-    that goes out.
+    `messages` yields pairs of a position in the live history and a redacted message. `redacted` redacts any other value
+    that is exported.
     """
 
     transcript: Transcript
     messages: Callable[[], Iterator[tuple[int, Message]]]
     redacted: Callable[[Any], Any]
     new_id: str = ""
-    """The id that the session is to have in another agent; empty for its own."""
+    """The id that the session gets in another agent; empty to keep its own id."""
     working_dir: str = ""
     """The working directory of the exported session; empty to keep that of its source."""
 
     @property
     def source(self) -> dict[str, Any]:
-        """What the header of an imported log says of its source; empty for another one."""
+        """The `source` field in the header of an imported log; empty for a log that was not imported."""
         given = self.transcript.header.get("source")
         return given if isinstance(given, dict) else {}
 
     @property
     def session_id(self) -> str:
-        """The session's id; empty where its log names none."""
+        """The session's id; empty if its log names none."""
         return str(self.transcript.header.get("session_id") or "")
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """Tool definitions, as the source gave them."""
+        """The tool definitions in the form of the source, redacted."""
         given = self.source.get("tools")
         clean = self.redacted(given if isinstance(given, list) else [])
         return [tool for tool in clean if isinstance(tool, dict)]
 
 
 Exporter = Callable[[SessionView], Iterator[str]]
-"""One format: gives the export, a piece at a time."""
+"""A function for one format that yields the export piece by piece."""
 
 
 def json_lines(values: Iterable[Any]) -> Iterator[str]:
-    """The values of a list as JSON, one on each line, a piece at a time."""
+    """Yield values as the items of a JSON list, one on each line, piece by piece. The brackets are not included."""
     between = ""
     for value in values:
         yield between
@@ -64,14 +64,14 @@ def json_lines(values: Iterable[Any]) -> Iterator[str]:
 
 
 def session_name(view: SessionView) -> str:
-    """What the session is called: its id, else that of its directory, else the name of its file. Never a path."""
+    """Return a name for the session: its id, else its directory's id, else its file's name. It is never a path."""
     path = view.transcript.path
     given = session_id_in(view.transcript) or Path(path).stem
     return well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
 
 
 def first_time(view: SessionView) -> datetime:
-    """When the session began, for what says no time: its first message that says one, its header, its file; or now."""
+    """Return when the session began: the time of its first message with a time, of its header or file, or now."""
     times = (timestamp_of(message) for _, message in view.messages())
     for text in (next(filter(None, times), ""), str(view.transcript.header.get("created") or "")):
         if (instant := instant_of(text)) is not None:
@@ -81,7 +81,7 @@ def first_time(view: SessionView) -> datetime:
 
 
 def model_of(view: SessionView) -> str:
-    """The model of the session: the source's, else that of its first answer."""
+    """Return the model of the session: the source's, else that of the first answer that names one, else ""."""
     given = view.source.get("model")
     if isinstance(given, str):
         return given

@@ -1,10 +1,10 @@
-"""Importers: one file for each format that sessions come in.
+"""Importers: one file for each format of a source. A source is the file with the sessions to import.
 
 Rules of this package:
 - An importer recognises its format by content, never by a file's name, and yields events in the order of the new log.
 - Every line (or every entry of a JSON document) is noted once in the account: mapped, kept as metadata, not
   conversational by its type, or lost with a reason.
-- Importers read; they know nothing of logs. `transfer.drafts` turns their events into records.
+- Importers only read their format; they know nothing of logs. `transfer.drafts` turns their events into records.
 
 To add a format: write one file with functions like those here, and add them to `registry.IMPORTERS`.
 """

@@ -1,6 +1,6 @@
-"""The report of an import: the sessions that it made or added to, and the account of every line of the source.
+"""The report of an import: its sessions, and the account of what became of every line of the source.
 
-Of a JSON document the account is of every entry.
+For a JSON document, the account is of every entry.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any
 from ....log.record_line import MAX_RECORD_BYTES
 
 MOST_NAMED = 1_000
-"""Losses after this many are counted, but not named one by one."""
+"""The number of losses that are listed one by one; later losses are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostLine:
     """A loss: its line in the source file, from 1, and the reason.
 
-    `offset` is the line's offset, None if only its number is known. `file` is empty for the file itself.
+    `offset` is the line's offset in bytes, or None if only its number is known. `file` is the name of another file of
+    the session, or empty for the source file itself.
     """
 
     line: int
@@ -31,7 +32,7 @@ class LostLine:
     """Whether only a part of the line is lost."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the loss in plain JSON types."""
         named = {"file": self.file} if self.file else {}
         placed = {"offset": self.offset} if self.offset is not None else {}
         return {**named, "line": self.line, **placed, "reason": self.reason, **({"part": True} if self.is_part else {})}
@@ -39,23 +40,26 @@ class LostLine:
 
 @dataclass(slots=True)
 class Account:
-    """The fate of every line. Each line is noted exactly once; parts of a mapped line may be lost in addition."""
+    """The account of what became of every line.
+
+    Each line is noted once; parts of a mapped line may be lost in addition.
+    """
 
     unit: str = "line"
     """The counted unit: `line`, or `entry` of a JSON document."""
     lines_by_file: Counter[str] = field(default_factory=Counter)
-    """The number of lines in each file; the name of the file itself is empty."""
+    """The number of lines in each file, by name; the name of the source file itself is empty."""
     mapped: Counter[str] = field(default_factory=Counter)
     metadata: Counter[str] = field(default_factory=Counter)
     not_conversational: Counter[str] = field(default_factory=Counter)
     lost_lines: int = 0
     lost_parts: int = 0
     lost: list[LostLine] = field(default_factory=list)
-    """The first `MOST_NAMED` of them."""
+    """The first `MOST_NAMED` losses."""
     notes: list[LostLine] = field(default_factory=list)
-    """Faults of lines that were mapped nevertheless."""
+    """Defects of lines that became messages nevertheless."""
     file: str = ""
-    """The file that is being read, if it is not the named one."""
+    """The name of the file that is being read; empty for the source file itself."""
     has_left_out: bool = False
     """Whether a text was left out of a line."""
 
@@ -65,7 +69,7 @@ class Account:
         return self.lines_by_file.total()
 
     def next_line(self) -> None:
-        """Count a line that was read; it is to be noted once."""
+        """Count a line that was read. It must then be noted once."""
         self.lines_by_file[self.file] += 1
 
     def map(self, kind: str) -> None:
@@ -77,7 +81,7 @@ class Account:
         self.metadata[kind] += 1
 
     def skip(self, kind: str) -> None:
-        """Note a line that by its type is no part of the conversation."""
+        """Note a line that is not part of the conversation, by its type."""
         self.not_conversational[kind] += 1
 
     def lose(self, line: int, reason: str, offset: int | None = None) -> None:
@@ -86,12 +90,12 @@ class Account:
         self._name(LostLine(line, offset, reason, self.file))
 
     def lose_part(self, line: int, reason: str) -> None:
-        """Note that a part of a line is lost; the line itself is noted besides."""
+        """Note that a part of a line is lost. The line itself must be noted too."""
         self.lost_parts += 1
         self._name(LostLine(line, None, reason, self.file, is_part=True))
 
     def leave_out(self, line: int, size_bytes: int) -> None:
-        """Note that a text of a line is left out, since no record has room for it."""
+        """Note that a text of a line is left out, because it is too large for a record."""
         self.has_left_out = True
         self.lose_part(line, f"a text of {size_bytes:,} bytes; a record has at most {MAX_RECORD_BYTES:,}")
 
@@ -100,7 +104,7 @@ class Account:
             self.lost.append(loss)
 
     def lost_in_order(self) -> list[LostLine]:
-        """The losses, sorted by file and line."""
+        """Return the listed losses, sorted by file and line."""
         return sorted(self.lost, key=lambda loss: (loss.file, loss.line))
 
     @property
@@ -109,7 +113,7 @@ class Account:
         return self.mapped.total() + self.metadata.total() + self.not_conversational.total() + self.lost_lines
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the account in plain JSON types."""
         return {
             "unit": self.unit,
             "lines": self.lines,
@@ -134,7 +138,7 @@ class ImportedSession:
     path: str
     messages: int
     added: int
-    """The messages that this import added; fewer than `messages` if the session was imported before."""
+    """The number of messages that this import added; fewer than `messages` if the session was imported before."""
     compactions: int = 0
     usage_reports: int = 0
     is_older: bool = False
@@ -143,7 +147,7 @@ class ImportedSession:
     """Whether the file was exported from this session, which was here already."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the session in plain JSON types."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -160,17 +164,17 @@ class Import:
     sessions: list[ImportedSession] = field(default_factory=list)
     """The session itself first, then its branches and sub-agents."""
     roles: Counter[str] = field(default_factory=Counter)
-    """The messages of the session itself, by role; of all sessions, if the file holds several."""
+    """The number of messages of the session itself, by role. If the file holds several sessions, of all of them."""
     derived_ids: int = 0
-    """Of them, those that had no id."""
+    """The number of these messages that had no id."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """New ids of messages whose id was taken, with the old ids."""
+    """The old ids of messages that got a new id because theirs was taken, by the new ids."""
     without_timestamp: int = 0
-    """Of them, those that had no timestamp."""
+    """The number of these messages that had no timestamp."""
     hidden: int = 0
-    """Messages of a log that a clear or a reset hid; they are copied with it."""
+    """The number of messages of a log that a clear or a reset hid; they are copied with the log."""
     erased: list[str] = field(default_factory=list)
-    """Omissions and replacements, because content was deleted or purged here."""
+    """What was left out or replaced because it was deleted or purged here, as sentences for a person."""
 
     @property
     def messages(self) -> int:
@@ -184,28 +188,28 @@ class Import:
 
     @property
     def controls(self) -> dict[str, int]:
-        """Records of a log that are no messages (plans, receipts and so on), by kind."""
+        """The number of a log's records that are not messages (plans, receipts and so on), by kind."""
         counts = self.account.mapped + self.account.not_conversational
         named = {kind.removesuffix(" record"): number for kind, number in counts.items() if kind.endswith(" record")}
         return {kind: number for kind, number in named.items() if kind not in _FRAME}
 
     @property
     def not_carried(self) -> Sequence[LostLine]:
-        """The losses by line; only the first ones if there are very many."""
+        """The losses, sorted by file and line; only the first `MOST_NAMED`."""
         return self.account.lost_in_order()
 
     @property
     def notes(self) -> Sequence[LostLine]:
-        """Faults of lines that were copied nevertheless."""
+        """Defects of lines that were copied nevertheless."""
         return self.account.notes
 
     @property
     def lost(self) -> int:
-        """The number of lost lines, or parts of lines."""
+        """The number of lost lines and lost parts of lines."""
         return self.account.lost_lines + self.account.lost_parts
 
     def to_json(self) -> dict[str, Any]:
-        """The report in plain JSON types."""
+        """Return the report in plain JSON types."""
         return {
             "source": self.source,
             "format": self.format,

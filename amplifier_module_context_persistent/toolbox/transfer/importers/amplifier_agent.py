@@ -1,6 +1,6 @@
-"""Transcripts of Amplifier's hosts, with the files beside them; and transcripts of amplifier-agent from 1.0 on.
+"""Read transcripts of Amplifier's hosts, with the files beside them; and transcripts of amplifier-agent since 1.0.
 
-Its engine has no place for a context module, and owns the conversation:
+The engine of amplifier-agent has no place for a context module, and keeps the conversation itself:
 
     <storage>/workspaces/<workspace>/sessions/<id>/transcript.jsonl   the messages, without the instructions
                                                    turns.jsonl        a line for each turn that was committed
@@ -43,21 +43,21 @@ _NOT_COMMITTED = "its turn was not committed (turns.jsonl); the engine leaves it
 
 
 def is_session(path: str) -> bool:
-    """Whether a transcript is one of amplifier-agent: its engine's turns, or its kind of metadata, lie beside it."""
+    """Return whether a transcript is from amplifier-agent: its engine's turns or its kind of metadata are beside it."""
     directory = Path(path).parent
     has_turns = any((directory / f"{TURNS_NAME}{end}").is_file() for end in ("", _BACKUP))
     return has_turns or "persistence" in read_metadata(directory / METADATA_NAME)
 
 
 def comes_with_transcript(path: str) -> bool:
-    """Whether a file only repeats or describes what the transcript beside it, or above it, holds."""
+    """Return whether a file only repeats or describes the transcript that is beside it, or in the directory above."""
     directory, name = os.path.split(path)
     above = os.path.dirname(directory) if os.path.basename(directory) == "context-intelligence" else directory
     return name in _BESIDE and os.path.isfile(os.path.join(above, "transcript.jsonl"))
 
 
 def read_transcript(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session of a host's transcript, by the name that the host gave it, with what its events tell."""
+    """Yield the session of a host's transcript, with the host's name for it and the facts in its events."""
     path = Path(source.path)
     given = read_metadata(path.with_name(METADATA_NAME))
     start = SessionStart(facts=named(given, title="name", cwd="working_dir", model="model"))
@@ -76,9 +76,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _committed(directory: Path) -> int | None:
-    """The number of committed messages, from the last turn; None if no file of turns can be read."""
+    """Return the number of committed messages, from the last turn, or None if no file of turns can be read."""
     for name in (TURNS_NAME, f"{TURNS_NAME}{_BACKUP}"):
-        if not (directory / name).is_file():  # a FIFO would be waited for
+        if not (directory / name).is_file():  # reading a FIFO would block
             continue
         try:
             lines = (directory / name).read_bytes().splitlines()

@@ -1,4 +1,4 @@
-"""Facts about answers from `events.jsonl` beside a host's transcript: their models, times and usage.
+"""Add facts to answers from `events.jsonl` beside a host's transcript: their models, times and usage.
 
 A line is `{ts, event, session_id, data}`; providers report each request with `llm:response` (`provider`, `model`,
 `usage`). A line may contain a whole history, so only its beginning is checked before it is parsed. The file does not
@@ -35,7 +35,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 
 
 
 class Response(NamedTuple):
-    """One answered request."""
+    """The facts of one answered request."""
 
     time: str
     provider: str
@@ -45,7 +45,7 @@ class Response(NamedTuple):
 
 
 def with_events(events: list[Event], transcript: Path) -> list[Event]:
-    """The events of a transcript's session; its answers with what the events beside the transcript tell of them."""
+    """Return a session's events, with facts added to its answers from the events file beside its transcript."""
     responses = _responses_beside(transcript)
     answers = [at for at, event in enumerate(events) if isinstance(event, CopiedMessage) and event.role == "assistant"]
     if not responses or not answers:
@@ -63,7 +63,7 @@ def _decoded(event: Event) -> Message:
 
 
 def _with_response(event: Event, message: Message, response: Response) -> Event:
-    """An answer with what is told of it; what the answer says itself holds."""
+    """Return an answer with the facts of its response. Facts that the answer has already are kept."""
     assert isinstance(event, CopiedMessage)  # noqa: S101 - the caller chose it
     given = metadata_of(message)
     told = {
@@ -81,7 +81,7 @@ def _with_response(event: Event, message: Message, response: Response) -> Event:
 
 
 def _matched(messages: Sequence[Message], responses: Sequence[Response]) -> Iterator[tuple[int, Response]]:
-    """The numbers of answers, each with its response."""
+    """Yield the numbers of answers, from 0, each with its response."""
     if len(responses) == len(messages):
         yield from enumerate(responses)
         return
@@ -103,7 +103,7 @@ def _matched(messages: Sequence[Message], responses: Sequence[Response]) -> Iter
 
 
 def _sums(responses: Sequence[Response]) -> list[Response]:
-    """The summed usage of responses by model, in the order of their last ones."""
+    """Return one response for each model, with the sum of its usage, in the order of each model's last response."""
     found: dict[tuple[str, str], list[Response]] = {}
     for response in responses:
         key = (response.provider, response.model)
@@ -118,10 +118,10 @@ def _sum(responses: Sequence[Response]) -> Response:
 
 
 def _responses_beside(transcript: Path) -> list[Response]:
-    """The responses that the events beside a transcript tell of; none if there are no events.
+    """Return the responses in the events beside a transcript, or an empty list if there are none.
 
-    A session's directory has its id as its name. If it was copied under another name, the events are its own if they
-    name one session alone.
+    A session's directory is named after its id. If it was copied under another name, the events are used if they all
+    name the same session.
     """
     for name in _PLACES:
         found = [*_responses_in(transcript.parent / name)]
@@ -146,7 +146,7 @@ def _responses_in(path: Path) -> Iterator[Response]:
 
 
 def _response(line: bytes) -> Response | None:
-    """The response that a line tells of; None if it tells nothing of tokens."""
+    """Return the response in a line, or None if the line has no response with usage."""
     try:
         entry = mapping(parse_json(line))
     except ValueError:

@@ -1,6 +1,7 @@
-"""Bodies of Anthropic's Messages API, and lists or lines of such messages (Cline keeps them so).
+"""Read request bodies of Anthropic's Messages API, and lists or lines of its messages (as Cline keeps them).
 
-`forms.anthropic` reads the messages. Of a user message, results come first; the text beside them is a person's.
+`forms.anthropic` reads the messages. The results in a user message become the first messages; the text beside them is a
+person's.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from .source_file import Sample, Source
 
 
 def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
-    """The content blocks of an assistant's message, and its calls."""
+    """Return the content blocks of an assistant's message, and its calls."""
     return answer_parts(form, content)
 
 
 def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
-    """The messages of one user message: each of its results, then the other content.
+    """Yield the messages of one user message: one for each result, then one for the other content.
 
     Args:
         content: text or blocks.
-        message_id: the id of the first message; others get a number at its end.
+        message_id: the id of the first message; for the others a number is added to it.
         time: the message's time.
         more: further metadata for the other content.
     """
@@ -47,7 +48,7 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
 
 
 def score(sample: Sample) -> int:
-    """Surely of this format is what has its blocks, or `system` beside `messages`."""
+    """Return how well a file fits this format: 0 unless it has Anthropic's blocks, or `system` beside `messages`."""
     messages = sampled(sample)
     body = mapping(sample.document)
     sure = sum(map(_has_own_blocks, messages))

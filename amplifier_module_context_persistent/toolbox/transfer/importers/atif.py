@@ -1,7 +1,8 @@
-"""ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), versions 1.0 to 1.8.
+"""Read ATIF, the Agent Trajectory Interchange Format of Harbor (RFC 0001), versions 1.0 to 1.8.
 
-A document of steps by `system`, `user` and `agent`. The first system steps are the system prompt; a later one that
-replaces the context is a compaction. Observations that answer a call are its result, others are told to the agent.
+A document has steps by `system`, `user` and `agent`. The first system steps are the system prompt; a later one that
+replaces the context is a compaction. An observation that answers a call is its result; others become messages to the
+agent.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def is_trajectory(document: Any) -> bool:
-    """Whether a document names its version, or has steps of this shape."""
+    """Return whether a document has steps, and names a version of ATIF or an agent."""
     given = mapping(document)
     named = text(given.get("schema_version")).startswith("ATIF")
     return isinstance(given.get("steps"), list) and (named or isinstance(given.get("agent"), dict))
@@ -89,16 +90,16 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
 
 
 class _StepReader:
-    """The steps of one trajectory, in order."""
+    """Reads the steps of one trajectory, in order."""
 
     def __init__(self, model: str) -> None:
         self._model = model
         self._talks = False
         self.spawned: dict[str, str] = {}
-        """The call that started each trajectory."""
+        """The id of the call that started each sub-agent's trajectory, by the trajectory's id."""
 
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
-        """The events that a step gives."""
+        """Yield the events of a step."""
         extra, said, time = mapping(step.get("extra")), _content(step.get("message")), step.get("timestamp")
         own = mapping(extra.get("context_persistent"))
         message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
@@ -122,7 +123,7 @@ class _StepReader:
         yield from self._observed(number, step, message_id, calls)
 
     def _answer(self, step: dict[str, Any], message_id: str, own: dict[str, Any]) -> Message | None:
-        """The answer of an agent's step; None if it says nothing and calls nothing."""
+        """Return the answer in an agent's step, or None if it has neither content nor calls."""
         thoughts = [block for block in items(own.get("thinking")) if isinstance(block, dict)]
         thought = text(step.get("reasoning_content"))
         if thought and not thoughts:
@@ -177,7 +178,7 @@ class _StepReader:
 
 
 def _content(content: Any) -> Any:
-    """A message as text or blocks; images are named by their paths."""
+    """Return a message's content as text or blocks. An image is a block with the image's path."""
     if isinstance(content, str):
         return content
     blocks: list[Message] = []
@@ -205,14 +206,14 @@ def _image(path: str, media_type: str) -> Message:
 
 
 def _rest(step: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The metadata of a step that other formats do not have."""
+    """Return the fields of a step that have no counterpart in other formats."""
     kept = {key: value for key, value in step.items() if key not in _KNOWN and value is not None}
     extra = {key: value for key, value in mapping(step.get("extra")).items() if key != "context_persistent"}
     return {**mapping(own.get("imported")), **kept, **({"extra": extra} if extra else {})}
 
 
 def _usage(metrics: dict[str, Any]) -> dict[str, Any]:
-    """The usage of a step; what was written to the cache is within its `prompt_tokens`."""
+    """Return the usage of a step. Its `prompt_tokens` include the tokens written to the cache, which are subtracted."""
     extra = mapping(metrics.get("extra"))
     writes = {key: extra.get(key) for key in CACHE_WRITES}
     read, written = metrics.get("prompt_tokens"), writes["cache_write_tokens"]

@@ -1,8 +1,9 @@
-"""Messages of Amazon Bedrock's Converse API: lists, request bodies and lines of them, and sessions of Strands.
+"""Read messages of Amazon Bedrock's Converse API (lists, request bodies, lines), and sessions of Strands.
 
 Strands keeps a session in a directory: `session_<id>/agents/agent_<id>/messages/message_<number>.json`, each with
 `{message, message_id, created_at, redact_message?}`; beside `messages/` is `agent.json`, and above it `session.json`.
-Any of the message files may be named for all messages of its agent. Bytes are `{__bytes_encoded__: true, data}` there.
+Naming any of the message files imports all messages of its agent. Strands stores bytes as `{__bytes_encoded__: true,
+data}`.
 
 `forms.bedrock` reads the messages, and writes them in their original form. Source: strands-agents/sdk-python,
 `src/strands/types/session.py` and `session/file_session_manager.py` (read 2026-11-26).
@@ -30,7 +31,7 @@ _MOST_MESSAGES = 100_000
 
 
 def score(sample: Sample) -> int:
-    """Whether a document, or the lines of a file, are messages with Bedrock's blocks, or such of Strands."""
+    """Return how well a file fits this format: 0 unless it has messages with Bedrock's blocks, from Strands or not."""
     listed = _messages_in(sample.document)
     if listed is not None:
         messages = list(map(_message_of, listed[:200]))
@@ -51,19 +52,19 @@ def _messages_in(document: Any) -> list[Any] | None:
 
 
 def _is_stored(entry: Any) -> bool:
-    """Whether an object is a message as Strands stores it."""
+    """Return whether an object is a message in the form that Strands stores."""
     return isinstance(mapping(entry).get("message"), dict) and "message_id" in entry
 
 
 def _message_of(entry: Any) -> Any:
-    """The message in a record of Strands, in its redacted form if it has one; any other object unchanged."""
+    """Return the message in a record of Strands, in its redacted form if it has one; or any other object unchanged."""
     if not _is_stored(entry):
         return entry
     return mapping(entry.get("redact_message")) or entry["message"]
 
 
 def _is_own(message: Any) -> bool:
-    """Whether a message has blocks without a type, as Bedrock's are."""
+    """Return whether a message has blocks of Bedrock, which have no `type`."""
     blocks = items(mapping(message).get("content"))
     return (
         text(mapping(message).get("role")) in _ROLES
@@ -74,7 +75,7 @@ def _is_own(message: Any) -> bool:
 
 
 def comes_with_session(path: str) -> bool:
-    """Whether a file comes with another file of its session: Strands has one for each message."""
+    """Return whether a file is imported with another file of its session; Strands has a file for each message."""
     directory, name = os.path.split(path)
     if name in _BESIDE:
         return any("agents" in entry or entry == "messages" for entry in _names_in(directory))
@@ -99,7 +100,7 @@ def _numbers_in(directory: str) -> list[int]:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session; for a message of Strands, its agent's session."""
+    """Yield the session of the file; for a message of Strands, its agent's session."""
     document = source.sample.document
     body = mapping(document)
     if _is_stored(body) and os.path.basename(os.path.dirname(source.path)) == "messages":
@@ -118,7 +119,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _session_of(path: str) -> str:
-    """The id of an agent's session, from the names of the directories; the default agent has the session's id."""
+    """Return the id of an agent's session, from the names of the directories.
+
+    The default agent has the session's id.
+    """
     agent = os.path.dirname(os.path.dirname(path))
     session = os.path.basename(os.path.dirname(os.path.dirname(agent))).removeprefix("session_")
     agent_id = os.path.basename(agent).removeprefix("agent_")
@@ -126,7 +130,7 @@ def _session_of(path: str) -> str:
 
 
 def _stored_messages(source: Source, account: Account) -> Iterator[Event]:
-    """The messages of an agent's directory, in their order."""
+    """Yield the messages in an agent's directory, in their order."""
     directory = os.path.dirname(source.path)
     for number in _numbers_in(directory)[:_MOST_MESSAGES]:
         path = os.path.join(directory, f"message_{number}.json")
@@ -155,7 +159,7 @@ def _messages(at: SourceObject, account: Account, model: str, place: int | None 
 
 
 def _decoded(value: Any) -> Any:
-    """A value with bytes as their base64 text, as `forms.bedrock` takes them."""
+    """Return a value in which bytes are base64 text, as `forms.bedrock` expects."""
     if isinstance(value, dict):
         if value.get("__bytes_encoded__") is True and isinstance(value.get("data"), str):
             return value["data"]

@@ -1,8 +1,7 @@
-"""Abandoned branches of a session: in a tree of entries, or turns that were taken back.
+"""Find abandoned branches of a session: in a tree of entries, or turns that were taken back.
 
-In a tree a parent comes before its children. A branch begins at an entry that has a sibling, if both may begin a
-branch. The sibling whose descendants reach furthest in the file continues the session; the others are roots of
-branches.
+In a tree, a parent comes before its children. A branch begins at an entry with a sibling, if both may begin a branch.
+The sibling whose descendants reach furthest in the file continues the session; the others are roots of branches.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from .account import Account
 from .events import Event, MessageRead, SessionStart
 
 MOST_BRANCHES = 50
-"""So many branches of a session are imported; the rest is named as lost."""
+"""The most branches of a session that are imported; the others are reported as lost."""
 
 
 class Branch(NamedTuple):
-    """A branch that was left: its line, its name, what it has in common with the session, and what is its own."""
+    """An abandoned branch: its first line, its name, the events that the session has too, and its own events."""
 
     line: int
     name: str
@@ -35,13 +34,13 @@ def split_tree(
 
     Args:
         parents: the position of each entry's parent, which is smaller than its own; -1 for a root.
-        may_begin: whether a branch may begin at an entry.
+        may_begin: returns whether a branch may begin at an entry.
 
     Returns:
         The positions of the live entries; and for each branch, the entries in common with the session (those before the
         siblings among which it began, and so on upwards), and its own entries, its root first.
     """
-    # The last place of these two is the roots', whose parent is -1.
+    # The last item of these two arrays is for the roots, whose parent is -1.
     continued_by, first_child = (array("l", [-1]) * (len(parents) + 1) for _ in range(2))
     reach = _reach(parents)
     for at, parent in enumerate(parents):
@@ -69,7 +68,7 @@ def split_tree(
 
 
 def _reach(parents: Sequence[int]) -> array[int]:
-    """The position of the last entry below each entry, or its own."""
+    """Return for each entry the position of its last descendant, or its own position if it has none."""
     reach = array("l", range(len(parents)))
     for at in reversed(range(len(parents))):
         parent = parents[at]
@@ -79,13 +78,15 @@ def _reach(parents: Sequence[int]) -> array[int]:
 
 
 def branches(found: Iterable[Branch], account: Account, facts: Mapping[str, Any], source_id: str) -> Iterator[Event]:
-    """The sessions of branches; each names the last message that it has in common with the session that it left.
+    """Yield the events of branches as sessions.
+
+    Each names the last message that it has in common with the main session.
 
     Args:
         found: the branches.
-        account: told of those that are too many.
-        facts: of the session that they left.
-        source_id: its id.
+        account: records the branches after the first `MOST_BRANCHES` as lost.
+        facts: the facts about the main session.
+        source_id: the id of the main session.
     """
     for number, one in enumerate(found):
         if number >= MOST_BRANCHES:

@@ -1,12 +1,12 @@
-"""Whole JSON objects in a line that is not one JSON value.
+"""Find whole JSON objects in a line that is not one JSON value.
 
 Writers that were killed, or that wrote at the same time, leave such lines: two records on one line, a whole record
-behind one that was cut, a record behind a run of NULs, or a record that line breaks inside a text divide.
+after a cut one, a record after a run of NULs, or a record that is divided by line breaks inside a text.
 
 Rules:
-- Each whole object is taken, in order; the rest is told with its place and size.
-- An object inside a cut record is no record. A record behind a cut one is taken only if nothing but whole records
-  follows it up to the end of the line.
+- Each whole object is read, in order; other text is reported with its place and size.
+- An object inside a cut record is not a record. A record after a cut one is read only if the rest of the line consists
+  of whole records.
 - The work is bounded, whatever the line contains.
 """
 
@@ -22,23 +22,23 @@ _DECODER = json.JSONDecoder(strict=False)  # other programs do not escape line b
 _FILLING = re.compile(r"[\s\0\ufeff]*")
 _RECORD_BEGIN = re.compile(r'\{\s*"')
 _MOST_WORK_CHARACTERS = 64 << 20
-"""About how much is decoded to find the records behind a cut one: under a second."""
+"""The approximate number of characters that are decoded to find records after a cut one; takes less than a second."""
 
 
 class Piece(NamedTuple):
-    """A part of a line: a whole object, or text that is lost."""
+    """A part of a line: a whole object, or lost text."""
 
     offset: int
-    """In characters, from the beginning of the line."""
+    """The offset in the line, in characters."""
     characters: int
     value: dict[str, Any] | None = None
-    """None if the part is lost."""
+    """The object; None if the part is lost text."""
 
 
 def pieces_of(line: str) -> list[Piece]:
     """Split a line into whole objects and lost parts.
 
-    Bytes between objects are neither: a comma, runs of NULs, white space and byte order marks.
+    Fillers between objects belong to neither: a comma, NULs, white space and byte order marks.
     """
     pieces, at = _chain(line, 0)
     if at < len(line) and not _is_filling(line, at):
@@ -49,13 +49,13 @@ def pieces_of(line: str) -> list[Piece]:
 
 
 def is_whole_object(line: str) -> bool:
-    """Whether a text is one JSON object, also if there are line breaks inside its strings."""
+    """Return whether a text is one JSON object. Its strings may contain line breaks."""
     found = _object_at(line, 0)
     return found is not None and _is_filling(line, found[1])
 
 
 def _chain(line: str, start: int) -> tuple[list[Piece], int]:
-    """The successive whole objects from a place on, and their end; a comma may follow each."""
+    """Return the successive whole objects from an offset on, and the offset after them. A comma may follow each."""
     pieces = list[Piece]()
     end = start
     while (found := _object_at(line, begin := _skip_filling(line, end))) is not None:
@@ -67,9 +67,12 @@ def _chain(line: str, start: int) -> tuple[list[Piece], int]:
 
 
 def _records_at_the_end(line: str, cut: int) -> tuple[list[Piece], int]:
-    """The whole objects after a cut one, up to the end of the line, and their beginning (the line's end if none)."""
+    """Return the whole objects after a cut one, up to the end of the line, and the offset of the first.
+
+    If there are none, the offset is the line's end.
+    """
     work = 0
-    inner = list[Piece]()  # in case that no other is found: the record before it was cut right behind `:`, `,` or `[`
+    inner = list[Piece]()  # used if nothing else is found: the record before was cut right after `:`, `,` or `[`
     for match in _RECORD_BEGIN.finditer(line, cut + 1):
         begin = match.start()
         pieces, end = _chain(line, begin)
@@ -84,7 +87,7 @@ def _records_at_the_end(line: str, cut: int) -> tuple[list[Piece], int]:
 
 
 def _object_at(line: str, at: int) -> tuple[dict[str, Any], int] | None:
-    """The object that begins at a place, and its end; None if no whole object begins there."""
+    """Return the object that begins at an offset, and the offset after it, or None if no whole object begins there."""
     if not line.startswith("{", at):
         return None
     try:

@@ -1,9 +1,9 @@
-"""Conversations of ChatGPT: `conversations.json` of a data export, or one conversation of it.
+"""Read conversations of ChatGPT: `conversations.json` of a data export, or a single conversation from it.
 
 A conversation is `{title, create_time, conversation_id, current_node, mapping}`; the mapping has the nodes of a tree,
 `{id, message, parent, children}`. A message is `{id, author: {role, name}, create_time, content, recipient, metadata}`;
-its content is one of many kinds (`content_type`). What an answer says to another `recipient` than `all` is a call,
-and the messages of that tool which follow are its result. The branch of `current_node` is the session.
+its content is one of many kinds (`content_type`). An answer to another `recipient` than `all` is a call, and the tool's
+messages after it are the result. The branch of `current_node` is the session.
 
 There is no public specification. Confirmed by public readers of the export: mitkury/chatgpt-export-parser
 (`docs/chatgpt-data-export-format.md`), YuanpingSong/chatgpt-analytics, josephjohncox/chatgpt-json-to-md.
@@ -27,7 +27,7 @@ _CONTEXT = frozenset({"user_editable_context", "model_editable_context"})
 
 
 def score(sample: Sample) -> int:
-    """Whether a document is an export, or a conversation of one."""
+    """Return 1000 if a document is an export or a conversation from one, else 0."""
     listed = _conversations(list(sample.long_list) or sample.document)
     return 1_000 if listed and all(_is_conversation(one) for one in listed[:3]) else 0
 
@@ -51,7 +51,10 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 @dataclass(slots=True)
 class _Tree:
-    """The nodes of a conversation, parents before their children, the live branch last of its siblings."""
+    """The nodes of a conversation: parents before children, and the live branch after its siblings.
+
+    `parents` has the position of each node's parent in `nodes`, or -1.
+    """
 
     nodes: list[dict[str, Any]] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -82,7 +85,7 @@ def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]
 
 
 def _tree_of(mapped: dict[str, Any], current: str) -> _Tree:
-    """The nodes in an order that has the branch of the current node last among its siblings."""
+    """Return the nodes as a tree in which the branch with the current node comes after its siblings."""
     nodes = {key: node for key, node in mapped.items() if isinstance(node, dict)}
     on_path, at = set[str](), current
     while at in nodes and at not in on_path:
@@ -103,7 +106,7 @@ def _tree_of(mapped: dict[str, Any], current: str) -> _Tree:
             filter(nodes.__contains__, map(text, items(nodes[key].get("children")))), key=on_path.__contains__
         )
         waiting += [(child, len(tree.nodes) - 1) for child in children[::-1]]
-    for key in nodes.keys() - seen:  # nodes of a ring, which no root reaches
+    for key in nodes.keys() - seen:  # nodes in a cycle, which no root reaches
         tree.nodes.append({"id": key, **nodes[key]})
         tree.parents.append(-1)
     return tree
@@ -126,7 +129,7 @@ def _note(at: SourceObject, account: Account) -> None:
 
 
 def _said(at: SourceObject) -> list[Message]:
-    """The content of a node's message, as blocks; empty if it has none."""
+    """Return the content of a node's message as blocks, or an empty list if it has none."""
     message = mapping(at.value.get("message"))
     if text(mapping(message.get("author")).get("role")) not in _ROLES:
         return []
@@ -134,7 +137,7 @@ def _said(at: SourceObject) -> list[Message]:
 
 
 def _blocks(content: dict[str, Any]) -> list[Message]:
-    """Content of any kind as blocks."""
+    """Return content of any kind as blocks."""
     kind = text(content.get("content_type"))
     if kind == "thoughts":
         thoughts = [mapping(one) for one in items(content.get("thoughts"))]
@@ -164,14 +167,17 @@ def _pointer(part: dict[str, Any]) -> str:
 
 
 def _lost_parts(content: dict[str, Any]) -> Iterator[str]:
-    """Files that a message points to: they are not in this file."""
+    """Yield a description of each file that a message points to, because such files are not in the export."""
     for part in map(mapping, items(content.get("parts"))):
         if part and not text(part.get("text")):
             yield f"{_pointer(part)} is not in the file"
 
 
 def _events(nodes: Sequence[SourceObject]) -> Iterator[Event]:
-    """The messages of successive nodes; reasoning waits for its answer, a tool's messages are one result."""
+    """Yield the messages of successive nodes.
+
+    Reasoning is joined with the next answer, a tool's messages to one result.
+    """
     thoughts: list[Message] = []
     call_id, answered = "", list[SourceObject]()
     for at in nodes:
@@ -226,7 +232,7 @@ def _message(at: SourceObject, role: str, said: list[Message], calls: list[Messa
 
 
 def _results(answered: Iterable[SourceObject], call_id: str) -> Iterator[Event]:
-    """The result of a call: all that its tool said."""
+    """Yield the result of a call, joined from all messages of its tool; nothing if there are none."""
     nodes = list(answered)
     if not nodes:
         return

@@ -1,9 +1,9 @@
-"""Conversations of claude.ai: `conversations.json` of a data export, or one conversation of it.
+"""Read conversations of claude.ai: `conversations.json` of a data export, or a single conversation from it.
 
 A conversation is `{uuid, name, created_at, chat_messages}`; a message `{uuid, sender: human|assistant, text, content,
-attachments, files, created_at, parent_message_uuid}`. Its content has Anthropic's blocks; an answer holds results
-between its own blocks. Of attachments the export has the text that was taken from them, of files only the names.
-Messages form a tree by `parent_message_uuid`.
+attachments, files, created_at, parent_message_uuid}`. Its content has Anthropic's blocks; an answer contains results
+between its own blocks. The export has the extracted text of attachments, but only the names of files. Messages form a
+tree by `parent_message_uuid`.
 
 There is no public specification. Confirmed by public readers of the export: Sinity/polylogue
 (`docs/providers/claude-ai.md`), withLinda/claude-conversation-exporter, osteele/claude-chat-viewer.
@@ -28,7 +28,7 @@ _NOT_SAID = frozenset({"token_budget", "flag"})
 
 
 def score(sample: Sample) -> int:
-    """Whether a document is an export, or a conversation of one."""
+    """Return 1000 if a document is an export or a conversation from one, else 0."""
     listed = _conversations(list(sample.long_list) or sample.document)
     return 1_000 if listed and all(isinstance(one.get("chat_messages"), list) for one in listed[:3]) else 0
 
@@ -67,7 +67,7 @@ def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]
 
 
 def _before(places: dict[str, int], place: int, at: SourceObject) -> int:
-    """The place of the message that one answers; without this key, messages are in succession."""
+    """Return the position of a message's parent, or -1 for a root. Without a parent key, it is the message before."""
     if "parent_message_uuid" not in at.value:
         return place - 1
     parent = places.get(text(at.value.get("parent_message_uuid")), -1)
@@ -104,7 +104,7 @@ def _events(at: SourceObject, account: Account) -> list[Event]:
 
 
 def _attachment(given: dict[str, Any]) -> Message:
-    """The extracted text of an attachment, as a document."""
+    """Return an attachment's extracted text as a document block."""
     media_type = text(given.get("file_type"))
     source = {
         "type": "text",
@@ -115,7 +115,7 @@ def _attachment(given: dict[str, Any]) -> Message:
 
 
 def _answers(content: list[Message], message: dict[str, Any], message_id: str) -> Iterator[Message]:
-    """The steps of an answer: what it says and calls, then the results, and so on."""
+    """Yield the messages of an answer in turn: text and calls, then their results, and so on."""
     steps: list[list[Message]] = [[]]
     for block in with_ids(content, message_id):
         if bool(answered_calls([block])) != bool(steps[-1] and answered_calls(steps[-1][:1])) and steps[-1]:
@@ -133,7 +133,7 @@ def _answers(content: list[Message], message: dict[str, Any], message_id: str) -
 
 
 def _bare(block: Message) -> Message:
-    """A text or a thought without the export's times, flags and citations."""
+    """Return a text or thinking block without the export's times, flags and citations; other blocks unchanged."""
     if block.get("type") == "text" and isinstance(block.get("text"), str):
         return text_block(block["text"])
     if block.get("type") == "thinking":

@@ -1,10 +1,12 @@
-"""Claude Code sessions: `~/.claude/projects/<encoded directory>/<session>.jsonl`; there is no public specification.
+"""Read Claude Code sessions: `~/.claude/projects/<encoded directory>/<session>.jsonl`.
+
+There is no public specification.
 
 Entries form a tree by `parentUuid`. Each content block of an answer is a record: records with the same `message.id` and
-`requestId` are one message, up to the next message of a person. Parallel calls make siblings, which are not branches; a
-branch begins only if two texts of a person answer the same message. A compaction is a `system` entry, then a user
-message with `isCompactSummary`; `/clear` is a user's message of that command. Sub-agents are in files of their own or,
-marked `isSidechain`, in the session's file; if there is neither, `progress` entries have their prompts, calls and
+`requestId` are one message, up to the next message of a person. Parallel calls make siblings, which are not branches. A
+branch begins only if two messages of a person answer the same message. A compaction is a `system` entry, then a user
+message with `isCompactSummary`; `/clear` is a user message with this command. Sub-agents are in files of their own or,
+marked `isSidechain`, in the session's file. If neither exists, `progress` entries have their prompts, calls and
 results.
 """
 
@@ -37,8 +39,8 @@ def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> I
 
     Args:
         source: the file.
-        account: what becomes of its lines.
-        as_entry: makes an entry of a line, if the lines are in another form.
+        account: records what becomes of its lines.
+        as_entry: makes an entry from a line, if the lines are in another format.
 
     Raises:
         ImportRefusedError: the file holds two sessions.
@@ -76,7 +78,7 @@ def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> I
 def _with_branches(
     file: ClaudeFile, path: str, own: Sequence[ClaudeEntry], account: Account, agent: str
 ) -> Iterator[Event]:
-    """Yield the session of a file (or its sub-agent, if the file is one's), and the branches that it left."""
+    """Yield the session of a file, or of a sub-agent if the file is a sub-agent's, and its abandoned branches."""
     for at, entry in enumerate(own):
         entry.position = at
     parents = [entry.above.position if entry.above is not None else -1 for entry in own]
@@ -101,13 +103,13 @@ def _with_branches(
 
 
 _SYNTHETIC = "<synthetic>"
-"""The model that answers name which the program wrote itself, such as those that tell of an error."""
+"""The model in answers that the program wrote itself, such as error messages."""
 
 
 def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Event]:
-    """The events of some entries, in order.
+    """Yield the events of entries, in order.
 
-    A clear hides the entries before it, unless nothing follows: then it only ends the abandoned file.
+    A clear hides the entries before it, unless no message follows: then it only ends the abandoned file.
     """
     spoke = (entry.line for entry in reversed(entries) if entry.is_person or entry.kind == "assistant")
     last = next(spoke, 0)
@@ -133,7 +135,10 @@ def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Ev
 
 
 def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[str, None]) -> dict[str, Any] | None:
-    """The message of the records of an answer; None if there is none left. Its calls are added to the open ones."""
+    """Return the message from the records of an answer, or None if there is none.
+
+    Its calls are added to `open_calls`.
+    """
     blocks: list[Message] = []
     calls: dict[str, Message] = {}
     reported: dict[str, Any] = {}
@@ -153,9 +158,9 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
     first = values[0]
     kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": first["message"].get("id")}
     if mark_of(first) is not None and kept["response_id"] == own_response_id(records[0].uuid):
-        kept["response_id"] = None  # the export made it up: the answer has the id by which it is billed here
+        kept["response_id"] = None  # the export made up this id; it is not the one by which the answer is billed
     provider = "anthropic"
-    if model == _SYNTHETIC:  # the program's own words: nobody was asked
+    if model == _SYNTHETIC:  # the program's own text: no model was called
         provider, model, reported, kept = "", "", {}, {"model": model}
     given = metadata(
         records[0].id,
@@ -202,6 +207,6 @@ def _compaction(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry) ->
 
 
 def _rest(file: ClaudeFile, entry: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The metadata of a message that other formats do not have; directory and branch if they are not the session's."""
+    """Return metadata that other formats do not have: `more`, and the directory and Git branch if not the session's."""
     told = {**more, "cwd": entry.get("cwd"), "git_branch": entry.get("gitBranch")}
     return {key: value for key, value in told.items() if text(value) and value != file.facts.get(key)}
