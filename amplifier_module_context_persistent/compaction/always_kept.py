@@ -64,7 +64,7 @@ class Hold(NamedTuple):
     """The first stage at which the group may be left out."""
     cut: Stage = Stage.FREE
     """The first stage at which its results, or the prose of a message without calls, may be cut."""
-    to: Cut | None = None
+    shortest_cut: Cut | None = None
     """The shortest cut of its results before the stages that only shorten texts; None if the usual cuts are allowed.
 
     In a group without results it is the only cut of the message; if it is None, only pasted bodies are cut before
@@ -136,7 +136,7 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
             left = max(0, left - short)
             leave = Stage.PEOPLE if left > 0 else Stage.FREE
             only_cut = draft.words_cut(draft.view.groups[position].head, LEAST_SHOWN_CHARS)
-            yield Hold(position, leave=leave, cut=Stage.FREE, to=only_cut)
+            yield Hold(position, leave=leave, cut=Stage.FREE, shortest_cut=only_cut)
         else:
             yield Hold(position, leave=Stage.FREE, cut=Stage.LAST)
 
@@ -281,7 +281,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
         room -= cost
         if room < 0:
             return
-        yield Hold(-position, Stage.HELD, to=excerpt_cut(0) if view.groups[-position].results else None)
+        yield Hold(-position, Stage.HELD, shortest_cut=excerpt_cut(0) if view.groups[-position].results else None)
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:

@@ -47,7 +47,8 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             if draft.fits(goal_tokens):
                 return taken
         price, position = heapq.heappop(heap)
-        find = loss.gone if draft.total_tokens <= goal_tokens else loss.best  # cuts do not help against many messages
+        # Cuts do not help against many messages.
+        find = loss.leave_out_price if draft.total_tokens <= goal_tokens else loss.best
         best = find(position) if draft.kept[position] else None
         if best is None:
             continue
@@ -55,9 +56,9 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
             heapq.heappush(heap, (best[0], position))
             continue
         taken = True
-        forms.take(position, best[1])
+        forms.apply(position, best[1])
         near = [position] if best[1].entry is not None else [position - 1, position + 1]  # beside a gap, more is freed
-        _push(heap, loss, offered.intersection([*near, *loss.took(position)]))
+        _push(heap, loss, offered.intersection([*near, *loss.update_after(position)]))
     draft.settle(least_saved, least_of_people)
     return taken
 

@@ -3,7 +3,7 @@
 A form is a shorter version of a group (a message with the results of its calls), and a loss gives each form a price.
 The choice takes the cheapest form of all groups, again and again. A price depends on the draft (the view in the making)
 alone, and of equal prices the older group's is taken, so that the same plan can be made again (I4). To add a loss,
-derive from `Loss` and write `of`.
+derive from `Loss` and write `price`.
 
 A name is a term of a message: a path, an identifier or a figure that may be needed again.
 """
@@ -22,7 +22,7 @@ from ..messages.outcome import FAILED, REJECTED
 from ..view.entry import Entry
 from .always_kept import Stage
 from .draft import Draft
-from .shorter_forms import GONE_WORDS, Form, Forms, gone_saving
+from .shorter_forms import GONE_WORDS, Form, Forms, leave_out_form
 
 # Measured beside other values: docs/experiments.md ("What loses least", "What calls wrote", `SEALED_SHARE`).
 NEEDED = 30  # worth of a name that is an argument of a call in the view; any other name is worth 1
@@ -50,26 +50,26 @@ class Loss:
     def __init__(self, draft: Draft, forms: Forms, stage: Stage) -> None:
         self.draft, self.forms, self.stage = draft, forms, stage
 
-    def of(self, position: int, form: Form) -> float:
+    def price(self, position: int, form: Form) -> float:
         """Return the price of a form: the group's position, or a higher price for the first message of a person."""
         return len(self.draft.view) if position == self.draft.view.first_person else position
 
     def best(self, position: int) -> tuple[float, Form] | None:
         """Return the price and the form of a group's cheapest form, or None if the group has no form at this stage."""
-        return self._least(position, self.forms.of(position, self.stage))
+        return self._least(position, self.forms.forms_at(position, self.stage))
 
-    def gone(self, position: int) -> tuple[float, Form] | None:
+    def leave_out_price(self, position: int) -> tuple[float, Form] | None:
         """Return the price and the form that leaves a group out, or None if the group may not be left out.
 
         Only such forms help if the view has too many messages.
         """
-        form = self.forms.gone(position, self.stage)
-        return None if form is None else (self.of(position, form), form)
+        form = self.forms.leaving_out(position, self.stage)
+        return None if form is None else (self.price(position, form), form)
 
     def _least(self, position: int, forms: Iterable[Form]) -> tuple[float, Form] | None:
-        return min(((self.of(position, form), form) for form in forms), key=itemgetter(0), default=None)
+        return min(((self.price(position, form), form) for form in forms), key=itemgetter(0), default=None)
 
-    def took(self, position: int) -> Iterable[int]:
+    def update_after(self, position: int) -> Iterable[int]:
         """Update the prices after a form of a group was taken, and return the groups whose prices may have fallen."""
         return ()
 
@@ -80,12 +80,12 @@ class LargestTextLoss(Loss):
     The first message that a person wrote is shortened after all other texts, but before the rest of a text is removed.
     """
 
-    def of(self, position: int, form: Form) -> float:
+    def price(self, position: int, form: Form) -> float:
         """Return the price of a form, which is lower for larger texts.
 
         Forms that remove the rest of a text are the most expensive, and cheaper in older groups.
         """
-        if form.entry is None or form.words > 1:
+        if form.entry is None or form.word_loss > 1:
             return position
         return -1 if position == self.draft.view.first_person else -1 - self.draft.tokens_of(form.entry)
 
@@ -97,12 +97,12 @@ class ImportanceLoss(Loss):
     for all names; `HUMAN` for a person's message; `ERROR` if a result has an error; and up to `RECENT` for being new.
     """
 
-    def of(self, position: int, form: Form) -> float:
+    def price(self, position: int, form: Form) -> float:
         """Return the price of a form.
 
-        It is the group's score, plus 1,000 for leaving the group out or 100 times `Form.words` for a cut.
+        It is the group's score, plus 1,000 for leaving the group out or 100 times `Form.word_loss` for a cut.
         """
-        return self.scores[position] + (1_000 if form.entry is None else 100 * form.words)
+        return self.scores[position] + (1_000 if form.entry is None else 100 * form.word_loss)
 
     @cached_property
     def scores(self) -> list[int]:
@@ -144,14 +144,14 @@ class UniqueTermsLoss(Loss):
         """The names that calls have as arguments."""
         self.weights = _weights(len(view))
         """The weight of each group's loss. The newest group has `AGE` times the weight of the oldest."""
-        self.spoken = {position: _spoken_tokens(view.members[position][0]) for position in offered}
+        self.written_tokens = {position: _written_tokens(view.members[position][0]) for position in offered}
         """The estimated tokens of the text of a model or a person in each group of `shown`, by position."""
         self.plain = dict.fromkeys(view.repeated.intersection(offered), 0.0)
         """The share (0 to 1) of the worth of plain words that counts, by position; 0 if a later group repeats them."""
         for position in offered:
             if position not in self.plain:
                 self.plain[position] = _share_of_words(view.members[position])
-        self.sealed = _sealed(draft) if stage == Stage.FREE else 0
+        self.cached_groups = _count_cached_groups(draft) if stage == Stage.FREE else 0
         """The number of groups at the beginning that are in the provider's cache; their prices are `SEALED` times."""
         self._known: dict[int, tuple[tuple[int, int], int, tuple[float, Form] | None]] = {}
         """A cache of the cheapest form of each group, by position.
@@ -160,10 +160,10 @@ class UniqueTermsLoss(Loss):
         group out frees), and the price with the form.
         """
 
-    def of(self, position: int, form: Form) -> float:
+    def price(self, position: int, form: Form) -> float:
         """Return the price of a form: the content lost per saved token, `SEALED` times in the provider's cache."""
-        price = self._price(position, form, self._only(position))
-        return price * SEALED if position < self.sealed else price
+        price = self._price_outside_cache(position, form, self._only(position))
+        return price * SEALED if position < self.cached_groups else price
 
     def best(self, position: int) -> tuple[float, Form] | None:
         """Return the price and the form of a group's cheapest form, or None if the group has no form at this stage.
@@ -176,11 +176,11 @@ class UniqueTermsLoss(Loss):
         if state != state_before:
             found = self._cheapest(position, only, freed)
         elif freed != freed_before:  # a neighbour was left out: only the price of leaving out this group changed
-            gone = self._gone(position, only, freed)
-            if gone is not None and (found is None or gone[0] <= found[0]):
-                found = gone
+            left_out = self._leave_out_price(position, only, freed)
+            if left_out is not None and (found is None or left_out[0] <= found[0]):
+                found = left_out
         self._known[position] = state, freed, found
-        if found is None or position >= self.sealed:
+        if found is None or position >= self.cached_groups:
             return found
         price, form = found
         return price * SEALED, form
@@ -196,7 +196,7 @@ class UniqueTermsLoss(Loss):
         Returns:
             The price and the form; None if the group has no form.
         """
-        found = self._gone(position, only, freed)
+        found = self._leave_out_price(position, only, freed)
         if not self.forms.may_offer_cuts(position):
             return found
         for form in self.forms.cuts(position, self.stage):
@@ -206,8 +206,8 @@ class UniqueTermsLoss(Loss):
         if GONE_WORDS * plain * weight >= price * self.draft.sizes[position]:
             return found
 
-        def is_worth(saved: int, words: int) -> bool:
-            return words * plain * weight < price * saved
+        def is_worth(saved: int, word_loss: int) -> bool:
+            return word_loss * plain * weight < price * saved
 
         for form in self.forms.with_lines(position, only, self.needed, is_worth):
             found = self._cheaper(position, form, only, found)
@@ -226,12 +226,12 @@ class UniqueTermsLoss(Loss):
         price = (words + self._worth(position, form, only)) * weight / form.saved
         return (price, form) if found is None or price < found[0] else found
 
-    def _gone(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
+    def _leave_out_price(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
         """Return the price and the form that leaves a group out, or None if the group may not be left out."""
-        if not self.forms.may_go(position, self.stage):
+        if not self.forms.may_leave_out(position, self.stage):
             return None
-        form = gone_saving(freed)
-        return self._price(position, form, only), form
+        form = leave_out_form(freed)
+        return self._price_outside_cache(position, form, only), form
 
     def _only(self, position: int) -> frozenset[str]:
         """Return the names that only this group shows."""
@@ -242,15 +242,15 @@ class UniqueTermsLoss(Loss):
 
         In the text of a model or a person it depends on the number of words lost, in a result on how few stay.
         """
-        worth = form.words * self.plain[position]
-        entry, spoken = form.entry, self.spoken[position]
+        worth = form.word_loss * self.plain[position]
+        entry, written_tokens = form.entry, self.written_tokens[position]
         if entry is None:
-            return max(0, spoken - self.draft.quoted_tokens(position)) / TOKENS_A_NAME + worth
-        if spoken and entry is self.draft.view.groups[position].head:
-            return max(0, spoken - entry.tokens + form.saved) / TOKENS_A_NAME + worth
+            return max(0, written_tokens - self.draft.quoted_tokens(position)) / TOKENS_A_NAME + worth
+        if written_tokens and entry is self.draft.view.groups[position].head:
+            return max(0, written_tokens - entry.tokens + form.saved) / TOKENS_A_NAME + worth
         return worth
 
-    def _price(self, position: int, form: Form, only: frozenset[str]) -> float:
+    def _price_outside_cache(self, position: int, form: Form, only: frozenset[str]) -> float:
         return (self._words(position, form) + self._worth(position, form, only)) * self.weights[position] / form.saved
 
     def _worth(self, position: int, form: Form, only: frozenset[str]) -> int:
@@ -273,7 +273,7 @@ class UniqueTermsLoss(Loss):
                 lost = lost - draft.terms_of(other)
         return lost
 
-    def took(self, position: int) -> Iterable[int]:
+    def update_after(self, position: int) -> Iterable[int]:
         """Update the counts of names after a form of a group was taken.
 
         If the group was in the provider's cache, the cache no longer protects any group.
@@ -292,10 +292,10 @@ class UniqueTermsLoss(Loss):
                 self.unique.add(name)
         self.shown[position] = still_shown
         self._known.pop(position, None)
-        if position >= self.sealed:
+        if position >= self.cached_groups:
             return ()
-        cheaper = range(self.sealed)
-        self.sealed = 0
+        cheaper = range(self.cached_groups)
+        self.cached_groups = 0
         return cheaper
 
 
@@ -305,7 +305,7 @@ def _weights(groups: int) -> list[int]:
     return [100 + (AGE - 1) * 100 * position // newest for position in range(groups)]
 
 
-def _spoken_tokens(head: Entry) -> int:
+def _written_tokens(head: Entry) -> int:
     """Estimate the number of tokens in the text that a person or the model wrote; 0 for other messages."""
     if not (head.human or head.role == "assistant"):
         return 0
@@ -322,7 +322,7 @@ def _share_of_words(members: Sequence[Entry]) -> float:
     return chars / FULL_WORTH_CHARS
 
 
-def _sealed(draft: Draft) -> int:
+def _count_cached_groups(draft: Draft) -> int:
     """Return the number of groups at the beginning that count as being in the provider's cache.
 
     These are the first groups that the previous plan kept too, up to `SEALED_SHARE` of their tokens.

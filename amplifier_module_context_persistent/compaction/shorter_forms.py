@@ -37,19 +37,20 @@ class Form(NamedTuple):
     cut: Cut
     saved: int
     """The estimated number of tokens that the form frees."""
-    words: float
+    word_loss: float
     """The loss of ordinary words (words that are not terms). It is larger if fewer of them stay."""
 
 
 GONE, GONE_WORDS = Cut(0, 0), 3
 
 
-def gone_saving(freed_tokens: int) -> Form:
+def leave_out_form(freed_tokens: int) -> Form:
     """Return the form that leaves a group out and frees this many tokens (at least 1)."""
     return Form(None, GONE, max(1, freed_tokens), GONE_WORDS)
 
 
-ENDS_WORDS = 2.2  # `Form.words` of a result with both ends; below `GONE_WORDS`, as the first line often says everything
+# `Form.word_loss` of a result with both ends; below `GONE_WORDS`, because the first line often says everything.
+ENDS_WORDS = 2.2
 SHORTENING = (Stage.SHORTEN, Stage.ANSWERS, Stage.TEXTS, Stage.LAST)
 """The stages that only shorten texts and leave no group out."""
 
@@ -66,15 +67,15 @@ class Forms:
         self._draft = draft
         self.leave, self.cut = [Stage.FREE] * len(draft.view), [Stage.FREE] * len(draft.view)
         """The first stage at which each group may be left out, and the first at which it may be cut."""
-        self.to: dict[int, Cut] = {}
+        self.shortest_cut: dict[int, Cut] = {}
         """The shortest cut of a group's texts before the `SHORTENING` stages, by position, if a promise sets one."""
-        for position, leave, cut, to in chain.from_iterable(promise.holds(draft) for promise in promises):
+        for position, leave, cut, shortest_cut in chain.from_iterable(promise.holds(draft) for promise in promises):
             if leave > self.leave[position]:
                 self.leave[position] = leave
             if cut > self.cut[position]:
                 self.cut[position] = cut
-            if to is not None:
-                self.to[position] = to
+            if shortest_cut is not None:
+                self.shortest_cut[position] = shortest_cut
         chars = draft.config.truncate_chars
         lengths = (chars * 5 // 2, chars, chars // 4 if chars // 4 >= LEAST_SHOWN_CHARS else 0, 0)
         self._lengths = [excerpt_cut(length) for length in dict.fromkeys(lengths)]
@@ -101,18 +102,18 @@ class Forms:
             return False
         return position != draft.view.first_person or head.tokens > FIRST_SHARE * draft.room_tokens
 
-    def of(self, position: int, stage: Stage) -> list[Form]:
+    def forms_at(self, position: int, stage: Stage) -> list[Form]:
         """Return the forms of a group at a stage. The form that leaves the group out, if allowed, is first."""
-        gone = self.gone(position, stage)
-        return [*([] if gone is None else [gone]), *self.cuts(position, stage)]
+        form = self.leaving_out(position, stage)
+        return [*([] if form is None else [form]), *self.cuts(position, stage)]
 
-    def gone(self, position: int, stage: Stage) -> Form | None:
+    def leaving_out(self, position: int, stage: Stage) -> Form | None:
         """Return the form that leaves a group out, or None if the group may not be left out at this stage."""
-        if not self.may_go(position, stage):
+        if not self.may_leave_out(position, stage):
             return None
-        return gone_saving(self._draft.freed_by_leaving_out(position))
+        return leave_out_form(self._draft.freed_by_leaving_out(position))
 
-    def may_go(self, position: int, stage: Stage) -> bool:
+    def may_leave_out(self, position: int, stage: Stage) -> bool:
         """Return whether a group may be left out at a stage."""
         return self.leave[position] <= stage and stage not in SHORTENING
 
@@ -159,11 +160,11 @@ class Forms:
             position: the position of the group.
             only: the terms that only this group shows.
             needed: the terms in the arguments of calls.
-            is_worth: takes the tokens that a form saves and its loss of words (`Form.words`), and returns whether the
-                form may be the best one.
+            is_worth: takes the tokens that a form saves and its loss of words (`Form.word_loss`), and returns whether
+                the form may be the best one.
         """
         draft = self._draft
-        if self.cut[position] > Stage.FREE or position in self.to or not only:
+        if self.cut[position] > Stage.FREE or position in self.shortest_cut or not only:
             return
         for entry in self._long_texts(position):
             tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
@@ -175,21 +176,21 @@ class Forms:
                 unique &= draft.terms_of(entry)
             whole = max(1, sum(entry.gist.terms.text_chars))
             before = set[Place]()
-            for words, names in enumerate((unique, unique & needed), start=GONE_WORDS):
+            for word_loss, names in enumerate((unique, unique & needed), start=GONE_WORDS):
                 lines = {places[name] for name in names}
                 chars = sum([last - first + 1 for _, first, last in lines])
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
-                if lines and lines != before and saved >= MARKER_TOKENS and is_worth(saved, words):
+                if lines and lines != before and saved >= MARKER_TOKENS and is_worth(saved, word_loss):
                     cut = excerpt_cut(0, tuple(sorted(lines)))
                     if cut not in self._tried.get(entry.id, ()):
-                        yield Form(entry, cut, saved, words)
+                        yield Form(entry, cut, saved, word_loss)
                 before = lines
 
     def may_offer_cuts(self, position: int) -> bool:
         """Return whether a group has a text that is worth a cut before the `SHORTENING` stages."""
         return position in self._with_bodies or self._long_texts(position) != []
 
-    def take(self, position: int, form: Form) -> None:
+    def apply(self, position: int, form: Form) -> None:
         """Show a group in a form.
 
         If the form leaves out a person's message, its answer is left out too, unless a promise holds the answer until
@@ -236,11 +237,11 @@ class Forms:
     def _lengths_of(self, position: int) -> list[Cut]:
         """Return the cuts to try on a group's messages, the longest first.
 
-        Results have the usual cuts. If a promise sets a shortest cut (`to`), it ends the list.
+        Results have the usual cuts. If a promise sets a shortest cut, it ends the list.
         """
         has_results = len(self._draft.view.members[position]) > 1
         usual = list(self._lengths) if has_results else []
-        shortest = self.to.get(position)
+        shortest = self.shortest_cut.get(position)
         if not shortest:
             return usual
         return [*(cut for cut in usual if cut.shown_chars > shortest.shown_chars), shortest]
@@ -248,11 +249,11 @@ class Forms:
     def _long_texts(self, position: int) -> list[Entry]:
         """Return the messages of a group that are long enough to cut.
 
-        These are results. In a group of one message it is that message, if a promise sets its cut (`to`).
+        These are results. In a group of one message it is that message, if a promise sets its cut (`shortest_cut`).
         """
         if position not in self._long:
             members = self._draft.view.members[position]
-            texts = members if len(members) == 1 and position in self.to else members[1:]
+            texts = members if len(members) == 1 and position in self.shortest_cut else members[1:]
             least = {entry.id: LEAST_SAVED for entry, _ in answers_of_people(self._draft.view.groups[position])}
             self._long[position] = [e for e in texts if e.id and e.tokens >= least.get(e.id, LEAST_TOKENS)]
         return self._long[position]
@@ -312,8 +313,8 @@ def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
         chars = cut.shown_chars
         shown = min(all_chars, chars if cut.lines else chars * len(texts))
         saved = tokens - tokens * shown // all_chars - MARKER_TOKENS * len(texts)
-        words: float = 1 + number
+        word_loss: float = 1 + number
         if chars:
-            words = min(words, ENDS_WORDS)
+            word_loss = min(word_loss, ENDS_WORDS)
         if chars < longest and saved >= MARKER_TOKENS:
-            yield Form(entry, cut, saved, words)
+            yield Form(entry, cut, saved, word_loss)

@@ -62,7 +62,7 @@ def test_nothing_changes_while_promises_are_asked() -> None:
     made = draft("u:9 t:900 a:300 u:9 t:900 u:9 a:9", 300)
     before = (list(made.kept), dict(made.cuts), list(made.sizes), made.total_tokens)
     first, again = Forms(made, PROMISES), Forms(made, PROMISES)
-    assert (first.leave, first.cut, first.to) == (again.leave, again.cut, again.to)
+    assert (first.leave, first.cut, first.shortest_cut) == (again.leave, again.cut, again.shortest_cut)
     assert (made.kept, made.cuts, made.sizes, made.total_tokens) == before
 
 
@@ -118,11 +118,11 @@ def test_long_last_words_are_cut_to_their_share() -> None:
     """To the longest cut with which all of them fit; short ones are never cut, and the newest stays whole."""
     for turns in (9, 30, 90):
         found = list(last_words(draft("u:9 t:200 a:900 " * turns + "u:9", 20_000)))
-        cuts = {hold.to.head_chars for hold in found[:-1] if hold.to is not None}
+        cuts = {hold.shortest_cut.head_chars for hold in found[:-1] if hold.shortest_cut is not None}
         assert cuts == {ANSWER_CUTS[(9, 30, 90).index(turns)][0]}
-        assert (found[-1].leave, found[-1].cut, found[-1].to) == (Stage.NEVER, Stage.ANSWERS, None)
+        assert (found[-1].leave, found[-1].cut, found[-1].shortest_cut) == (Stage.NEVER, Stage.ANSWERS, None)
     short = list(last_words(draft(f"u:9 a:9 u:9 a:{LEAST_SAVED - 20} u:9 a:9 u:9", 1_000)))
-    assert [hold.to for hold in short] == [None, None, None]
+    assert [hold.shortest_cut for hold in short] == [None, None, None]
 
 
 def test_last_words_keep_their_beginning_and_their_end() -> None:
@@ -145,10 +145,10 @@ def test_last_words_keep_their_beginning_and_their_end() -> None:
 def test_the_first_message_stays_whole_up_to_a_quarter_of_the_room() -> None:
     """Beyond it paragraphs go, and never more than that."""
     (whole,) = first_message(draft("u:900 t:50 u:9", 8_000))
-    assert (whole.leave, whole.cut, whole.to) == (Stage.HELD, Stage.LAST, None)
+    assert (whole.leave, whole.cut, whole.shortest_cut) == (Stage.HELD, Stage.LAST, None)
     (cut,) = first_message(draft("u:2000 t:50 u:9", 4_000))
-    assert cut.to is not None
-    assert cut.to.shown_chars >= 4 * int(FIRST_SHARE * 4_000)
+    assert cut.shortest_cut is not None
+    assert cut.shortest_cut.shown_chars >= 4 * int(FIRST_SHARE * 4_000)
 
 
 def test_a_task_is_not_cut_for_later_words() -> None:
@@ -204,7 +204,7 @@ def test_of_two_interrupted_turns_something_is_held() -> None:
     made = said_with_calls("u:9 t:300 u:9 t:300 t:9 u:9 t:300 u:9 t:300 u:9", 1_000)
     found = list(interrupted_turns(made))
     assert held(found) == {4, 8}
-    assert all(hold.to is not None and hold.to.head_chars == 0 for hold in found)
+    assert all(hold.shortest_cut is not None and hold.shortest_cut.head_chars == 0 for hold in found)
     assert not list(interrupted_turns(draft("u:9 u:9 u:9 u:9", 1_000)))
 
 

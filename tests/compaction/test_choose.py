@@ -139,9 +139,9 @@ def test_the_choice_is_the_same_in_every_order_of_hashing() -> None:
 
 def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where elision at lines leaves nearly everything, the choice goes on to something else, and ends."""
-    real = Forms.of
+    real = Forms.forms_at
     monkeypatch.setattr(
-        Forms, "of", lambda *given: [f._replace(saved=999) if f.entry is not None else f for f in real(*given)]
+        Forms, "forms_at", lambda *given: [f._replace(saved=999) if f.entry is not None else f for f in real(*given)]
     )
     made = choice(drafted(named(["word " * 60] * 6), 1, protected_tool_results=0))
     assert kept(made).startswith("0 ")
@@ -152,7 +152,7 @@ def test_what_the_provider_has_in_its_cache_goes_last() -> None:
     made = drafted(named([f"nothing of note here at all today, {number}\n" * 20 for number in range(8)]), 1_200)
     forms = Forms(made, PROMISES)
     loss = UniqueTermsLoss(made, forms, Stage.FREE)
-    loss.sealed = 5
+    loss.cached_groups = 5
     choose(made, forms, loss, 1_200)
     assert made.fits(1_200)
     assert made.left()[:5] == [0, 1, 2, 3, 4]

@@ -20,7 +20,7 @@ LOSS = '''
 class Oldest(Loss):
     """The oldest groups first; nothing is cut."""
 
-    def of(self, position: int, form: Form) -> float:
+    def price(self, position: int, form: Form) -> float:
         """By age."""
         return position if form.entry is None else inf
 
