@@ -1,5 +1,6 @@
-"""Finding and reading back: patterns, ranking, pages of a message's text, and tool names.
+"""Searching messages: patterns, ranking, pages of a message's text, and tool names.
 
 Rules of this package:
-- No I/O: callers pass messages in; a search is bounded in time whatever its pattern.
+- No I/O: callers pass the messages in.
+- The time of a search is bounded, whatever its pattern.
 """

@@ -1,6 +1,7 @@
-"""A text is the same whether its accents are characters of their own (NFD) or not (NFC): searches find both.
+"""Search for words with accents, whatever their Unicode form.
 
-Ranking also finds a word by the same word without accents.
+A letter with an accent may be one character (*composed*, NFC) or a letter and an accent (*decomposed*, NFD). Searches
+find both forms of a text. Ranking also finds a word by its letters without accents.
 """
 
 from __future__ import annotations
@@ -12,24 +13,27 @@ import regex
 
 
 def forms_of(text: str) -> tuple[str, ...]:
-    """The text composed, and decomposed if that differs."""
+    """Return the composed form of a text, and the decomposed form if it differs."""
     return tuple(dict.fromkeys((normalize("NFC", text), normalize("NFD", text))))
 
 
 def either_form(text: str) -> str:
-    """An expression that matches a text in both forms."""
+    """Return a regular expression that matches the composed and the decomposed form of a text."""
     forms = forms_of(text)
     return "|".join(map(regex.escape, forms)) if len(forms) == 1 else f"(?:{'|'.join(map(regex.escape, forms))})"
 
 
 def common_parts(word: str) -> list[str]:
-    """The parts of a word that are the same in both forms."""
+    """Return the parts of a word that are equal in the composed and the decomposed form."""
     marked = "".join(char if len(forms_of(char)) == 1 else "\n" for char in normalize("NFC", word))
     return [part for part in marked.split("\n") if part]
 
 
 def in_either_form(expression: str) -> str:
-    """An expression whose accented letters match in both forms; itself if it has none, or has a set of characters."""
+    """Return a regular expression whose accented letters match in both Unicode forms.
+
+    An expression without accented letters, or with a set of characters, is returned unchanged.
+    """
     composed = normalize("NFC", expression)
     if composed.isascii() or "[" in composed:
         return expression
@@ -42,7 +46,7 @@ _NO_ACCENTS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": 
 
 
 def without_accents(text: str) -> str:
-    """A text in small letters without accents; other scripts stay the same."""
+    """Return a text in small letters and without accents. Letters without accents stay, also in other scripts."""
     if text.isascii():
         return text.casefold()
     plain = _ACCENT.sub("", normalize("NFD", text.casefold()))

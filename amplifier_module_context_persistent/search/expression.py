@@ -26,7 +26,7 @@ _FLAGS = re.compile(r"\(\?([aimsu]+)\)")
 
 
 def size_of(expression: str) -> int:
-    """Count the single characters and sets of an expression, each counted repeat written out."""
+    """Count the single characters and sets of an expression after its counted repeats are written out."""
     sizes, last = [0], 0
     for token in _TOKEN.finditer(expression):
         if token["open"] or token["unknown"] == "(":
@@ -79,7 +79,7 @@ def literals_of(expression: str) -> list[list[str]]:
 
 
 def longest_plain(runs: list[str], *, any_case: bool, is_plain: Callable[[str], bool]) -> str:
-    """The longest part of these runs in which all characters are plain; empty if there is none.
+    """Return the longest part of these runs whose characters are all plain, or "" if there is none.
 
     Args:
         runs: the runs of one alternative, from `literals_of`.

@@ -1,11 +1,12 @@
-"""The terms of a text: the index keeps them, and a question asks for them.
+"""The terms of a text: the ranked index stores them, and a question is looked up by them.
 
-A term is the stem of a word, or a name. A name that is put together, such as `flush_all`, `flushAll` or `FlushAll`,
-gives its parts and, joined, the whole (`flushall`). A question gives neighbouring words joined, too, so that "flush
-all" finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not separate words (Chinese,
-Japanese, Korean, Thai) give each pair of neighbouring characters; a character without a neighbour gives itself.
+A term is the stem of a word, or a name. A compound name, such as `flush_all`, `flushAll` or `FlushAll`, gives the terms
+of its parts and one term of the whole, joined (`flushall`). A question also gives its neighbouring words joined, so
+"flush all" finds `flushAll`. Texts are composed (NFC) and their case is folded. Scripts that do not separate words
+(Chinese, Japanese, Korean, Thai) give each pair of neighbouring characters; a character without a neighbour gives
+itself.
 
-A term with accents (`café`) is beside it in the index without them (`cafe`), with less weight.
+A term with accents (`café`) is also indexed without them (`cafe`), with less weight.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PLAIN_SHARE = 0.8
 
 
 def terms_of(text: str) -> dict[str, float]:
-    """How often each term occurs in a text."""
+    """Count the terms of a text. A term without a word's accents counts as `PLAIN_SHARE` of an occurrence."""
     found: dict[str, float] = {}
     get = found.get
     for word, count in Counter(_words(text)).items():
@@ -51,12 +52,12 @@ def terms_of(text: str) -> dict[str, float]:
 
 
 def asked_words(question: str) -> list[tuple[str, tuple[str, ...]]]:
-    """The words of a question in their order, each with its terms."""
+    """Return the words of a question in their order, each with its terms."""
     return [(word, _terms_of_word(word)) for word in _words(question)]
 
 
 def plain_term(term: str) -> str:
-    """A term without its accents; "" if it has none."""
+    """Return the stem of a term without its accents, or "" if the term has no accents."""
     if term.isascii():
         return ""
     plain = without_accents(term)
@@ -64,7 +65,7 @@ def plain_term(term: str) -> str:
 
 
 def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The words of a text in order: the beginning and end of each, and its terms.
+    """Yield the words of a text in order: where each begins and ends, and its terms.
 
     In scripts that do not separate words, each pair of characters counts as a word.
     """
@@ -79,7 +80,7 @@ def placed_terms(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 
 def joined_words(words: Sequence[str]) -> list[str]:
-    """The terms of the names that two neighbouring words may form: `flush all` gives the term of `flushall`."""
+    """Join each two neighbouring words to a name and return its term: `flush all` gives the term of `flushall`."""
     return [stem((one + other).casefold()) for one, other in pairwise(words)]
 
 
@@ -92,13 +93,13 @@ def _words(text: str) -> list[str]:
 
 
 def _plain_terms(word: str) -> tuple[str, ...]:
-    """The terms of a word without their accents, of those that have some."""
+    """Return the terms of a word without accents, for those of its terms that have accents."""
     return tuple(filter(None, map(plain_term, _terms_of_word(word)))) if not word.isascii() else ()
 
 
 @lru_cache(maxsize=1 << 17)
 def _terms_of_word(word: str) -> tuple[str, ...]:
-    """The terms of a run of letters, digits and underscores."""
+    """Return the terms of a run of letters, digits and underscores."""
     if len(word) > MOST_WORD_CHARS:
         return ()
     if not word.isascii() and _UNPARTED_RUN.match(word):

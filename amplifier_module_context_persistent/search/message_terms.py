@@ -61,7 +61,7 @@ FIELDS = MappingProxyType(
 
 
 def field_texts(message: Message) -> Iterator[tuple[str, str]]:
-    """Give the texts of a message, each with its field."""
+    """Yield the texts of a message, each with the name of its field."""
     is_output = result_id_of(message) is not None
     if is_output and (message.get("name") == RECALL_TOOL or recalled_from(message)):
         return
@@ -76,7 +76,7 @@ def field_texts(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def weights_of(message: Message) -> tuple[dict[str, int], int]:
-    """The weights of a message's terms, and how many characters of text they were taken from."""
+    """Return the weight of each term of a message, and the number of characters of the message's texts."""
     texts: dict[str, list[str]] = {}
     chars = 0
     for name, text in field_texts(message):
@@ -91,7 +91,7 @@ def weights_of(message: Message) -> tuple[dict[str, int], int]:
 
 
 def _weights_of_fields(fields: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
-    """The weights of terms, by how often each field has them."""
+    """Return the weights of terms, computed from their numbers in each field."""
     sums: dict[str, float] = {}
     for name, counts in fields.items():
         field = FIELDS[name]
@@ -110,18 +110,18 @@ def _saturated(weight: float) -> int:
 
 
 def _is_question(text: str) -> bool:
-    """Whether a text is one question and nothing else: it asks for what another message says."""
+    """Return whether a text is only one question, so that other messages have the answer."""
     text = text.strip()
     return text.endswith(("?", "\uff1f")) and len(text) <= _MOST_ASKED_CHARS and _SENTENCE_END.search(text) is None
 
 
 def who_term(name: str) -> str:
-    """The term of a speaker."""
+    """Return the term under which messages by a speaker are indexed."""
     return f"{WHO}{name[:_MOST_NAME_CHARS].casefold()}"
 
 
 def _who(message: Message) -> list[str]:
-    """The terms of who wrote a message: its role, and the name of a person or an agent with its parts."""
+    """Return the terms for the writer of a message: its role, and a name with its parts."""
     if result_id_of(message) is not None:
         return []
     role = str(message.get("role"))

@@ -44,7 +44,7 @@ _BRACE = re.compile(r"\\.|\{(?!\d*,?\d*\})", re.DOTALL)
 
 
 class SlowPatternError(ContextPersistentError):
-    """The expression takes too much time or memory on this text; what was not searched may match."""
+    """The expression takes too much time or memory on this text. The text that was not searched may match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class Pattern:
 
     @property
     def has_capitals(self) -> bool:
-        """Whether it is a text whose case was meant: one with a capital letter."""
+        """Whether the pattern is a text with a capital letter, so that its case is probably intended."""
         return self.text != self.text.lower()
 
     def may_match(self, line: bytes) -> bool:
-        """Whether the message of a line that we wrote may match; cheap, without parsing it."""
+        """Return whether the message in a line of our own may match. This is cheap: the line is not parsed."""
         if self.needle in (line.lower() if self.ignores_case else line):
             return True
         return not self.needle.isascii() and line.endswith(MARK, 0, -CRC_TAIL_BYTES)  # such a line is all ASCII
 
     def spans(self, text: str, *, expired: Callable[[], bool] = lambda: False) -> Iterator[tuple[int, int]]:
-        """Give start and end of each match that is not empty.
+        """Yield the start and the end of each match that is not empty.
 
         Args:
             text: what is searched.
@@ -91,7 +91,7 @@ class Pattern:
                     yield first, last
 
     def _in_window(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """The matches in a window, all at once: the time of whoever takes them does not count.
+        """Return all matches in a window at once, so that the caller's time between matches does not count.
 
         A window that takes too long is tried once more. The first time may hold a pause of the whole process, such as a
         collection of garbage.
@@ -115,7 +115,7 @@ class Pattern:
 
 
 def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
-    """Look for a text.
+    """Make the pattern that finds a text.
 
     Raises:
         RecallError: it is too long.
@@ -136,13 +136,13 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
 
 
 def matches_only_empty(query: str) -> bool:
-    """Whether a valid expression of `re` matches nothing but places between characters, as `^` and `(?=x)` do."""
+    """Return whether a valid expression of `re` matches only empty places, as `^` and `(?=x)` do."""
     _, most = re._parser.parse(query).getwidth()  # type: ignore[attr-defined]
     return bool(most == 0)
 
 
 def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
-    """The pattern of a regular expression; `^` and `$` match at the ends of lines.
+    """Make the pattern of a regular expression. `^` and `$` match at the ends of lines.
 
     Raises:
         RecallError: the expression is invalid or too large.
@@ -180,7 +180,7 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
 
 
 def exact_literals(query: str, expression: regex.Pattern[str]) -> list[list[str]]:
-    """Alternatives of texts, as `Pattern.literals`, that every match holds letter by letter.
+    """Return alternatives of texts, as in `Pattern.literals`, that every match contains letter by letter.
 
     Looking for these first is up to a hundred times as fast as matching an expression with alternatives.
     """
@@ -195,7 +195,7 @@ def replace_matches(
     taken: set[str] | None = None,
     literals: Sequence[Sequence[str]] = ((),),
 ) -> str:
-    """Put a text in the place of every match.
+    """Replace every match in a text and return the new text.
 
     Args:
         expression: what is replaced.
@@ -222,7 +222,7 @@ def replace_matches(
 
 
 def compile_pattern(query: str, *, regex: bool) -> Pattern:
-    """Make a pattern of a query.
+    """Make the pattern of a query.
 
     Raises:
         RecallError: as `regex_pattern`.
@@ -248,7 +248,10 @@ def _windows(text: str, *, ends_at_lines: bool) -> Iterator[tuple[int, int]]:
 
 
 def is_plain(text: str, *, any_case: bool) -> bool:
-    """Whether JSON has no other way to write it, as we write JSON; with `any_case`, letters beyond ASCII have one."""
+    """Return whether our JSON writers write a text in only one way.
+
+    With `any_case`, a text with letters beyond ASCII is not plain.
+    """
     if any_case and not text.isascii():
         return False
     if not any_case and _SURROGATE.search(text):

@@ -1,4 +1,4 @@
-"""A question in words, as the ranking takes it: its terms, whom it names, and which times."""
+"""Read a question in words for the ranking: its terms, the speakers that it names, and the times that it names."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class AskedTerm:
 
     @property
     def is_joined(self) -> bool:
-        """Whether it is of several words, which it joins."""
+        """Whether the term joins several words of the question."""
         return " " in self.said
 
 
@@ -111,12 +111,12 @@ def read_question(text: str, *, now: datetime) -> Question:
 
 
 def speaker_term(word: str) -> str:
-    """The term of the speaker that a word may name."""
+    """Return the index term of the speaker that a word may name."""
     return who_term(_ROLES.get(word.casefold(), word))
 
 
 def _without(periods: Sequence[Period], text: str) -> str:
-    """A question without the times that it names."""
+    """Return a question without the words that name times."""
     kept, at = list[str](), 0
     for period in periods:
         kept.append(text[at : period.start])
@@ -132,7 +132,7 @@ def _terms_of(asked: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[AskedTer
 
 
 def _joined(words: Sequence[str], little: frozenset[str]) -> Iterator[AskedTerm]:
-    """The terms of the names that two neighbouring words may form; two that tell little (`for the`) form none."""
+    """Yield the terms of names that two neighbouring words may form. Two function words (`for the`) form none."""
     for (one, other), term in zip(pairwise(words), joined_words(words), strict=True):
         if one.casefold() not in little or other.casefold() not in little:
             yield AskedTerm(term, f"{one} {other}")

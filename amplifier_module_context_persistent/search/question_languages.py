@@ -1,8 +1,8 @@
-"""The language of a question: which of its words only hold it together, and in whose words it names a time.
+"""The language of a question: it decides which words are function words and which words name times.
 
-English is always read. One of German, French and Spanish is read beside it if the question has more function words of
-it than of the other two; all of them, if it has none. A word that is also an English word, or a name of programs, does
-not show a language.
+*Function words* ("the", "of") only connect the other words. English is always read. One of German, French and Spanish
+is read too if the question has more function words of this language than of the other two. All of them are read if the
+question has none. A word that is also an English word, or a name of programs, does not show a language.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ENGLISH_WORDS = frozenset(_ENGLISH.split())
 
 
 def languages_of(words: Iterable[str]) -> tuple[str, ...]:
-    """The languages in which a question may name a time.
+    """Return the languages in which a question may name a time.
 
     Args:
         words: the question's words in small letters.
@@ -62,12 +62,12 @@ def languages_of(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def function_words(words: Iterable[str]) -> frozenset[str]:
-    """The words that do not tell what a question is about, in the languages that it shows."""
+    """Return the function words of English and of the other languages that the question shows."""
     return _ENGLISH_WORDS.union(*(_WORDS[name] for name in _shown(words)))
 
 
 def _shown(words: Iterable[str]) -> list[str]:
-    """The other languages than English with the most words of the question; none if it has no word of them."""
+    """Return the languages other than English of which the question has the most words, or an empty list."""
     asked = set(words)
     counts = {name: (len(asked & _TELLING[name]), len(asked & known)) for name, known in _WORDS.items()}
     telling = {name: count for name, count in counts.items() if count[0] or count[1] > _SURE}

@@ -46,12 +46,12 @@ class Period:
     stop: int
 
     def holds(self, seconds: int) -> bool:
-        """Whether a time is in it."""
+        """Return whether a time, in seconds since 1970, is in the period."""
         return self.begin <= seconds < self.end
 
 
 def periods_of(text: str, now: datetime, languages: tuple[str, ...] = ("en", "de", "fr", "es")) -> tuple[Period, ...]:
-    """The times that a text names, in their order; none that does not exist.
+    """Return the times that a text names, in their order. Days that do not exist are left out.
 
     Args:
         text: a question.
@@ -75,12 +75,12 @@ def periods_of(text: str, now: datetime, languages: tuple[str, ...] = ("en", "de
 
 class _Rule(Protocol):
     def __call__(self, at: int, *, is_told: bool) -> Read | None:
-        """Read a time that begins with a token; `is_told`: a word before it tells that a time follows."""
+        """Read a time that begins at a token. `is_told` says that the word before it announces a time."""
         ...
 
 
 class _Reader:
-    """Reads one time. Each rule gets the number of its first token, and returns what it read, or None."""
+    """Reads times. Each rule gets the number of its first token, and returns the time that it read, or None."""
 
     def __init__(self, text: str, tokens: Sequence[Token], now: datetime) -> None:
         self._text, self._tokens, self._now = text, tokens, now
@@ -91,7 +91,7 @@ class _Reader:
         self._until_now = now + timedelta(seconds=1)
 
     def read(self, at: int) -> Read | None:
-        """The time that begins with a token: with its preposition, or from one time to another."""
+        """Read the time that begins at a token, with a preposition, or with a second time up to which it lasts."""
         self._end = next(end for end in self._breaks if end > at)
         try:
             return self._connected(at) or self._simple(at)
@@ -119,7 +119,7 @@ class _Reader:
         return end, self._until_now, behind
 
     def _between(self, at: int) -> Read | None:
-        """A time up to another one: `between March and May`, `from Monday to Wednesday`."""
+        """Read a time that lasts up to another one: `between March and May`, `from Monday to Wednesday`."""
         first = self._simple(at, is_told=True)
         if first is None or not self._is(first[2], Kind.TO):
             return None
@@ -127,7 +127,7 @@ class _Reader:
         return (first[0], last[1], last[2]) if last is not None and first[0] < last[1] else None
 
     def _simple(self, at: int, *, is_told: bool = False) -> Read | None:
-        """One time.
+        """Read one time.
 
         Args:
             at: its first token.
@@ -149,7 +149,10 @@ class _Reader:
     # -- tokens ------------------------------------------------------------------------------------------------------
 
     def _value(self, at: int, kind: Kind) -> int | None:
-        """The value of a token's meaning; None if it has no such meaning, or belongs to another part of the text."""
+        """Return the value of a token's meaning, or None.
+
+        It is None if the token has no such meaning or belongs to another part of the text.
+        """
         if not 0 <= at < self._end:
             return None
         value = self._tokens[at].meanings.get(kind)
@@ -189,14 +192,14 @@ class _Reader:
         return self._whole_day(date.day, date.month, date.year or None)
 
     def _whole_day(self, day: int, month: int, year: int | None) -> Span:
-        """A day of a month; without a year, the last one that was."""
+        """Return the span of a day of a month. Without a year, it is the last such day that has begun."""
         begin = self._today.replace(day=day, month=month, year=year or self._now.year)
         if year is None and begin > self._now:
             begin = begin.replace(year=begin.year - 1)
         return begin, begin + timedelta(days=1)
 
     def _day_of_month(self, at: int, *, is_told: bool) -> Read | None:
-        """`8 May 2026`, `the 8th of May`, `May 8, 2026`."""
+        """Read a day of a month: `8 May 2026`, `the 8th of May`, `May 8, 2026`."""
         at = self._after_articles(at)
         day = self._number(at, 1, 31)
         if day is not None:
@@ -211,7 +214,7 @@ class _Reader:
         return (*self._whole_day(day, month, year), behind)
 
     def _relative_day(self, at: int, *, is_told: bool) -> Read | None:
-        """`yesterday`, `gestern am Abend`."""
+        """Read a day relative to today: `yesterday`, `gestern am Abend`."""
         back = self._value(at, Kind.DAYS_BACK)
         if back is None:
             return None
@@ -227,14 +230,14 @@ class _Reader:
         return (*_part_of(day, part), behind + 1)
 
     def _part_of_day(self, at: int, *, is_told: bool) -> Read | None:
-        """`this morning`, `last night`."""
+        """Read a part of today or yesterday: `this morning`, `last night`."""
         part = self._value(at + 1, Kind.PART)
         if part is None or not (self._is(at, Kind.THIS) or self._is(at, Kind.LAST)):
             return None
         return self._with_part(self._today - timedelta(days=self._is(at, Kind.LAST)), at + 1)
 
     def _weekday(self, at: int, *, is_told: bool) -> Read | None:
-        """The last such day that was: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`."""
+        """Read the last such weekday: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`."""
         begin = self._after_articles(at)
         is_named = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.PAST) or self._is(begin, Kind.THIS)
         begin = self._after(begin, Kind.LAST, Kind.PAST, Kind.THIS)
@@ -251,18 +254,21 @@ class _Reader:
     # -- counts of units ---------------------------------------------------------------------------------------------
 
     def _counted(self, at: int, *, is_told: bool) -> Read | None:
-        """`two weeks ago`, `the last three days`, `les 3 derniers jours`."""
+        """Read a number of units: `two weeks ago`, `the last three days`, `les 3 derniers jours`."""
         return self._ago(at) or self._last_units(at)
 
     def _count(self, at: int) -> tuple[int, int] | None:
-        """A number of something, and the token behind it."""
+        """Read a number in digits or words. Return it and the number of the token after it, or None."""
         count = self._number(at, 0, _MOST_COUNT)
         if count is None:
             count = self._value(at, Kind.COUNT)
         return (count, at + 1) if count is not None else None
 
     def _units(self, at: int) -> tuple[int, timedelta, int] | None:
-        """A count and its unit: the unit, the time that they last, and the token behind them."""
+        """Read a count and its unit.
+
+        Return the unit, their duration and the number of the token after them, or None.
+        """
         counted = self._count(at)
         unit = self._value(counted[1], Kind.UNIT) if counted is not None else None
         if counted is None or unit is None:
@@ -270,7 +276,7 @@ class _Reader:
         return unit, timedelta(seconds=counted[0] * _UNIT_S[unit]), counted[1] + 1
 
     def _ago(self, at: int) -> Read | None:
-        """So many units ago, with half a unit on both sides."""
+        """Read `two weeks ago` as a span around that time: half a unit before it to half a unit after it."""
         begin = at + 1 if self._is(at, Kind.BACK) else at
         units = self._units(begin)
         if units is None:
@@ -288,7 +294,7 @@ class _Reader:
         return middle - around, middle + around + timedelta(days=1), behind
 
     def _long(self, at: int) -> Read | None:
-        """Behind `since`: `seit zwei Wochen` begins two weeks ago."""
+        """Read a duration after `since`: `seit zwei Wochen` begins two weeks ago."""
         begin = at + 1 if self._is(at, Kind.BACK) else at
         units = self._units(begin)
         if units is None:
@@ -298,7 +304,7 @@ class _Reader:
         return begin_of - lasts, self._now, self._after(behind, Kind.AGO)
 
     def _last_units(self, at: int) -> Read | None:
-        """The time up to now: `the last three days`, `past week`, `in the last hour`, `les 3 derniers jours`."""
+        """Read a time up to now: `the last three days`, `past week`, `in the last hour`, `les 3 derniers jours`."""
         begin = self._after_articles(at)
         before = self._count(begin)
         last = before[1] if before is not None else begin
@@ -318,7 +324,7 @@ class _Reader:
     # -- weeks, months, years ----------------------------------------------------------------------------------------
 
     def _span(self, at: int, *, is_told: bool) -> Read | None:
-        """This or the last week, month or year; a third of it (`early last month`)."""
+        """Read the present or the last week, month or year, or a third of it (`early last month`)."""
         edge = self._value(at, Kind.EDGE)
         begin = self._after_articles(at if edge is None else at + 1)
         back = 0 if self._is(begin, Kind.THIS) else self._value(begin, Kind.LAST)
@@ -335,7 +341,7 @@ class _Reader:
         return (*_third(self._calendar(unit, back), edge), behind)
 
     def _calendar(self, unit: int, back: int) -> Span:
-        """The day, week, weekend, month or year that was so many of them ago; 0 for the present one."""
+        """Return the day, week, weekend, month or year that is `back` units before the present one."""
         monday = self._today - timedelta(days=self._today.weekday())
         if unit == DAY:
             day = self._today - timedelta(days=back)
@@ -360,7 +366,7 @@ class _Reader:
         return first, following
 
     def _month(self, at: int, *, is_told: bool) -> Read | None:
-        """A month; without a year, the last one that has begun: `in May`, `late May`, `May 2024`."""
+        """Read a month: `in May`, `late May`, `May 2024`. Without a year, it is the last such month that has begun."""
         begin = self._after_articles(at)
         is_told = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.THIS)
         begin = self._after(begin, Kind.LAST, Kind.THIS)
@@ -376,7 +382,7 @@ class _Reader:
         return (*_third(self._whole_month(month, year), edge), behind)
 
     def _year(self, at: int, *, is_told: bool) -> Read | None:
-        """A year that was: `in 2024`, `im Jahr 2024`."""
+        """Read a year that has begun: `in 2024`, `im Jahr 2024`."""
         begin = self._after_articles(at)
         has_unit = self._value(begin, Kind.UNIT) == YEAR
         begin += has_unit
@@ -398,7 +404,7 @@ def _part_of(day: datetime, part: int) -> Span:
 
 
 def _third(span: Span, edge: int | None) -> Span:
-    """The first, second or last third of a time; all of it if none is named."""
+    """Return the first, second or last third of a span, or the whole span if `edge` is None."""
     if edge is None:
         return span
     begin, end = span

@@ -37,7 +37,7 @@ _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 
 
 class Postings(NamedTuple):
-    """The messages of a segment that have a term, by their numbers in it, and the term's weight in each."""
+    """The messages of a segment that have a term, by their numbers in the segment, and the term's weight in each."""
 
     messages: Sequence[int]
     weights: bytes
@@ -57,12 +57,12 @@ class MessageColumns:
     seconds: array[int]
 
     def packed(self) -> bytes:
-        """As bytes."""
+        """Return the columns as bytes."""
         return _bytes(self.offsets) + _bytes(self.seconds)
 
     @classmethod
     def unpacked(cls, content: bytes) -> MessageColumns:
-        """Read what was packed.
+        """Read packed columns.
 
         Raises:
             ValueError: it is none.
@@ -93,22 +93,22 @@ class Segment:
     buckets: tuple[bytes, ...]
 
     def postings(self, key: int) -> Postings:
-        """The postings of a term."""
+        """Return the postings of a term."""
         return postings_in(self.buckets[bucket_of(key, self.level)], key)
 
 
 def key_of(term: str) -> int:
-    """The checksum of a term."""
+    """Return the checksum of a term, its key in the index."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def bucket_of(key: int, level: int) -> int:
-    """The bucket of a term in a segment of a level."""
+    """Return the number of a term's bucket in a segment of a level."""
     return key >> (32 - LEVELS[level])
 
 
 class SegmentBuilder:
-    """Takes messages and packs them."""
+    """Collects messages and packs them into a segment."""
 
     def __init__(self) -> None:
         self._postings: dict[str, list[int]] = {}
@@ -120,11 +120,11 @@ class SegmentBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next message belongs to another segment."""
+        """Whether the segment is full, so that the next message must go to another one."""
         return len(self._offsets) >= MOST_MESSAGES or self._chars >= MOST_TEXT
 
     def add(self, offset: int, message: Message) -> None:
-        """Take the next message of a log, which begins at an offset."""
+        """Add the next message of a log, which begins at an offset."""
         weights, chars = weights_of(message)
         place = len(self._offsets) << _WEIGHT_BITS
         postings = self._postings
@@ -139,7 +139,7 @@ class SegmentBuilder:
         self._chars += chars
 
     def segment(self) -> Segment:
-        """Pack what was taken."""
+        """Pack the added messages into a segment."""
         level = sum(self._chars >= least for least in _LEVEL_TEXT)
         buckets: list[list[tuple[int, list[int]]]] = [[] for _ in range(1 << LEVELS[level])]
         for key, places in self._by_key():
@@ -148,7 +148,7 @@ class SegmentBuilder:
         return Segment(len(self._offsets), self._chars, level, columns, tuple(map(_packed, buckets)))
 
     def _by_key(self) -> Iterator[tuple[int, list[int]]]:
-        """The postings by the checksums of their terms, in order; two terms of one checksum are one."""
+        """Yield the postings by checksum, in order. Terms with equal checksums are merged."""
         last, merged = -1, list[int]()
         for key, places in sorted((key_of(term), places) for term, places in self._postings.items()):
             if key == last:
@@ -174,7 +174,7 @@ def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
 
 
 def postings_in(bucket: bytes, key: int) -> Postings:
-    """The postings of a term, from its packed bucket."""
+    """Return the postings of a term from its packed bucket."""
     count = int.from_bytes(bucket[:4], "little")
     begin = 4 + 4 * count
     found = bucket.find(wanted := key.to_bytes(4, "little"), 4, begin)

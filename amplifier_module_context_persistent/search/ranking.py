@@ -43,11 +43,14 @@ GAP = 4
 
 
 class RankedIndex(Protocol):
-    """Segments of one log or of many; the segments of a log are in order."""
+    """The segments of one log or of many. The segments of a log are in order."""
 
     @property
     def places(self) -> Sequence[int]:
-        """The place of each segment's first message; a message's place is that plus its number in the segment."""
+        """The place of each segment's first message.
+
+        The place of any message is this plus its number in the segment.
+        """
         ...
 
     @property
@@ -56,27 +59,27 @@ class RankedIndex(Protocol):
         ...
 
     def frequencies(self, keys: Sequence[int]) -> Sequence[int]:
-        """The number of messages with each term."""
+        """Return the number of messages with each term."""
         ...
 
     def postings(self, key: int, among: Collection[int] | None = None) -> Iterable[tuple[int, Postings]]:
-        """The postings of a term in all segments, or in some, each with the number of its segment, in their order."""
+        """Return the postings of a term, each with its segment's number, in order. `among` limits the segments."""
         ...
 
     def seconds(self, segment: int, number: int) -> int:
-        """When a message that was found was written: seconds since 1970; 0 if that is not known."""
+        """Return when a found message was written, in seconds since 1970, or 0 if unknown."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The time in which the wanted messages were written, in seconds since 1970; None leaves an end open."""
+    """The time in which the wanted messages were written, in seconds since 1970. None leaves an end open."""
 
     since_s: float | None = None
     until_s: float | None = None
 
     def may_take(self, seconds: int) -> bool:
-        """Whether a message of a second may be wanted; 0 means that its time is not known."""
+        """Return whether a message written at this second may be wanted. 0 means that its time is unknown."""
         if self == ANY_TIME:
             return True
         since_s, until_s = self.since_s or 0, inf if self.until_s is None else self.until_s
@@ -88,7 +91,7 @@ ANY_TIME = Written()
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The part of a score that a term adds."""
+    """The part of a message's score that one term adds."""
 
     term: str
     said: str
@@ -101,13 +104,13 @@ class Reason:
 
 
 def worth_of(ranked: Ranked) -> dict[str, float]:
-    """The forms of the question's terms in a message, each with the term's part of the score."""
+    """Return the forms of the question's terms in a message, each with the points that the term adds."""
     return {form: reason.points for reason in ranked.reasons for form in reason.forms}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A message that was found.
+    """A message that was found, with its score.
 
     Attributes:
         segment, number: its place.
@@ -129,7 +132,7 @@ class Ranked:
 
 @dataclass(slots=True)
 class _Term:
-    """A word of the question: its weight, the number of messages that have it, and the points that it gives to them."""
+    """A term of the question: its rarity, the number of messages that have it, and the points that it adds to each."""
 
     asked: AskedTerm
     rarity: float
@@ -138,7 +141,7 @@ class _Term:
     """Points by place, for the places looked up so far."""
 
     def points_at(self, place: int) -> tuple[float, bool]:
-        """The points of a message, and whether they are a neighbour's."""
+        """Return the points of a message, and whether they come from a neighbour."""
         own, get = self.own.get(place, 0.0), self.own.get
         near = max(get(place + distance, 0.0) * share for distance, share in NEAR)
         return (near, True) if near > own else (own, False)
@@ -164,7 +167,7 @@ class Ranking:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person is told of words that no message has."""
+        """Notes for a person about words that no message has."""
         is_shown = self.is_by_time_alone and self.found
         by_time = ("no match for the words; showing what was said at that time",) if is_shown else ()
         return (*(slip.sentence for slip in self.slips), *by_time)
@@ -206,7 +209,7 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
 
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
-    """The places of messages that were written in one of some times."""
+    """Return the places of messages that were written in one of the periods."""
     if not periods:
         return set()
     times = {place: _written(place, index) for place in scores}
@@ -217,7 +220,10 @@ _TIES = 32
 
 
 def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedIndex) -> list[int]:
-    """Places by their scores, the best first; of equal ones the later first. Only their times are looked up."""
+    """Sort places by score, best first. Of equal scores the later message comes first.
+
+    Times are looked up only for messages with equal scores.
+    """
     rounded = {place: round(scores[place], 6) for place in places}
     ties = Counter(rounded.values())
     later = {place: _written(place, index) if ties[rounded[place]] > 1 else 0 for place in places}
@@ -225,7 +231,7 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
 
 
 def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:
-    """The terms that are found, rarest first; the words that are taken for slips of the finger; other unknown words."""
+    """Return the known terms, rarest first, the words that are taken for typing slips, and the other unknown words."""
     messages = sum(index.counts)
     counts = _counts(asked, index)
     unknown = [term for term, count in counts.items() if not count]
@@ -243,17 +249,17 @@ def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term],
 
 
 def _counts(terms: Sequence[AskedTerm], index: RankedIndex) -> dict[AskedTerm, int]:
-    """The number of messages that have each term, in a form or the other."""
+    """Return the number of messages that have each term, with or without its accents."""
     return dict(zip(terms, index.frequencies([_widest(term) for term in terms]), strict=True))
 
 
 def _widest(term: AskedTerm) -> int:
-    """The checksum of the form of a term that all messages with the term have."""
+    """Return the checksum of the form that every message with the term has: the form without accents."""
     return key_of(term.plain or term.name)
 
 
 def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tuple[dict[int, float], list[str]]:
-    """Scores by place, and the words that were too common to be looked up everywhere."""
+    """Return the scores by place, and the words that were too common to be looked up in all messages."""
     left, rare, common = MOST_POSTINGS, list[_Term](), list[_Term]()
     for term in terms:
         if rare and term.count > left:
@@ -283,7 +289,7 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tup
 
 
 def _lookups(term: _Term) -> list[tuple[int, float]]:
-    """The checksums that a term is looked up by, each with the share of its points; the last that is found counts."""
+    """Return the checksums to look a term up by, each with its share of the points. A later one replaces an earlier."""
     exact = [(key_of(term.asked.name), 1.0)]
     return [(key_of(term.asked.plain), PLAIN_SHARE), *exact] if term.asked.plain else exact
 
@@ -294,7 +300,7 @@ def _note(term: _Term, share: float, begin: int, numbers: Iterable[int], weights
 
 
 def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int]]:
-    """The messages at some places: their numbers in each segment, in order."""
+    """Return the numbers, in each segment and in order, of the messages at some places."""
     numbers: dict[int, list[int]] = {}
     segment, end = -1, 0.0
     for place in sorted(places):
@@ -307,7 +313,7 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
 
 def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The messages among these that have a term, and the term's weight in each."""
+    """Return those of some messages that have a term, and the term's weight in each."""
     having, weights, messages, at = list[int](), list[int](), found.messages, 0
     for number in numbers:
         at = bisect_left(messages, number, at)
@@ -320,7 +326,10 @@ def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[i
 
 
 def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[tuple[int, Postings]]:
-    """The postings of a term; if there are too many, those with the largest weights, the later of equal ones."""
+    """Return the postings of a term.
+
+    If there are more than `most`, keep the ones with the largest weights, and of equal ones the later ones.
+    """
     postings = list(index.postings(key))
     if count <= most:
         return postings
@@ -357,7 +366,7 @@ def _add_with_neighbours(scores: dict[int, float], own: dict[int, float]) -> Non
 
 
 def _best(scores: Mapping[int, float], most: int) -> list[int]:
-    """The places with the best scores; of those at the limit, the later ones."""
+    """Return the `most` places with the best scores. Of equal scores at the limit, the later places are kept."""
     if len(scores) <= most:
         return list(scores)
     least = sorted(scores.values())[-most]
@@ -367,7 +376,7 @@ def _best(scores: Mapping[int, float], most: int) -> list[int]:
 
 
 def _places_of(names: Iterable[str], index: RankedIndex, among: Mapping[int, float]) -> set[int]:
-    """The places of messages that somebody wrote whom one of some names means."""
+    """Return the places, among the given ones, of messages written by a speaker whom a name means."""
     keys = [key_of(name) for name in names]
     keys = [key for key, count in zip(keys, index.frequencies(keys), strict=True) if count]
     wanted = _numbers_of(among, index) if keys else {}
@@ -380,7 +389,7 @@ def _places_of(names: Iterable[str], index: RankedIndex, among: Mapping[int, flo
 
 
 def _written(place: int, index: RankedIndex) -> int:
-    """When a message was written: seconds since 1970; 0 if that is not known."""
+    """Return when a message was written, in seconds since 1970, or 0 if unknown."""
     segment = bisect_right(index.places, place) - 1
     return index.seconds(segment, place - index.places[segment])
 

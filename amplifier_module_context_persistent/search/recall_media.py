@@ -16,7 +16,7 @@ MOST_CHARS = 4_000_000
 
 
 def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> RecallPage:
-    """Add to the first page of a message its images and documents, or to any page the one that is asked for.
+    """Add images and documents to a page: the one that is asked for, or all that fit on a message's first page.
 
     Raises:
         RecallError: the message has no image of that number.
@@ -40,7 +40,7 @@ def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> Recal
 
 
 def _first(media: Sequence[Medium]) -> int:
-    """The number of media, counted from the first, that fit on a page."""
+    """Return the number of media, counted from the first, that fit on a page."""
     chars = 0
     for number, medium in enumerate(media):
         chars += medium.chars
@@ -50,7 +50,7 @@ def _first(media: Sequence[Medium]) -> int:
 
 
 def _told(page: RecallPage, media: Sequence[Medium], numbers: Sequence[int]) -> str:
-    """Say which media come with a page."""
+    """Return a line that names the media that come with a page."""
     named = [f"{media[n].kind} {n + 1} of {len(media)}" for n in (numbers[0], numbers[-1])]
     which = named[0] if len(numbers) == 1 else f"{named[0]} to {named[1]}"
     return f"[with this page: {which} of {page.reference}]"

@@ -1,10 +1,10 @@
-"""Recall: what is asked for, a message as a text, its pages, and how the hits of a search are told. No I/O.
+"""The pages of `recall`: the check of a request, a page of a message's text, and a page of search hits. No I/O.
 
 Rules:
-- A page is a piece of one message's text, cut nowhere but at its ends: pages put together are the text. Its output
-  begins with `[recall of ID, characters A-B of N]`, by which an elision of that output names the original.
-- What `recall` itself gave, and the calls that asked for it, are not searched.
-- Everything that is wrong with a question is a `RecallError` that says what is allowed.
+- A page is an unaltered piece of one message's text: all pages together are the text. Its output begins with
+  `[recall of ID, characters A-B of N]`, from which an elision of that output takes the id of the original.
+- Pages that `recall` returned, and the calls that asked for them, are not searched.
+- Every error in a request is a `RecallError` that says what is allowed.
 """
 
 from __future__ import annotations
@@ -58,13 +58,16 @@ class RecallQuery:
 
     @property
     def query_words(self) -> int:
-        """The number of a question's words; 0 for an expression and for a text without a word."""
+        """The number of words in a question, or 0 for a regular expression and for a text without a word."""
         if self.pattern is None or not self.pattern.text or _WORD.search(self.query) is None:
             return 0
         return len(self.query.split())
 
     def matches_time(self, message: Message) -> bool:
-        """Whether a message was written in the time asked for; one that says no time was in none."""
+        """Return whether a message was written in the wanted time.
+
+        A message without a time matches only if no time is wanted.
+        """
         if self.since is None and self.until is None:
             return True
         written = instant_of(timestamp_of(message))
@@ -75,7 +78,7 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message in which something was found."""
+    """A message in which the search found something."""
 
     reference: str
     who: str
@@ -119,7 +122,7 @@ def check_wanted(
     since: Any = None,
     until: Any = None,
 ) -> RecallQuery:
-    """Check what is asked for; None and an empty text are the same as nothing.
+    """Check the arguments of a request to `recall`. None and "" mean that an argument is not given.
 
     Raises:
         RecallError: a wrong type or value; says which and what is allowed.
@@ -154,14 +157,14 @@ def check_wanted(
 
 
 def page_tokens(budget_tokens: int) -> int:
-    """The largest size of a page, in tokens."""
+    """Return the largest size of a page, in tokens."""
     return min(MOST_PAGE_TOKENS, int(PAGE_SHARE * budget_tokens))
 
 
 def cut_page(
     message: Message, wanted: RecallQuery, *, before: str, after: str, most_chars: int, fits: Fits
 ) -> RecallPage:
-    """Cut a page from a message's text: from `wanted.offset` on, as much as fits and is asked for.
+    """Cut a page from a message's text: from `wanted.offset` on, as much as fits and was asked for.
 
     Args:
         message: the message.
@@ -214,7 +217,7 @@ def tell_hits(
     unranked: str = "",
     fits: Fits,
 ) -> RecallPage:
-    """Write the hits of a search in order, as many as fit.
+    """Make a page of the hits of a search, in order, with as many as fit.
 
     Args:
         hits: the hits after the first `wanted.offset`.
@@ -259,7 +262,7 @@ def tell_hits(
 
 
 def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequence[tuple[int, int]]) -> Hit:
-    """Describe a message in which something was found at `spans`."""
+    """Describe a message in which a search found the places `spans`."""
     start, end = spans[0]
     end = min(end, start + _MATCH_CHARS)
     first, last = max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)
@@ -270,7 +273,7 @@ def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequ
 
 
 def recall_output(output: str) -> Message:
-    """The result of the tool, as a message, for it to be counted."""
+    """Return an output as the tool result that the model gets, to count its tokens."""
     return {"role": "tool", "name": RECALL_TOOL, "content": output}
 
 
@@ -286,7 +289,10 @@ def _who(message: Message, tool: str = "") -> str:
 
 
 def _furthest(fits: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The largest number from `low` to `high` that fits, if all smaller ones fit too; None if `low` does not fit."""
+    """Return the largest number from `low` to `high` that fits, or None if `low` does not fit.
+
+    All numbers below one that fits must fit too.
+    """
     if fits(high):
         return high
     count = bisect_left(range(low, high), 1, key=lambda place: 0 if fits(place) else 1)

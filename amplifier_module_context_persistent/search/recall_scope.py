@@ -1,4 +1,4 @@
-"""Which messages a search of `recall` is about."""
+"""Which messages a search by `recall` includes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tool_names import Records, tools_of
 def searched_tool(
     records: Records, live: Sequence[int], position: int, message: Message, wanted: RecallQuery
 ) -> str | None:
-    """The tool whose result a message is, or an empty text; None if the search is not about the message.
+    """Return the tool whose result a message is, "" for other messages, or None if the message is not searched.
 
     Results of `recall` are never searched.
 

@@ -23,7 +23,7 @@ class Mark:
 
 
 def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
-    """Find the words of a text that have terms of a question, in their order.
+    """Find the words of a text that have terms of a question, in the text's order.
 
     Args:
         text: what is shown of a message.
@@ -38,7 +38,7 @@ def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
 
 
 def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int = WINDOW_CHARS) -> range:
-    """Choose neighbouring marks that cover most of the question within a number of characters; return their numbers.
+    """Choose neighbouring marks that cover most of the question within `chars` characters. Return their range.
 
     Each term counts once, and of equal windows the first one is chosen.
     """

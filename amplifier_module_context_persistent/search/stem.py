@@ -1,8 +1,9 @@
-"""Stems of English words: one stem for all forms of a word.
+"""Stems of English words: all forms of a word have the same stem.
 
-The algorithm is Porter's (https://tartarus.org/martin/PorterStemmer/def.txt), with a table of irregular forms before it
-(`went`, `bought`, `children`). British spellings are American ones (`colour`, `initialise`): a person's question and a
-program's names often differ in that. Words of other languages lose at most an ending, the same in text and question.
+The algorithm is Porter's (https://tartarus.org/martin/PorterStemmer/def.txt), after a table of irregular forms (`went`,
+`bought`, `children`). British spellings become American ones (`colour`, `initialise`), because a person's question and
+a program's names often differ in spelling. Words of other languages lose at most an ending, in texts and questions
+alike.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ _MOST_CHARS = 24
 
 
 def stem(word: str) -> str:
-    """The stem of a word in small letters; a word with anything but ASCII letters is its own stem."""
+    """Return the stem of a word in small letters. A word with other characters than ASCII letters is not changed."""
     word = _BASES.get(word, word)
     if not _LEAST_CHARS <= len(word) <= _MOST_CHARS or not (word.isascii() and word.isalpha()):
         return word

@@ -1,4 +1,4 @@
-"""The words, numbers and dates of a question, with what each may mean in an expression of time."""
+"""Divide a question into words, numbers and dates, with the meanings that each may have in an expression of time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_WORDS_TOGETHER = 4
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A date in figures; the parts that it lacks are 0."""
+    """A date in figures. A missing part is 0."""
 
     year: int
     month: int
@@ -80,7 +80,7 @@ def tokens_of(text: str, languages: tuple[str, ...]) -> list[Token]:
 
 
 def may_follow(text: str, one: Token, other: Token) -> bool:
-    """Whether only spaces, a comma, a point or an apostrophe are between two tokens."""
+    """Return whether only spaces, a comma, a point or an apostrophe are between two tokens."""
     return _GAP.fullmatch(text, one.stop, other.start) is not None
 
 
@@ -93,13 +93,13 @@ def _dates_in(text: str) -> Iterator[tuple[int, int, Date]]:
 
 
 def _first_date(text: str, at: int) -> re.Match[str] | None:
-    """The first date from a place on; of two that begin there, the one of the first expression."""
+    """Find the first date from a position on. If several expressions match there, the earliest in `_DATES` wins."""
     found = [match for pattern in _DATES if (match := pattern.search(text, at)) is not None]
     return min(found, key=lambda match: match.start(), default=None)
 
 
 def _grouped(words: Sequence[tuple[int, int, str]], known: Mapping[tuple[str, ...], Meanings]) -> Iterator[Token]:
-    """Tokens of words; words that mean something together are one token."""
+    """Yield tokens of words. Words that have a meaning together are one token."""
     plain = tuple(without_accents(word) for _, _, word in words)
     at = 0
     while at < len(words):

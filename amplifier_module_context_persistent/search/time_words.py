@@ -57,7 +57,7 @@ NIGHT, MORNING, NOON, AFTERNOON, EVENING = range(5)
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The words of one language; rows whose meanings are numbers count from their first."""
+    """The words of one language. In rows whose meanings are numbers, the numbers count from the row's first."""
 
     months: str
     weekdays: str
@@ -191,7 +191,7 @@ _TABLES = MappingProxyType({"en": _ENGLISH, "de": _GERMAN, "fr": _FRENCH, "es": 
 
 @lru_cache(maxsize=16)
 def vocabulary(languages: tuple[str, ...]) -> Mapping[tuple[str, ...], Meanings]:
-    """The meanings of words, and of groups of words, in some languages.
+    """Return the meanings of words and groups of words in some languages.
 
     Args:
         languages: of `en`, `de`, `fr` and `es`.
@@ -238,7 +238,7 @@ def _meanings(table: _Table) -> Iterator[tuple[tuple[str, ...], Kind, float]]:
 
 
 def _forms(row: str, first: int) -> Iterator[tuple[int, str]]:
-    """The forms of a row, without accents, each with the number of its meaning."""
+    """Yield the forms of a row without accents, each with the number of its meaning."""
     for value, meaning in enumerate(row.split(";"), first):
         for form in meaning.split(","):
             if plain := without_accents(form.strip()):

@@ -1,4 +1,4 @@
-"""Which tools a message of a history is about: what it calls, or what it is the result of."""
+"""The tools of a message: the tools that it calls, or the tool whose result it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEAR = 256
 
 
 class Records(Protocol):
-    """The methods of a log, or of a log's reader, that are used here."""
+    """The methods of a log, or of a log's reader, that this module uses."""
 
     @property
     def index(self) -> Index:
@@ -26,7 +26,7 @@ class Records(Protocol):
 
 
 def tools_of(records: Records, live: Sequence[int], position: int, message: Message) -> tuple[str, ...]:
-    """The names of the tools that a message calls, or of the tool whose result it is; empty for other messages.
+    """Return the names of the tools that a message calls, or of the tool whose result it is, or an empty tuple.
 
     Args:
         records: reads the log.
@@ -44,7 +44,7 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
 
 
 def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:
-    """The message with the call that a result answers, and its position; None if it is not near."""
+    """Return the position and the message of the call that a result answers, or None if it is not near."""
     roles = records.index.columns.roles
     for at in range(position - 1, max(-1, position - 1 - NEAR), -1):
         if roles[live[at]] == ASSISTANT:

@@ -1,8 +1,8 @@
-"""One slip of the finger: a word that no message has is taken for a word that differs by one slip.
+"""Typing slips: a word that no message has is replaced by a known word that differs by one slip.
 
-Swapped letters and letters doubled or not are tried first, then superfluous, forgotten and wrong ones. Only words of
-plain letters are tried, and their first letter is taken as right. Of several words the one in the most messages is
-meant.
+Swapped letters, doubled letters and missing doubles are tried first, then extra, missing and wrong letters. Only words
+of plain letters are tried, and their first letter is assumed to be right. Of several known words the one in the most
+messages is chosen.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ class _Index(Protocol):
         ...
 
     def frequencies(self, keys: Sequence[int]) -> Sequence[int]:
-        """The number of messages with each term."""
+        """Return the number of messages with each term."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """A word that no message has, and the term that is looked for instead."""
+    """A word that no message has, and the term to look for instead."""
 
     said: str
     meant: AskedTerm
 
     @property
     def sentence(self) -> str:
-        """What a person is told."""
+        """A sentence that tells a person about the slip."""
         return self.sentence_with(self.meant.said)
 
     def sentence_with(self, word: str) -> str:
-        """What a person is told, with a form of the meant word as a message has it."""
+        """Return the sentence with a form of the intended word that a message has."""
         return f"no match for `{self.said}`; showing `{word}`"
 
 
 def slips_in(unknown: Sequence[AskedTerm], index: _Index, *, tries_all: bool) -> tuple[Slip, ...]:
-    """Find the words that are meant by words that no message has.
+    """Find known words for words that no message has.
 
     Args:
         unknown: terms without a message.
@@ -71,7 +71,7 @@ def _may_be_a_slip(term: AskedTerm) -> bool:
 
 
 def _meant(word: str, index: _Index, *, tries_all: bool) -> str:
-    """The word that is meant; "" if there is none."""
+    """Return the word that is probably meant, or "" if there is none."""
     for words in (list(_likely(word)), list(_others(word)) if tries_all else []):
         if not words or len(words) * len(index.counts) > _MOST_LOOKUPS:
             break
@@ -83,7 +83,7 @@ def _meant(word: str, index: _Index, *, tries_all: bool) -> str:
 
 
 def _likely(word: str) -> Iterator[str]:
-    """The word with two letters swapped, with one of two equal letters, or with one letter twice."""
+    """Yield the word with two letters swapped, with a double letter made single, or with a letter doubled."""
     places = range(1, len(word))
     yield from (word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] for at in places)
     yield from (word[:at] + word[at + 1 :] for at in places if word[at] == word[at - 1])
@@ -91,7 +91,7 @@ def _likely(word: str) -> Iterator[str]:
 
 
 def _others(word: str) -> Iterator[str]:
-    """The word without a letter, with one letter more, or with another letter."""
+    """Yield the word without a letter, with one more letter, or with a wrong letter replaced."""
     yield from (word[:at] + word[at + 1 :] for at in range(1, len(word)))
     for letter in ascii_lowercase:
         for at in range(1, len(word) + 1):

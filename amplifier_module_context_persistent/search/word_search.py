@@ -1,4 +1,4 @@
-"""A search for words: all of them in one message, in any order and any case.
+"""Search for words: one message must contain all of them, in any order and any case.
 
 The syntax is common to many search engines: `retry timeout` are two words; `"connection reset"` is a phrase, whose
 words may be on two lines; `time*` is the beginning of a word. A word is a run of letters, digits and underscores. Any
@@ -33,26 +33,26 @@ _MOST_TERMS = 32
 
 @dataclass(frozen=True)
 class AllWords:
-    """The words of a search; it has the methods of a `Pattern`."""
+    """The words of a search. It has the methods of a `Pattern`."""
 
     terms: tuple[Pattern, ...]
 
     @cached_property
     def needle(self) -> bytes:
-        """Some bytes that the record of a matching message holds; empty if that is not known."""
+        """Bytes that the record of every matching message contains, or b"" if none are known."""
         return max((term.needle for term in self.terms), key=len)
 
     @property
     def literals(self) -> tuple[tuple[str, ...], ...]:
-        """The texts that a matching text holds."""
+        """The texts that every matching text contains."""
         return (tuple(text for term in self.terms for text in term.literals[0]),)
 
     def may_match(self, line: bytes) -> bool:
-        """Whether the message of a line that we wrote may match; cheap, without parsing it."""
+        """Return whether the message in a line of our own may match. This is cheap: the line is not parsed."""
         return all(not term.needle or term.may_match(line) for term in self.terms)
 
     def spans(self, text: str, *, expired: Callable[[], bool] = lambda: False) -> Iterator[tuple[int, int]]:
-        """Give start and end of each match in their order; none if one of the words is missing.
+        """Yield the start and the end of each match, in order. There are no matches if one of the words is missing.
 
         Raises:
             SlowPatternError: `expired` said so.
@@ -71,7 +71,7 @@ class AllWords:
 
 
 def words_pattern(query: str) -> AllWords:
-    """Look for all words of a query.
+    """Make the pattern that finds all words of a query.
 
     Raises:
         RecallError: it is too long, or holds no word.
@@ -87,7 +87,7 @@ def words_pattern(query: str) -> AllWords:
 
 
 def _term(found: re.Match[str]) -> Pattern | None:
-    """The pattern of one term of a query, a word or a phrase; None if it has no word."""
+    """Make the pattern of one term of a query, a word or a phrase. Return None if it has no word."""
     is_word = found["plain"] is not None
     said = found["plain"] if is_word else found["phrase"]
     is_beginning = bool(found["begin"]) or (is_word and said.endswith("*"))
