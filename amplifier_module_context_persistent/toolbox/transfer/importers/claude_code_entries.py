@@ -1,7 +1,8 @@
-"""The entries of a file of Claude Code: which become messages, and how they hang together (`claude_code.py`).
+"""Read the entries of a Claude Code file: find out which become messages, and how they are linked (`claude_code.py`).
 
-Each line is read once. Memory keeps the place of an entry among the others; what it says is put aside until the live
-path is known.
+An entry is the JSON object of a line. Entries form a tree; the live path is the branch that the session continued on.
+Each line is read once. Memory keeps only the links between entries. Their content is put aside in a temporary file
+until the live path is known.
 """
 
 from __future__ import annotations
@@ -52,54 +53,56 @@ _OF_MESSAGES = (
     "isApiErrorMessage",
     MARK_KEY,
 )
-"""Keys of an entry that become a message; for instance a result, which is in the message a second time."""
+"""The keys of an entry that are kept for a message. Other keys are dropped; `toolUseResult`, for example, repeats the
+result."""
 _CLEAR = re.compile(r"\s*(<command-message>[^<]*</command-message>\s*)?<command-name>/(clear|reset|new)</command-name>")
 
 
 @dataclass(slots=True, eq=False)
 class ClaudeEntry:
-    """An entry: its line, the place of its stored content, and its place among the others."""
+    """An entry: its line, the place of its stored content, and its links to other entries."""
 
     line: int
     kind: str
-    """`user`, `assistant`, `queued` or `clear`; `kept` if it becomes metadata; `silent` if it only links others."""
+    """`user`, `assistant`, `queued` or `clear`; `kept` if it becomes metadata; `silent` if it only links other
+    entries."""
     uuid: str
     aside: int = -1
-    """The place of its value among the values put aside; -1 if it says nothing."""
+    """The place of the entry's stored content; -1 if none is stored."""
     has_parent: bool = False
     session: str = ""
     agent: str = ""
     is_person: bool = False
     is_told: bool = False
-    """Whether it is what a `progress` entry tells of a sub-agent."""
+    """Whether the entry was inside a `progress` entry, which reports what a sub-agent does."""
     above: ClaudeEntry | None = None
-    """The message below which it hangs; what says nothing is passed over."""
+    """The nearest ancestor that is a message; None if there is none."""
     root: ClaudeEntry | None = None
-    """The first entry of its tree, if that is another one."""
+    """The root of the entry's tree; None if the entry is the root itself."""
     head: ClaudeEntry | None = None
-    """The first record of its answer, if that is another one."""
+    """The first record of the same answer; None if the entry is the first one itself."""
     more: list[ClaudeEntry] | None = None
-    """The further records of its answer."""
+    """The further records of the answer, if the entry is the first one."""
     position: int = -1
-    """Which of its session's messages it is, once all are known."""
+    """The position among the messages of the session; -1 until all are known."""
     is_replaced: bool = False
-    """Whether a later entry says the same, and more surely."""
+    """Whether a later entry has the same content from a more reliable place."""
     exported_id: str = ""
-    """The id of the message here that it was exported from."""
+    """The id of the message that this entry was exported from; empty if it was not exported from here."""
 
     @property
     def id(self) -> str:
-        """The id of its message."""
+        """The id for the entry's message."""
         return self.exported_id or self.uuid or f"claude-code-{self.line}"
 
     @property
     def speaks(self) -> bool:
-        """Whether it becomes a message, or a part of one."""
+        """Whether the entry becomes a message or a part of a message."""
         return self.kind in ("user", "assistant", "queued")
 
     @property
     def records(self) -> list[ClaudeEntry]:
-        """The records of its message, itself first."""
+        """The records of the entry's message, the entry itself first. Replaced records are left out."""
         return [one for one in (self, *(self.more or ())) if not one.is_replaced]
 
 
@@ -109,20 +112,20 @@ class ClaudeFile:
 
     Args:
         aside: stores the content of entries until all are known.
-        has_file: whether a sub-agent of a session has a file of its own, beside this one.
+        has_file: returns whether a sub-agent of a session has a file of its own beside this file.
     """
 
     aside: SpooledValues
     has_file: Callable[[str, str], bool] = lambda _agent, _session: False
     entries: list[ClaudeEntry] = field(default_factory=list)
-    """Entries that become messages or are kept, in order; for an answer, its first record."""
+    """The entries that become messages or are kept, in order. Of an answer, only its first record is here."""
     by_uuid: dict[str, ClaudeEntry] = field(default_factory=dict)
     answers: dict[str, dict[tuple[str, str, bool], ClaudeEntry]] = field(default_factory=dict)
-    """The first record of each answer since a person spoke, by agent and the answer's key."""
+    """The first record of each answer since the last message of a person, by agent and by the answer's key."""
     began: dict[str, ClaudeEntry] = field(default_factory=dict)
     """The first entry of each session."""
     agents: dict[str, str] = field(default_factory=dict)
-    """The call that started each sub-agent, by the sub-agent's id."""
+    """The id of the call that started each sub-agent, by the sub-agent's id."""
     facts: dict[str, Any] = field(default_factory=dict)
     title_rank: int = -1
     """The rank of the title in `facts`; -1 if there is none."""
@@ -131,16 +134,19 @@ class ClaudeFile:
     compaction: dict[str, Any] = field(default_factory=dict)
     """The content of the last `compact_boundary`."""
     silent: ClaudeEntry | None = None
-    """The last entry that says nothing."""
+    """The last entry of the kind `silent`."""
     exported: ExportedPart = field(default_factory=ExportedPart)
 
     def value(self, entry: ClaudeEntry) -> dict[str, Any]:
-        """The content of an entry; for a message, the keys in `_OF_MESSAGES`."""
+        """Return the content of an entry: for a message only the keys in `_OF_MESSAGES`.
+
+        Empty if nothing was stored.
+        """
         return mapping(self.aside.get(entry.aside)) if entry.aside >= 0 else {}
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object has the type and the keys of an entry of this format."""
+    """Return whether an object has the type and the keys of an entry of this format."""
     kind = text(entry.get("type"))
     if kind in ("user", "assistant"):
         return isinstance(entry.get("message"), dict)
@@ -148,14 +154,14 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 AsEntry = Callable[[dict[str, Any]], dict[str, Any] | None]
-"""Makes an entry of a line that is in another form; None if the line is no part of the conversation."""
+"""Makes an entry from a line in another format; returns None if the line is not part of the conversation."""
 
 
 def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEntry | None = None) -> ClaudeFile:
-    """Read a file, and note each line in the account.
+    """Read a source into `file`, note each line in the account, and return `file`.
 
     Raises:
-        TwoSessionsError: it holds two sessions.
+        TwoSessionsError: the source has two sessions.
     """
     for at in objects_of(source, account):
         if as_entry is not None:
@@ -171,21 +177,22 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
         elif not _is_repeated(file, at, account):
             _complete_outputs(at.value, source.path, at.number, account)
             _take(file, at, account)
-    file.by_uuid.clear()  # each entry knows by now what it hangs below
+    file.by_uuid.clear()  # each entry has a link to its parent by now
     return file
 
 
 def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Account) -> None:
-    """Replace the beginnings of large outputs in the transcript by the whole outputs."""
+    """Replace outputs that are cut in the transcript by the whole outputs, from their files."""
     message = mapping(entry.get("message"))
     if entry.get("type") == "user" and isinstance(message.get("content"), list):
         message["content"] = with_whole_outputs(message["content"], path, line, account)
 
 
 def _is_repeated(file: ClaudeFile, at: SourceObject, account: Account) -> bool:
-    """Whether an entry is a copy of an earlier one, as resumed sessions hold them; noted if so.
+    """Return whether an earlier entry has the same uuid, and note the entry in the account if so.
 
-    What says nothing, and what `progress` told of a sub-agent, keeps no message from having its uuid.
+    Resumed sessions contain such copies. An earlier entry that is silent, or that is from a `progress` entry, does not
+    count: a message may have its uuid.
     """
     message, uuid = at.value.get("message"), id_text(at.value.get("uuid"))
     first = file.by_uuid.get(uuid)
@@ -235,7 +242,10 @@ def _take(file: ClaudeFile, at: SourceObject, account: Account) -> None:
 
 
 def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None:
-    """Note what an entry says of a sub-agent. The entry itself stays, as a link between those around it."""
+    """Add the sub-agent's message in a `progress` entry.
+
+    The `progress` entry itself stays as a link between its neighbours.
+    """
     entry, data = at.value, mapping(at.value.get("data"))
     agent, inner = data["agentId"], data["message"]
     kind, message, uuid = text(inner.get("type")), mapping(inner.get("message")), text(inner.get("uuid"))
@@ -254,7 +264,7 @@ def _take_progress(file: ClaudeFile, at: SourceObject, account: Account) -> None
 
 
 def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
-    """An entry below its parent, which comes before it."""
+    """Make an entry that is linked to its parent, which must have been read before."""
     entry = at.value
     parent = _parent_of(entry)
     session = intern(id_text(entry.get("sessionId")))
@@ -266,7 +276,10 @@ def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
 
 
 def _shared(last: ClaudeEntry | None, entry: ClaudeEntry) -> ClaudeEntry:
-    """The last entry that says nothing, if this one has the same place: sessions are full of such entries."""
+    """Return the last silent entry if it has the same links as a new one, else the new one.
+
+    Sessions have very many such entries, so this saves memory.
+    """
     if last is None or last.above is not entry.above or last.root is not entry.root or entry.root is None:
         return entry
     return last if (last.agent, last.session) == (entry.agent, entry.session) else entry
@@ -277,7 +290,7 @@ def _parent_of(entry: dict[str, Any]) -> str:
 
 
 def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
-    """Put an entry among the others, and what it says aside."""
+    """Add an entry, link it to the records of its answer, and store its content."""
     if entry.speaks and entry.kind != "queued":
         entry.aside = file.aside.put({key: value[key] for key in _OF_MESSAGES if key in value})
     elif entry.kind != "silent":
@@ -303,12 +316,14 @@ def _add(file: ClaudeFile, entry: ClaudeEntry, value: dict[str, Any]) -> None:
 
 
 def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value: dict[str, Any]) -> bool:
-    """Whether a record under the key of an answer is another answer: a result came before it, and one of these is true.
+    """Return whether a record with an answer's key begins another answer.
 
-    - The answer had ended: its last record says why it stopped.
-    - The record has no `requestId`, and it begins with something else than a call, or its usage is zero or another one.
+    It does if a result came before it, and one of these is true:
+    - The answer had ended: its last record has a stop reason.
+    - The record has no `requestId`, and either does not begin with a call, or its usage is zero or differs.
 
-    Some gateways give one id to every answer. A result alone does not tell: calls may run while their answer is given.
+    This is needed because some gateways give the same id to every answer. A result alone is not enough, because calls
+    may run before their answer has ended.
     """
     if entry.above is None or entry.above.kind != "user":
         return False
@@ -325,9 +340,9 @@ def _begins_anew(file: ClaudeFile, head: ClaudeEntry, entry: ClaudeEntry, value:
 
 
 def _answer_key(entry: ClaudeEntry, value: dict[str, Any]) -> tuple[str, str, bool] | None:
-    """The key that the records of one answer share; None if the record has no id.
+    """Return the key that all records of one answer share, or None if the record has no id.
 
-    A message's id alone does not do: some gateways give one id to every answer.
+    The message's id alone is not enough, because some gateways give the same id to every answer.
     """
     message_id = id_text(mapping(value.get("message")).get("id"))
     if not message_id:
@@ -336,13 +351,13 @@ def _answer_key(entry: ClaudeEntry, value: dict[str, Any]) -> tuple[str, str, bo
 
 
 def _check_is_one(file: ClaudeFile, entry: ClaudeEntry) -> None:
-    """Check that an entry is of the session that the file begins with.
+    """Check that an entry belongs to the session that the file begins with.
 
-    A resumed session holds entries of the one that it goes on from, under that one's id: they are one tree. Another
-    session has a tree of its own, whose root is the first entry under its id.
+    A resumed session contains entries of the session that it continues, under that session's id; all of them form one
+    tree. A second session has a tree of its own, whose root is the first entry with its id.
 
     Raises:
-        TwoSessionsError: a person speaks in a second one.
+        TwoSessionsError: the entry is a message of a person in a second session.
     """
     if entry.session and (entry.uuid or entry.speaks):
         file.began.setdefault(entry.session, entry)
@@ -354,7 +369,10 @@ def _check_is_one(file: ClaudeFile, entry: ClaudeEntry) -> None:
 
 
 def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str:
-    """The sub-agent that an entry belongs to: as it names it, else by the entry that its side chain begins with."""
+    """Return the sub-agent that an entry belongs to, or "" if it belongs to none.
+
+    Without an id of the agent, the name is made from the first entry of its side chain.
+    """
     if entry.get("isSidechain") is not True:
         return ""
     if named := text(entry.get("agentId")):
@@ -382,12 +400,13 @@ def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
 
 
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "agent-name": "agentName", "custom-title": "customTitle"}
-"""By the type of an entry, the key of the title that it gives; a person's own name for a session comes last."""
+"""The key of the title in an entry, by the entry's type. A later type outranks an earlier one; a person's own title is
+last."""
 _RANK_OF_TITLE = {kind: rank for rank, kind in enumerate(_TITLES)}
 
 
 def _note_title(file: ClaudeFile, entry: dict[str, Any]) -> None:
-    """Note a session's title: the last one of the highest rank. A model's title does not replace a person's."""
+    """Note a session's title, unless a title of a higher rank is known. A model's title does not replace a person's."""
     kind = text(entry.get("type"))
     if kind not in _TITLES or not (title := text(entry.get(_TITLES[kind])).strip()):
         return
@@ -396,14 +415,14 @@ def _note_title(file: ClaudeFile, entry: dict[str, Any]) -> None:
 
 
 def queued_prompt(entry: dict[str, Any]) -> Any:
-    """What a person or a task queued while the agent worked; None for another attachment."""
+    """Return the prompt that a person or a task queued while the agent worked, or None for any other attachment."""
     attachment = mapping(entry.get("attachment"))
     prompt = attachment.get("prompt")
     return prompt if attachment.get("type") == "queued_command" and isinstance(prompt, str | list) else None
 
 
 def _clears(entry: dict[str, Any]) -> bool:
-    """Whether an entry is the program's own note that a person cleared the history, not a text that quotes one."""
+    """Return whether an entry is the program's own note that a person cleared the history, not a quotation of it."""
     kind = entry.get("type")
     told = entry.get("content") if kind == "system" else mapping(entry.get("message")).get("content")
     return kind in ("user", "system") and isinstance(told, str) and bool(_CLEAR.match(told))

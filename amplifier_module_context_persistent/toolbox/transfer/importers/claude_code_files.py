@@ -1,11 +1,11 @@
-"""Files beside a Claude Code session: the transcripts of its sub-agents, and large outputs of tools.
+"""Find files beside a Claude Code session: the transcripts of its sub-agents, and large outputs of tools.
 
-The directory `<session>/` beside `<session>.jsonl` has them: `subagents/agent-ID.jsonl`, in newer versions also
+They are in the directory `<session>/` beside `<session>.jsonl`: `subagents/agent-ID.jsonl`, in newer versions also
 `subagents/workflows/RUN/agent-ID.jsonl`, each with `agent-ID.meta.json` (`agentType`, `description`, `toolUseId`); and
-`tool-results/NAME.txt`, a whole output whose first 2 KB are in the transcript.
+`tool-results/NAME.txt`, a whole output; the transcript has only its first 2 KB.
 
 Rules:
-- A transcript may name any path, so only the last component of a path counts, inside `tool-results/` of this session.
+- A transcript may name any path. So only the last component of a path is used, inside `tool-results/` of this session.
 - Only regular files are read, up to a limit. No link is followed on the way from the session's directory.
 """
 
@@ -35,7 +35,10 @@ _READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLO
 
 
 def agent_files(path: str, session_id: str) -> Iterator[str]:
-    """Files of sub-agents: in the session's directory, or beside the session's file, as older versions wrote them."""
+    """Yield the paths of sub-agents' files.
+
+    They are in the session's directory; older versions wrote them beside the session's file.
+    """
     directory = os.path.dirname(path)
     inner = os.path.join(_session_directory(path), "subagents")
     for searched in (inner, *_workflow_runs(inner)):
@@ -46,7 +49,7 @@ def agent_files(path: str, session_id: str) -> Iterator[str]:
 
 
 def _workflow_runs(subagents: str) -> list[str]:
-    """The directories of a session's workflows, each with files of sub-agents."""
+    """Return the directories of a session's workflow runs, each with files of sub-agents."""
     workflows = os.path.join(subagents, "workflows")
     try:
         names = sorted(entry.name for entry in os.scandir(workflows) if entry.is_dir(follow_symlinks=False))
@@ -64,18 +67,18 @@ def _agent_files_in(directory: str) -> list[str]:
 
 
 def agent_in_name(path: str) -> str:
-    """The sub-agent that a file is named after."""
+    """Return the id of the sub-agent in a file's name."""
     return os.path.basename(path).removeprefix("agent-").removesuffix(".jsonl")
 
 
 def session_of(path: str) -> str:
-    """The session that the first entry of a file names; empty if it names none."""
+    """Return the session id in the first entry of a file, or "" if it has none."""
     with Source(path) as source:
         return text(mapping(next(source.lines).value).get("sessionId"))
 
 
 def agent_facts(path: str) -> dict[str, str]:
-    """Facts that `agent-ID.meta.json` tells of a sub-agent's file: its type, its task, the call that started it."""
+    """Return facts about a sub-agent from `agent-ID.meta.json`: its type, its task, and the call that started it."""
     content = _read_regular(os.path.dirname(path), f"agent-{agent_in_name(path)}.meta.json", _MOST_META_BYTES)
     try:
         told = mapping(parse_json(content)) if content else {}
@@ -90,7 +93,10 @@ def agent_facts(path: str) -> dict[str, str]:
 
 
 def with_whole_outputs(content: Any, source_path: str, line: int, account: Account) -> Any:
-    """A user's message's content with large outputs read from their files; a file that is gone is named as lost."""
+    """Return the content of a user's message with large outputs read from their files.
+
+    If a file is missing, the rest of the output is noted as lost.
+    """
     if not any(_persisted_path(block) for block in items(content)):
         return content
     return [_with_whole_output(block, source_path, line, account) for block in items(content)]
@@ -109,7 +115,7 @@ def _with_whole_output(block: Any, source_path: str, line: int, account: Account
 
 
 def _persisted_path(block: Any) -> str:
-    """The path under which Claude Code saved the whole of a result; empty if the result is whole."""
+    """Return the path to which Claude Code saved the whole result, or "" if the block has the whole result."""
     if not isinstance(block, dict) or not answered_calls([block]):
         return ""
     said = "".join(text(one.get("text")) for one in blocks_of(block.get("content"))[:1])
@@ -118,13 +124,13 @@ def _persisted_path(block: Any) -> str:
 
 
 def _session_directory(path: str) -> str:
-    """The directory of a session's further files, beside its own file."""
+    """Return the directory with a session's further files, beside its own file."""
     directory, name = os.path.split(path)
     return os.path.join(directory, name.partition(".jsonl")[0])
 
 
 def _session_directories(path: str) -> list[str]:
-    """The possible directories of outputs: beside the session's file, or above a sub-agent's file."""
+    """Return the session directories that may have outputs: beside the session's file, or above a sub-agent's file."""
     found = [_session_directory(path)]
     session, subagents, _ = os.path.dirname(path).rpartition(f"{os.sep}subagents")
     if subagents:
@@ -133,7 +139,7 @@ def _session_directories(path: str) -> list[str]:
 
 
 def _read_regular(directory: str, name: str, most_bytes: int) -> bytes:
-    """The content of a regular file; empty if there is none, it is too large, or it or its directory is a link."""
+    """Return the content of a regular file, or b"" if it is missing or too large, or it or its directory is a link."""
     if not name or name in (".", "..") or "\0" in name or not _is_plain_directory(directory):
         return b""
     try:
@@ -149,7 +155,7 @@ def _read_regular(directory: str, name: str, most_bytes: int) -> bytes:
 
 
 def _is_plain_directory(path: str) -> bool:
-    """Whether a path is a directory and no link, and so is the one that it is in."""
+    """Return whether a path and the directory above it are directories and not links."""
     try:
         return all(stat.S_ISDIR(os.lstat(one).st_mode) for one in (path, os.path.dirname(path)))
     except OSError:

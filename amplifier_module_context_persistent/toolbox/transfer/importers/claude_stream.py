@@ -1,9 +1,10 @@
-"""The output of `claude -p --output-format stream-json`, as the Claude Agent SDK reads it; one message a line.
+"""Read the output of `claude -p --output-format stream-json`, which the Claude Agent SDK reads too: one message a line.
 
-`system` with the subtype `init` describes the session. `assistant` and `user` have a message of Anthropic's, and the
-session's id in `session_id`; messages of a sub-agent have the call that started it in `parent_tool_use_id`. `result`
-ends a run, with its cost. `stream_event` has pieces of a message that comes whole later. Each message becomes an entry
-of a transcript in Claude Code's form, and is read as such. A prompt that was given as an argument is not in the output.
+`system` with the subtype `init` describes the session. `assistant` and `user` have a message in Anthropic's form, and
+the session's id in `session_id`; messages of a sub-agent have the call that started it in `parent_tool_use_id`.
+`result` ends a run, with its cost. `stream_event` has pieces of a message that follows as a whole. Each message becomes
+an entry in the form of Claude Code's transcripts, and is read like those. A prompt that was given as an argument is not
+in the output.
 
 Sources: docs of the Agent SDK, "Message types" (Python and TypeScript references, read 2026-11-26).
 """
@@ -27,7 +28,7 @@ NOT_CONVERSATIONAL = frozenset(
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object is a message of such a stream."""
+    """Return whether an object is a message of this stream."""
     return text(entry.get("type")) in _KINDS and isinstance(entry.get("session_id"), str) and "payload" not in entry
 
 
@@ -41,14 +42,14 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 class _Transcriber:
-    """Makes entries of a transcript."""
+    """Makes entries in the form of a transcript from messages of a stream."""
 
     def __init__(self) -> None:
         self._compacted = False
-        """Whether the last message told that the history was compacted."""
+        """Whether the last message said that the history was compacted."""
 
     def entry(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """A message of the stream as an entry; None if it is no part of the conversation."""
+        """Return a message of the stream as an entry, or None if it is not part of the conversation."""
         kind = text(line.get("type"))
         if kind in NOT_CONVERSATIONAL:
             return None

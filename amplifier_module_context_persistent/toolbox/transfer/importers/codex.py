@@ -1,8 +1,9 @@
-"""Codex rollouts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`, also compressed (`.zst`).
+"""Read Codex rollouts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`, also compressed (`.zst`).
 
-A line is `{timestamp, type, payload}`. What the model got and gave are the `response_item` lines; `event_msg` lines
-repeat them, and tell which of them a person wrote, what was billed, and which turns were rolled back. `compacted` says
-what the model was given from there on. Sub-agents have rollouts of their own (`codex_files.py`).
+A rollout is the file of a session, which Codex calls a thread. A line is `{timestamp, type, payload}`. `response_item`
+lines are the input and the output of the model. `event_msg` lines repeat them, and say which messages a person wrote,
+what was billed, and which turns were rolled back. `compacted` has the history that the model gets from then on.
+Sub-agents have rollouts of their own (`codex_files.py`).
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ _REASONING = frozenset({"agent_reasoning", "agent_reasoning_raw_content"})
 
 
 def take(rollout: Rollout, at: SourceObject) -> None:
-    """Note a line, and put it in its place.
+    """Note a line in the account, and add its content to the rollout.
 
     Raises:
-        TwoSessionsError: it begins another session.
+        TwoSessionsError: the line begins another session.
     """
     kind, payload = text(at.value.get("type")), mapping(at.value.get("payload"))
     exported_id = rollout.exported.note(at.number, at.value)
@@ -90,10 +91,10 @@ def take(rollout: Rollout, at: SourceObject) -> None:
 
 
 def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
-    """Check that a further `session_meta` is of this session, or of an earlier one that it goes on from.
+    """Check that a further `session_meta` belongs to this session, or to an earlier session that this one continues.
 
     Raises:
-        TwoSessionsError: it is of one that began later.
+        TwoSessionsError: it belongs to a session that began later.
     """
     other, known = text(meta.get("id")), rollout.session_id
     goes_on = rollout.parent_id or "forked_from_session" in rollout.facts
@@ -142,7 +143,7 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
 
 
 def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kind: str, said: str) -> None:
-    """Take what another agent says to this one: a task, or what came of one."""
+    """Add a message from another agent to this one: a task, or the result of a task."""
     rollout.account.map(kind)
     between = named(told, author="author", recipient="recipient")
     message_id = text(told.get("id")) or rollout.line_id(at.number)
@@ -185,11 +186,11 @@ def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
 
 
 def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_exported: bool) -> None:
-    """Let the last answer say what its request took, and under which id it is billed.
+    """Add the usage of its request, and an id for billing, to the last answer.
 
-    A fork and a sub-agent begin with a copy of their parent's history, `token_count` included, with times of their own
-    and without ids. So what tells an answer from others is what it says and what its request took, in its family. An
-    answer that was exported from here has the id by which it is billed here.
+    A fork and a sub-agent begin with a copy of their parent's history, including `token_count`, with new times and
+    without ids. So the id is a hash of the answer's content, its usage and its family: the copy gets the same id and is
+    billed once. An answer that was exported from here gets no new id: it is billed under the id it has here.
     """
     for held in reversed(rollout.live[-NEAR:]):
         if held.role == "assistant":
@@ -205,7 +206,7 @@ def _bill(rollout: Rollout, usage: dict[str, Any], info: dict[str, Any], *, is_e
 
 
 def _person_said(rollout: Rollout, given: str) -> None:
-    """Note what a person wrote, as an event says."""
+    """Note the text of an event that says what a person wrote."""
     said = given.strip()
     rollout.tells_people = True
     rollout.said.add(hash(said))
@@ -213,7 +214,7 @@ def _person_said(rollout: Rollout, given: str) -> None:
 
 
 def _mark_person(rollout: Rollout, said: str) -> None:
-    """Mark the last item that a `user_message` event describes; images and context may be around its text."""
+    """Mark the last item with this text as a person's. Images and context may be around the text."""
     for held in reversed(rollout.live[-8:]):
         if held.role == "user":
             message = rollout.message(held)
@@ -263,7 +264,7 @@ def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
 
 
 def _family(meta: dict[str, Any]) -> str:
-    """The thread that a thread comes from, as far as its `session_meta` tells."""
+    """Return the id of the thread that a thread was forked or started from, else its own, from its `session_meta`."""
     come_from = (meta.get(key) for key in ("session_id", "forked_from_id", "parent_thread_id", "id"))
     return next(filter(None, map(text, come_from)), "")
 
@@ -281,7 +282,7 @@ _TYPES = frozenset({"session_meta", "response_item", "compacted", "turn_context"
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object is a line of a rollout."""
+    """Return whether an object is a line of a rollout."""
     return text(entry.get("type")) in _TYPES and isinstance(entry.get("payload"), dict)
 
 
@@ -325,7 +326,7 @@ def _read_rollout(
 
 
 def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> None:
-    """Take the history that a fork does not repeat: the beginning of the rollout that it was made from."""
+    """Read the history that a fork does not repeat: the beginning of the rollout that it was made from."""
     account, family, model = rollout.account, rollout.family, rollout.model
     found = rollout_of_thread(path, base.thread)
     if not found or found in rollout.base_files:
@@ -343,7 +344,7 @@ def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> Non
 
 
 def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
-    """Take a line, and the history that it names."""
+    """Add a line, and the history in another rollout that it refers to."""
     take(rollout, at)
     if (base := rollout.base) is not None:
         rollout.base = None
@@ -351,7 +352,11 @@ def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
 
 
 def _compaction(rollout: Rollout, at: SourceObject, payload: dict[str, Any]) -> CompactionEvent:
-    """The kept messages are a person's, recognised by their texts; the last other text is the summary."""
+    """Make the event of a compaction.
+
+    The kept messages are those of a person, recognised by their texts. The summary is the payload's message, else the
+    last other text.
+    """
     rollout.end_answer()
     people = {held.said: held.message_id for held in rollout.live if held.is_person(rollout)}
     summary, keep = text(payload.get("message")), []

@@ -1,4 +1,4 @@
-"""The output of `codex exec --json`: events of a thread, one a line.
+"""Read the output of `codex exec --json`: the events of a thread, one a line. A thread is Codex's word for a session.
 
 `thread.started` names the thread; `item.completed` has texts, reasoning and calls, and `item.started` a running call;
 `turn.completed` has the usage of the thread so far. The person's prompt is not among the events.
@@ -29,7 +29,7 @@ _TOOLS = {
     "collab_tool_call": "",
     "mcp_tool_call": "",
 }
-"""The tool of a call, by the item's type; empty if the item names it."""
+"""The name of the called tool, by the item's type; empty if the item names the tool."""
 _FAILED = frozenset({"failed", "declined"})
 _RUNNING = "in_progress"
 _USAGE = ("input_tokens", "cached_input_tokens", "output_tokens")
@@ -37,22 +37,22 @@ _USAGE = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 @dataclass(slots=True)
 class _Thread:
-    """The events of a thread so far."""
+    """The state of a thread while it is read."""
 
     account: Account
     thread_id: str = ""
     turn: int = 0
     events: list[Event] = field(default_factory=list)
     reasoning: list[Message] = field(default_factory=list)
-    """Reasoning that waits for what follows it."""
+    """Reasoning that will be put before the next text or call."""
     running: dict[str, SourceObject] = field(default_factory=dict)
-    """Calls that began, by their ids."""
+    """Calls that have begun and not ended, by their ids."""
     billed: dict[str, int] = field(default_factory=dict)
-    """The usage of the thread up to the last turn's end."""
+    """The token counts of the thread up to the end of the last turn."""
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object is an event of this format."""
+    """Return whether an object is an event of this format."""
     kind = text(entry.get("type"))
     return kind in _EVENTS or (kind in _ITEMS and isinstance(entry.get("item"), dict))
 
@@ -69,7 +69,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     for at in objects_of(source, account):
         _take(thread, at)
         start.source_id = thread.thread_id
-        if text(at.value.get("type")) in _BETWEEN_TURNS:  # what a turn took is known: nothing changes its answers now
+        if text(at.value.get("type")) in _BETWEEN_TURNS:  # the usage is known, so its answers are final
             yield from thread.events
             thread.events.clear()
     _end_turn(thread)
@@ -101,12 +101,12 @@ def _take(thread: _Thread, at: SourceObject) -> None:
 
 
 def _id_of(thread: _Thread, item: dict[str, Any]) -> str:
-    """The id of an item in its thread: their own ids begin anew with each run."""
+    """Return an id for an item that is unique in its thread. Codex's own ids begin again with each run."""
     return f"codex-exec-{thread.turn}-{text(item.get('id'))}"
 
 
 def _complete(thread: _Thread, at: SourceObject) -> None:
-    """Take an item that is complete."""
+    """Add a completed item."""
     number, item = at
     kind, own = text(item.get("type")), _id_of(thread, item)
     if kind == "reasoning":
@@ -148,7 +148,7 @@ def _call(thread: _Thread, at: SourceObject) -> None:
 
 
 def _output(item: dict[str, Any]) -> tuple[Any, bool]:
-    """The content of a result, and whether it tells of a failure."""
+    """Return the content of a result, and whether the call failed."""
     failed = text(item.get("status")) in _FAILED
     kind = text(item.get("type"))
     if kind == "mcp_tool_call":
@@ -170,7 +170,7 @@ def _output(item: dict[str, Any]) -> tuple[Any, bool]:
 
 
 def _end_turn(thread: _Thread) -> None:
-    """Put in what began and did not end: reasoning alone, and calls without a result."""
+    """Add what has begun and not ended: calls without a result, and reasoning without an answer."""
     for at in thread.running.values():
         _call(thread, at)
     thread.running.clear()

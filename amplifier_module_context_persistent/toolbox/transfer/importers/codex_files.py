@@ -1,11 +1,13 @@
-"""Rollouts of a Codex session's sub-agents: files of their own, in the same directory, that name their parent.
+"""Find the rollouts of a Codex session's sub-agents: files in the same directory that name their parent.
 
-A fork's rollout may name the one that it was made from, and how much of it, instead of repeating it.
+A rollout is the file of a thread, Codex's word for a session. The first line of a rollout is its `session_meta`. For a
+sub-agent it has `parent_thread_id`, at the top level or in `source.subagent.thread_spawn`. A sub-agent may have
+sub-agents; all of them are imported with the outermost session.
 
-The first line of a rollout is its `session_meta`. A sub-agent's has `parent_thread_id`, at the top level or in
-`source.subagent.thread_spawn`. A sub-agent may have sub-agents; all of them come with the session at the top.
+A fork's rollout may name the rollout that it was made from, and how many bytes of it to read, instead of repeating its
+lines.
 
-Only regular files are looked at, and no link is followed.
+Only regular files are read, and no link is followed.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _READ_ONLY = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLO
 
 
 class RolloutName(NamedTuple):
-    """A rollout's file, its thread, and the thread that started it; empty if none did."""
+    """A rollout: its file, its thread's id, and the id of the thread that started it (empty if none did)."""
 
     path: str
     thread: str
@@ -38,28 +40,31 @@ class RolloutName(NamedTuple):
 
 
 def parent_in(meta: object) -> str:
-    """The thread that started the one of a `session_meta`; empty if none did."""
+    """Return the id of the thread that started a thread, from its `session_meta`, or "" if none did."""
     told = mapping(meta)
     spawned = mapping(mapping(mapping(told.get("source")).get("subagent")).get("thread_spawn"))
     return text(spawned.get("parent_thread_id")) or text(told.get("parent_thread_id"))
 
 
 class HistoryBase(NamedTuple):
-    """The history of a fork before its own: the beginning of another thread's rollout, in bytes."""
+    """The beginning of a fork's history: the first `end_bytes` bytes of another thread's rollout."""
 
     thread: str
     end_bytes: int
 
 
 def history_base(meta: Mapping[str, Any]) -> HistoryBase | None:
-    """The history that a `session_meta` names; None if the rollout has all of its own."""
+    """Return the history that a `session_meta` refers to, or None if the rollout contains its whole history."""
     told = mapping(meta.get("history_base"))
     thread, end = text(told.get("thread_id")) or text(told.get("rollout_id")), told.get("end_byte_offset")
     return HistoryBase(thread, end if isinstance(end, int) else 0) if thread else None
 
 
 def rollout_of_thread(path: str, thread: str) -> str:
-    """The rollout that is named after a thread: beside another one, or among the sessions of other days; else empty."""
+    """Return the path of a thread's rollout: beside the rollout `path`, or in the directories of other days.
+
+    Returns "" if there is none.
+    """
     if not _THREAD.fullmatch(thread):
         return ""
     beside = Path(path).parent
@@ -70,7 +75,7 @@ def rollout_of_thread(path: str, thread: str) -> str:
 
 
 def sub_rollouts(path: str, thread: str) -> list[RolloutName]:
-    """The rollouts of a thread's sub-agents, and of theirs, in the directory of its own file; a parent comes first."""
+    """Return the rollouts of a thread's direct and indirect sub-agents, in the directory of its file, parents first."""
     by_parent = dict[str, list[RolloutName]]()
     for found in _rollouts_in(os.path.dirname(path)):
         if found.parent:
@@ -84,7 +89,7 @@ def sub_rollouts(path: str, thread: str) -> list[RolloutName]:
 
 
 def comes_with_parent(path: str) -> bool:
-    """Whether a file is a sub-agent's rollout, and the outermost session's rollout is in the same directory."""
+    """Return whether a file is a sub-agent's rollout and the outermost session's rollout is in the same directory."""
     directory, name = os.path.split(path)
     if not _ROLLOUT.fullmatch(name):
         return False
@@ -102,7 +107,7 @@ def comes_with_parent(path: str) -> bool:
 
 @lru_cache(maxsize=100)
 def _parents_in(directory: str, _mtime_ns: int) -> dict[str, str]:
-    """The parent thread of each rollout in a directory, by its own thread; the time invalidates the cache."""
+    """Return the parent thread of each rollout in a directory, by thread id. The time invalidates the cache."""
     return {one.thread: one.parent for one in _rollouts_in(directory)}
 
 
@@ -124,7 +129,7 @@ def _name_of(path: str) -> RolloutName:
 
 @lru_cache(maxsize=10_000)
 def _read_name(path: str, _inode: int, _mtime_ns: int) -> RolloutName:
-    """Read the first line of a rollout; the inode and the time tell whether it has changed since."""
+    """Read the first line of a rollout. The inode and the time invalidate the cache when the file has changed."""
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, _READ_ONLY)) as file:
             first = parse_json(file.readline(_MOST_META_BYTES))

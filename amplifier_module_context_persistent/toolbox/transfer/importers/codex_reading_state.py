@@ -1,7 +1,8 @@
-"""A Codex rollout as it is read: the events of its lines, the answer that is being given, and who wrote what.
+"""The state of a Codex rollout while it is read: the events so far, the unfinished answer, and who wrote which message.
 
-What follows a line may change it: events tell who wrote a message, what an answer took, and which turns were rolled
-back. Only events near the end are changed, so those before wait in a temporary file.
+A rollout is the file of a session. A later line may change the events of earlier lines: it may say who wrote a message,
+the usage of an answer, or which turns were rolled back. Only events near the end are changed in place, so earlier
+events are kept in a temporary file.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from .fields import Message, assistant, metadata, text
 from .waiting_events import WaitingEvents
 
 CONTEXT = re.compile(r"\s*<[a-zA-Z][\w-]*>|\s*# AGENTS\.md instructions")
-"""The beginnings of user messages that no person wrote."""
+"""Matches the beginning of user messages that no person wrote."""
 
 NEAR = 64
-"""So many events at the end are near: only they are changed by what follows."""
+"""The number of events at the end that stay in memory, because later lines may change them."""
 
 
 class AnswerLine(NamedTuple):
-    """A line of an answer: what its item says and calls, or the text of an event that tells what was reasoned."""
+    """A line of an answer: the blocks and calls of its item, or the reasoning that an event reports (`told`)."""
 
     number: int
     time: Any
@@ -38,34 +39,37 @@ class AnswerLine(NamedTuple):
 
 @dataclass(slots=True)
 class Answer:
-    """The lines of an answer that is being given."""
+    """The lines so far of an answer that is not complete."""
 
     model: str
     lines: list[AnswerLine] = field(default_factory=list)
     exported_id: str = ""
-    """The id of the message here that it was exported from."""
+    """The id of the message that the answer was exported from; empty if it was not exported from here."""
     reasoning: str = ""
-    """The text of its reasoning items."""
+    """The text of the answer's reasoning items."""
 
 
 @dataclass(slots=True)
 class HeldEvent:
-    """An event of a rollout, and what has to be known of it when it is put aside."""
+    """An event of a rollout, and the facts about it that are needed when the event itself is put aside."""
 
     event: Event | None
-    """None if it is put aside."""
+    """The event; None if it is put aside."""
     place: int | None = None
     role: str = ""
-    """Empty if the event is no message."""
+    """The role of the message; empty if the event is not a message."""
     source: str | None = None
     message_id: str = ""
     said: int = 0
-    """Of a user's message, the hash of its text."""
+    """The hash of the text, for a user's message."""
     is_context: bool = False
-    """Whether a user's message begins as no person does."""
+    """Whether a user's message begins in a way that only programs use (`CONTEXT`)."""
 
     def is_person(self, rollout: Rollout) -> bool:
-        """Whether a person wrote it: an event says so; if there are no such events, it begins with no tag."""
+        """Return whether a person wrote the message.
+
+        An event says so or, if the file has no such events, the message does not begin like context.
+        """
         if self.role != "user":
             return False
         if self.source == "codex:context":
@@ -74,7 +78,7 @@ class HeldEvent:
 
 
 def held_event(event: Event) -> HeldEvent:
-    """Hold an event; of a user's message, note what tells who wrote it."""
+    """Wrap an event. For a user's message, note the facts that tell who wrote it."""
     if not isinstance(event, MessageRead):
         return HeldEvent(event)
     role, told = str(event.message["role"]), event.message["metadata"]
@@ -87,14 +91,14 @@ def held_event(event: Event) -> HeldEvent:
 
 @dataclass(slots=True)
 class Rollout:
-    """The events of a file's lines; turns that were rolled back are separate."""
+    """The events of a rollout's lines. The events of rolled-back turns are kept separately."""
 
     account: Account
     waiting: WaitingEvents
     live: list[HeldEvent] = field(default_factory=list)
     answer: Answer | None = None
     reasoned: str = ""
-    """The text of the reasoning items of an answer that nothing came after yet."""
+    """The text of the last answer's reasoning items, until another item follows."""
     rolled_back: list[tuple[int, list[HeldEvent], list[HeldEvent]]] = field(default_factory=list)
     """The line of each roll-back, the events before it, and the removed events."""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -102,57 +106,57 @@ class Rollout:
     parent_id: str = ""
     model: str = ""
     said: set[int] = field(default_factory=set)
-    """Hashes of what a person wrote, as events say."""
+    """The hashes of texts that a person wrote, according to events."""
     tells_people: bool = False
     family: str = ""
-    """The thread that this one and all others come from, as far as the file tells."""
+    """The id of the thread that this thread was forked or started from, as far as the file says; else its own."""
     last_context: dict[str, Any] = field(default_factory=dict)
     started: str = ""
     find_children: Callable[[str], list[RolloutName]] = lambda _: []
-    """Gives the rollouts of a thread's sub-agents."""
+    """Returns the rollouts of a thread's sub-agents."""
     children: dict[str, str] = field(default_factory=dict)
-    """The call whose result names a sub-agent, by the sub-agent's thread."""
+    """The id of the call whose result names a sub-agent, by the sub-agent's thread; empty until it is found."""
     exported: ExportedPart = field(default_factory=ExportedPart)
     base: HistoryBase | None = None
-    """The history that a `session_meta` names instead of repeating it, until it is read."""
+    """The history in another rollout that a `session_meta` refers to, until it is read; else None."""
     base_files: set[str] = field(default_factory=set)
-    """The files of such histories that were read."""
+    """The rollouts that were read, by path: the file itself, and those that it refers to."""
     lines_before: int = 0
-    """Lines of such histories."""
+    """The number of lines that were read from other rollouts."""
 
     def line_id(self, number: int) -> str:
-        """The id of the message of a line that names none; in a fork the same as in its origin."""
+        """Return an id for the message of a line without an id. It is the same in a fork and in its origin."""
         return f"codex-{number + self.lines_before}"
 
     def put(self, event: Event) -> None:
-        """Add what is no part of an answer."""
+        """Add an event that is not part of an answer. Ends the current answer first."""
         self.end_answer()
         self.add(event)
         self.reasoned = ""
 
     def add(self, event: Event) -> None:
-        """Add an event; one that is not near the end any more is put aside."""
+        """Add an event, and put the event aside that is not among the last `NEAR` any more."""
         self.live.append(held_event(event))
         if len(self.live) > NEAR and (far := self.live[-NEAR - 1]).place is None:
             far.place, far.event = self.waiting.put(self.event(far)), None
 
     def note_children(self, call_id: str, content: Any) -> None:
-        """Note that a call started the sub-agents that its result names first."""
+        """Note the call that started a sub-agent: the first call whose result names the sub-agent's thread."""
         for thread in [thread for thread, started_by in self.children.items() if not started_by]:
             if thread in str(content):
                 self.children[thread] = call_id
 
     def event(self, held: HeldEvent) -> Event:
-        """An event that is held."""
+        """Return the event of `held`, from memory or from the temporary file."""
         return held.event if held.event is not None else self.waiting.get(held.place or 0)
 
     def message(self, held: HeldEvent) -> Message:
-        """The message of an event that is held; empty if it is none."""
+        """Return the message of a held event, or an empty dictionary if the event is not a message."""
         event = self.event(held)
         return event.message if isinstance(event, MessageRead) else {}
 
     def change(self, held: HeldEvent, message: Message) -> None:
-        """Let the message of an event be another one."""
+        """Replace the message of a held event."""
         event = self.event(held)
         changed = MessageRead(message, event.line if isinstance(event, MessageRead) else 0)
         if held.event is not None:
@@ -161,7 +165,7 @@ class Rollout:
             held.place = self.waiting.put(changed)
 
     def all(self, events: Iterable[HeldEvent]) -> Iterator[Event]:
-        """The events, with no source at what a person wrote."""
+        """Yield the events. Messages of a person lose their `source`, which marks inserted messages."""
         for held in events:
             event = self.event(held)
             if held.is_person(self) and isinstance(event, MessageRead):
@@ -169,15 +173,15 @@ class Rollout:
             yield event
 
     def answering(self) -> Answer:
-        """The answer that is being given."""
+        """Return the current answer; begin one if there is none."""
         self.answer = self.answer or Answer(self.model)
         return self.answer
 
     def end_answer(self) -> None:
-        """Put the answer together.
+        """Make one message from the lines of the current answer, and add it.
 
-        An event that tells what was reasoned repeats an item that says it, or is all there is: an item may hold nothing
-        but the encrypted state.
+        An event with reasoning is skipped if it repeats a reasoning item. Otherwise its text is used, because an item
+        may have only encrypted reasoning.
         """
         answer, self.answer = self.answer, None
         if answer is None:
@@ -204,7 +208,7 @@ class Rollout:
 
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:
-    """Add a block; a text and an encrypted state in succession are one block."""
+    """Add a block. A reasoning text and an encrypted state that follow each other are joined to one block."""
     last = blocks[-1] if blocks else {}
     if last.get("type") == block.get("type") == "thinking":
         said = [one["thinking"] for one in (last, block) if one["thinking"]]
@@ -215,7 +219,7 @@ def _add_reasoning(blocks: list[Message], block: Message) -> None:
 
 
 def text_in(content: Any) -> str:
-    """The text of content that was read: a text, or blocks."""
+    """Return the text of content, which is a text or blocks, without space at its ends."""
     if isinstance(content, str):
         return content.strip()
     return "\n".join(text(block.get("text")) for block in content if block.get("type") == "text").strip()

@@ -1,11 +1,11 @@
-"""Sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
+"""Read sessions of GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl`.
 
 A line is `{type, data, id, timestamp, parentId}`; the types are defined in `session-events.ts` of github/copilot-sdk
 (commit cc0438d). `agentId` marks events of sub-agents. `session.compaction_complete` has the summary that replaced
 earlier messages for the model; `session.snapshot_rewind` removes an event and all later ones, which become a branch.
 Other events are kept as metadata.
 
-An answer reports only its output. The usage of all requests of a run, by model, is in `modelMetrics` of
+An answer reports only its output tokens. The usage of all requests of a run, by model, is in `modelMetrics` of
 `session.shutdown`, which a killed run does not write. Each resume of a session begins a new run.
 """
 
@@ -45,7 +45,7 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    entries: dict[str, array[int]] = {}  # the places of stored lines by sub-agent; empty for the session itself
+    entries: dict[str, array[int]] = {}  # the places of stored lines, by sub-agent; "" is the session itself
     events = WaitingEvents(source.aside)
     facts: dict[str, Any] = {}
     session_id = model = ""
@@ -87,25 +87,25 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 class _Report(NamedTuple):
-    """The usage of an answer, instead of its own output alone."""
+    """The usage for an answer, in place of the output tokens that the answer reports itself."""
 
     model: str = ""
     usage: dict[str, Any] | None = None
-    """That of all requests of a run to this model; None if another answer says it."""
+    """The usage of all requests of a run to this model; None if it is given to another answer."""
 
 
 @dataclass(slots=True)
 class _Usage:
-    """Gives what a run took to the last answer of each model in it."""
+    """Assigns the usage of a run to the last answer of each model in the run."""
 
     by_line: dict[int, _Report] = field(default_factory=dict)
-    """The usage by the lines of answers, for runs that report it."""
+    """The usage for answers, by line number; only for runs that report usage."""
     _model: str = ""
     _answers: list[tuple[int, str, str]] = field(default_factory=list)
-    """Of the run so far: lines of answers, the model in use, and the one that the answer names."""
+    """The answers of the current run: line number, model in use, and model that the answer names."""
 
     def take(self, at: SourceObject, account: Account) -> None:
-        """Take the next event of the file."""
+        """Read the next event of the file."""
         kind, data = text(at.value.get("type")), mapping(at.value.get("data"))
         self._model = text(data.get("newModel")) or text(data.get("selectedModel")) or self._model
         if kind == "assistant.message":
@@ -123,7 +123,10 @@ class _Usage:
         self._answers = []
 
     def _answer_of(self, model: str) -> int | None:
-        """The line of the last answer of a model that says nothing yet; else of one that names no model."""
+        """Return the line of the last answer of a model that has no usage yet, or None.
+
+        If the model has no such answer, use the last one that names no model.
+        """
         free = [one for one in reversed(self._answers) if self.by_line[one[0]].usage is None]
         own = (line for line, in_use, named in free if model == (named or in_use))
         unnamed = (line for line, _, named in free if not named)
@@ -131,7 +134,7 @@ class _Usage:
 
 
 def _took(metric: dict[str, Any]) -> dict[str, Any]:
-    """The usage of all requests to a model; the input is with what came from the cache."""
+    """Return the usage of all requests to a model. The input tokens include those from the cache."""
     given = mapping(metric.get("usage"))
     return usage_of(
         input_tokens=given.get("inputTokens"),
@@ -144,7 +147,7 @@ def _took(metric: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Talk:
-    """The events of a session or a sub-agent, in order, each with its id and its place; and what rewinds took away."""
+    """The ids and places of the events of a session or a sub-agent, in order, and the events that rewinds removed."""
 
     ids: list[str] = field(default_factory=list)
     places: array[int] = field(default_factory=lambda: array("q"))
@@ -157,7 +160,7 @@ class _Talk:
         self.places.append(place)
 
     def rewind(self, line: int, event_id: str) -> None:
-        """Take an event and all after it away; nothing if there is no such event."""
+        """Remove an event and all later ones. Does nothing if there is no such event."""
         if event_id not in self.ids:
             return
         at = self.ids.index(event_id)
@@ -166,7 +169,7 @@ class _Talk:
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object is an event of this format."""
+    """Return whether an object is an event of this format."""
     return isinstance(entry.get("data"), dict) and text(entry.get("type")).startswith(_HEADS)
 
 
@@ -199,14 +202,14 @@ def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str,
 
 
 def _output(data: dict[str, Any]) -> Any:
-    """The output of a tool; if it has none, the message of its error."""
+    """Return the output of a tool or, if it has none, its error message."""
     given = mapping(data.get("result"))
     output = given.get("content") if given else data.get("result")
     return mapping(data.get("error")).get("message", "") if output is None else output
 
 
 def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | None:
-    """An answer with its thinking, its text and its calls; None if it has none of them."""
+    """Return an answer with its thinking, its text and its calls, or None if it has none of them."""
     blocks = list[Message]()
     thought, said = text(data.get("reasoningText")), text(data.get("content"))
     if thought:
@@ -223,7 +226,7 @@ def _answer(data: dict[str, Any], message_id: str, told: Message) -> Message | N
 def _told(
     message_id: str, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None
 ) -> dict[str, Any]:
-    """The metadata of an answer."""
+    """Return the metadata of an answer."""
     own = usage_of(input_tokens=data.get("inputTokens"), output_tokens=data.get("outputTokens"))
     named = text(data.get("model")) or model
     if report is None:

@@ -1,7 +1,7 @@
-"""Transcripts of Cursor's agent: lines `{role, message: {content}}`, whose content has Anthropic's blocks.
+"""Read transcripts of Cursor's agent: lines `{role, message: {content}}`, whose content has Anthropic's blocks.
 
-`~/.cursor/projects/<project>/agent-transcripts/<id>/<id>.jsonl`. There is no public specification. Calls have no ids,
-and results are not in the file: each call stays open.
+They are in `~/.cursor/projects/<project>/agent-transcripts/<id>/<id>.jsonl`. There is no public specification. Calls
+have no ids, and results are not in the file: each call stays open.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .source_file import Source, objects_of
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object is a line of such a transcript."""
+    """Return whether an object is a line of such a transcript."""
     message = entry.get("message")
     return entry.get("role") in ("user", "assistant") and isinstance(message, dict) and "content" not in entry
 

@@ -1,4 +1,4 @@
-"""The events that importers yield: those of a session, in the order of its new log."""
+"""The events that importers yield: what a session contains, in the order of its new log."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Kind = Literal["session", "branch", "subagent"]
 
 @dataclass(slots=True)
 class SessionStart:
-    """A session begins; what follows, up to the next start, belongs to it.
+    """The beginning of a session. The events up to the next `SessionStart` belong to this session.
 
-    The first one is the session itself. `name` tells its branches and sub-agents apart, and is stable from one import
-    to the next. `facts` go into the log's header; the importer may add to them until the next start.
+    In a file, the main session is first. `name` distinguishes its branches and sub-agents, and is the same in every
+    import. `facts` go into the log's header; the importer may add to them until the next start.
     """
 
     kind: Kind = "session"
@@ -27,19 +27,20 @@ class SessionStart:
     source_id: str = ""
     """The session's id in the source; empty if it has none."""
     parent_source_id: str = ""
-    """A sub-agent that is imported without its parent: the parent's id in the source."""
+    """The id of the parent session in the source, for a sub-agent that is imported without its parent; else empty."""
     forked_from: str = ""
-    """A branch: the id of the last message that it has in common with its session."""
+    """The id of the last message that a branch has in common with its session; empty if this is not a branch."""
     exported_from: str = ""
-    """The id of the session here that the file was exported from; empty for any other file."""
+    """The id of the session that the file was exported from; empty if it was not exported by this package."""
     exported_lines: int = 0
-    """The last line of the file that the export wrote; an agent added what follows."""
+    """The number of the last line that the export wrote; an agent added the later lines."""
 
 
 class MessageRead(NamedTuple):
-    """A message. Its `metadata.message_id` is stable from one import to the next.
+    """A message. Its `metadata.message_id` is the same in every import.
 
-    `metadata.usage` of an answer is what its provider reported, by the names of `forms.canonical.usage_of`.
+    For an answer, `metadata.usage` is the usage that the provider reported, with the keys of
+    `forms.canonical.usage_of`.
     """
 
     message: Message
@@ -48,11 +49,11 @@ class MessageRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompactionEvent:
-    """The source compacted its history: from here on the model got `summary`, the kept messages, and later ones.
+    """A compaction in the source: from here on the model got `summary`, the kept messages, and later messages.
 
-    `keep` are ids of kept messages in order, `keep_runs` the first and last ids of runs of them; `keep_from` is the
-    first kept message if all after it were kept. If there is no message before it, the summary is a message of its own,
-    with `message_id` and `time`.
+    `keep` has the ids of kept messages in order, `keep_runs` the first and last ids of runs of kept messages.
+    `keep_from` is the id of the first kept message if all messages after it were kept. If there is no message before
+    the compaction, the summary becomes a message of its own, with `message_id` and `time`.
     """
 
     summary: str
@@ -63,7 +64,7 @@ class CompactionEvent:
     keep_runs: Sequence[tuple[str, str]] = ()
     keep_from: str = ""
     tokens_before: Any = None
-    """As the source says it; what is no number is not believed."""
+    """The tokens before the compaction, as given by the source; ignored if it is not a number."""
 
 
 class ClearMark(NamedTuple):

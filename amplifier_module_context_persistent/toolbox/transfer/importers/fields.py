@@ -1,6 +1,6 @@
-"""Common parts of importers: texts, ids, metadata and messages in the log's form.
+"""Common functions of importers: they make texts, ids, metadata and messages in the log's form.
 
-Blocks, calls and usage of every source are made by `forms.canonical`.
+Blocks, calls and usage are made by `forms.canonical`, for every source.
 """
 
 from __future__ import annotations
@@ -21,32 +21,41 @@ _MOST_ID_CHARS = 100
 
 
 def text(value: Any) -> str:
-    """A string, or the empty one for anything else."""
+    """Return a string unchanged, or "" for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """An object, or the empty one for anything else."""
+    """Return a JSON object unchanged, or an empty dictionary for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """A list, or the empty one for anything else."""
+    """Return a list unchanged, or an empty list for any other value."""
     return value if isinstance(value, list) else []
 
 
 def named(entry: Mapping[str, Any], **names: str) -> dict[str, Any]:
-    """The texts of an object by other names: `named(entry, ours="theirs")`; what is no text, or empty, is left out."""
+    """Return texts of an object under other names: `named(entry, ours="theirs")`.
+
+    Empty texts and values that are not texts are left out.
+    """
     return {ours: found for ours, theirs in names.items() if (found := text(entry.get(theirs)))}
 
 
 def session_name(value: str) -> str:
-    """A text as a part of a session's id: letters, digits, dots and hyphens. An id with `_` is a sub-session's."""
+    """Return a text as a part of a session's id.
+
+    It keeps only letters, digits, dots and hyphens, because `_` marks sub-sessions.
+    """
     return _NOT_IN_IDS.sub("-", value).strip("-.")[:_MOST_ID_CHARS]
 
 
 def iso_time(value: Any) -> str:
-    """A time as ISO 8601 text: a text unchanged, a number as seconds or milliseconds."""
+    """Return a time as ISO 8601 text, or "" if the value is not a time.
+
+    A number is read as seconds or milliseconds since 1970.
+    """
     if isinstance(value, str):
         return value if instant_of(value) is not None else ""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e14:
@@ -56,32 +65,32 @@ def iso_time(value: Any) -> str:
 
 
 def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more: Any) -> dict[str, Any]:
-    """A message's metadata without what is None or empty; zero and False stay.
+    """Return the metadata of a message, without values that are None or empty. Zero and False stay.
 
     Args:
-        message_id: its id.
-        time: its time.
-        failed: whether it tells of a call, or of a request, that failed.
-        more: the rest.
+        message_id: the message's id.
+        time: its time, as the source gives it.
+        failed: whether the message is the result of a failed call, or the answer to a failed request.
+        more: other metadata.
     """
     given = {**more, "is_error": failed or None, "timestamp": iso_time(time), "message_id": message_id}
     return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
 
 
 def thinking_block(said: str, signature: str | None = None) -> Message:
-    """Reasoning as a content block."""
+    """Return reasoning as a content block."""
     return {"type": "thinking", "thinking": said, "signature": signature}
 
 
 def user(content: Any, message_metadata: Mapping[str, Any]) -> Message:
-    """A message of the role of a user."""
+    """Return a message of the role `user`."""
     return {"role": "user", "content": content, "metadata": dict(message_metadata)}
 
 
 def assistant(
     blocks: Iterable[Message], calls: Iterable[Message], message_metadata: Mapping[str, Any]
 ) -> Message | None:
-    """An assistant's message of content blocks and calls; None if there is neither."""
+    """Return an assistant's message with content blocks and calls, or None if there are neither."""
     content, called = list(blocks), list(calls)
     if not content and not called:
         return None
@@ -93,7 +102,10 @@ def assistant(
 
 
 def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name: str = "") -> Message:
-    """The result of a call; if the source does not name the tool here, `transfer.drafts` takes it from the call."""
+    """Return a message with the result of a call.
+
+    If the tool's name is missing, `transfer.drafts` adds it from the call.
+    """
     named = {"name": name} if name else {}
     if not isinstance(content, list):
         content = as_text(content)
@@ -101,5 +113,5 @@ def result(call_id: str, content: Any, message_metadata: Mapping[str, Any], name
 
 
 def as_text(value: Any) -> str:
-    """A value as text: a string unchanged, anything else as JSON."""
+    """Return a value as text: a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

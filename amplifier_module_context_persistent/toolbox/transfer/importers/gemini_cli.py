@@ -1,8 +1,8 @@
-"""Sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`, or JSON Lines in newer versions.
+"""Read sessions of Gemini CLI: `~/.gemini/tmp/<project>/chats/session-*.json`, or JSON Lines in newer versions.
 
-Shape: `chatRecordingTypes.ts` of google-gemini/gemini-cli. In JSON Lines the first line is the session, then come
-messages and control lines: `$set` changes fields of the session, `$rewindTo` removes a message and all later ones. A
-second message with the same id replaces the first one.
+Source: `chatRecordingTypes.ts` of google-gemini/gemini-cli. In JSON Lines the first line has the facts about the
+session; messages and control lines follow: `$set` changes fields of the session, `$rewindTo` removes a message and all
+later ones. A second message with the same id replaces the first one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Events = list[MessageRead | KeptEntry]
 
 
 class _Said(NamedTuple):
-    """An entry: its line, and its events."""
+    """An entry: its line number, and the places of its stored events."""
 
     line: int
     events: list[int]
@@ -52,7 +52,7 @@ class _Chat:
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     live: dict[str, _Said] = field(default_factory=dict)
-    """Entries by the id of a message; other entries by `#` and the line."""
+    """The live entries by the id of their message; entries without a message by `#` and the line number."""
     rewound: list[tuple[int, list[_Said], list[_Said]]] = field(default_factory=list)
     """The line of each rewind, the events before it, and the removed events."""
 
@@ -70,7 +70,7 @@ class _Chat:
 
 
 def score(sample: Sample) -> int:
-    """The number of entries in this format; for a single document, the whole document counts."""
+    """Return how well a file fits this format: 1000 for its document, else the number of entries in this format."""
     document = mapping(sample.document)
     if "projectHash" in document and isinstance(document.get("messages"), list):
         return 1_000
@@ -78,7 +78,7 @@ def score(sample: Sample) -> int:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session, and what rewinds took away as branches."""
+    """Yield the session, and the messages that rewinds removed as branches."""
     chat = _Chat(WaitingEvents(source.aside))
     sample = source.sample
     if isinstance(mapping(sample.document).get("messages"), list):
@@ -99,7 +99,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _all(chat: _Chat, entries: Iterable[_Said]) -> Iterator[Event]:
-    """The events of some entries."""
+    """Yield the events of entries."""
     for said in entries:
         yield from chat.waiting.all(said.events)
 
@@ -116,7 +116,7 @@ def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
 
 
 def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:
-    """Put an entry in its place; in a document (`is_whole`) no later version of it can come."""
+    """Add an entry. In lines, a later message with the same id replaces it; in a document (`is_whole`) it is lost."""
     kind, entry_id = text(entry.get("type")), text(entry.get("id"))
     known = chat.live.get(entry_id) if kind in _TALK else None
     if "$rewindTo" in entry:
@@ -148,7 +148,7 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
 
 
 def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:
-    """The events of an entry; an entry without content is kept unchanged."""
+    """Return the events of an entry. An entry without content becomes a `KeptEntry`."""
     messages: list[Message] = []
     if entry.get("type") == "gemini":
         messages = list(_answer(entry, message_id))
@@ -199,7 +199,7 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
 
 
 def _output(asked: dict[str, Any]) -> Any:
-    """The result of a call: the function's response, else the displayed text; None if there is neither."""
+    """Return the result of a call: the function's response, else the displayed text, or None if there is neither."""
     given, shown = asked.get("result"), asked.get("resultDisplay")
     if given is None:
         return as_text(shown) if shown else None
@@ -210,12 +210,12 @@ def _output(asked: dict[str, Any]) -> Any:
 
 
 def _blocks(content: Any) -> list[Message]:
-    """Content blocks of text or of the parts of Google's API."""
+    """Return content blocks for a text or for parts of Google's API."""
     return [_block(part) for part in blocks_of([content] if isinstance(content, dict) else content)]
 
 
 def _block(part: Message) -> Message:
-    """A part as a block, without what only its own form needs to write it again."""
+    """Return a part as a block, without the fields that are only needed to write it in Google's form again."""
     block = gemini.read_part(gemini.parts_in([part])[0])
     if block["type"] == "text":
         return text_block(text(block.get("text")))

@@ -1,8 +1,8 @@
-"""Contents of Google's Gemini API: lists, request bodies and lines of them, and chats that Gemini CLI saved.
+"""Read contents of Google's Gemini API (lists, request bodies, lines), and chats that Gemini CLI saved.
 
 A content is `{role: user|model, parts}`. `/chat save` of Gemini CLI writes a list of them, or `{history, authType}`, to
 `checkpoint-<tag>.json` (google-gemini/gemini-cli, `packages/core/src/core/logger.ts`); a body has `contents`.
-`forms.gemini` reads the contents, and writes them again as they came.
+`forms.gemini` reads the contents, and can write them again in their original form.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .source_file import Sample, Source, SourceObject, entries_of, objects_of
 
 _ROLES = frozenset({"user", "model", "function", ""})
 _CONTEXT = ("This is the Gemini CLI.", "<session_context>")
-"""The beginning of the first content, which the program writes in the name of the user."""
+"""The beginnings of the first content, which the program writes as the user."""
 
 
 def score(sample: Sample) -> int:
-    """Whether a document, or the lines of a file, are contents."""
+    """Return how well a file fits this format: 950 for a document of contents, else the number of lines with one."""
     listed = _contents(sample.document)
     if listed is not None:
         return 950 if listed and all(map(_is_content, listed[:20])) else 0
@@ -32,7 +32,7 @@ def score(sample: Sample) -> int:
 
 
 def _contents(document: Any) -> list[Any] | None:
-    """The contents of a document; None if it has no list of them."""
+    """Return the contents of a document, or None if it has no list of contents."""
     if isinstance(document, list):
         return document
     given = mapping(document)
@@ -46,7 +46,7 @@ def _is_content(content: Any) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Whether a part has no type of its own, unlike parts of other agents."""
+    """Return whether a part has no `type` of its own, unlike the parts of other agents."""
     return isinstance(part, str) or (isinstance(part, dict) and "type" not in part and "part_kind" not in part)
 
 

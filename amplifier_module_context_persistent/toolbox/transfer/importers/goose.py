@@ -1,12 +1,12 @@
-"""Sessions of Goose: `goose session export --format json`, and the `.jsonl` files of versions before 1.10.
+"""Read sessions of Goose: `goose session export --format json`, and the `.jsonl` files of versions before 1.10.
 
-A document is the session with `conversation`, a list of messages; a file of lines begins with the fields of the
-session. A message is `{id?, role, created, content, metadata: {userVisible, agentVisible}}`; its content has `text`,
-`image`, `thinking`, `redactedThinking`, `toolRequest`, `toolResponse` and notes of the program. Calls and results are
-`{status: success, value}` or `{status: error, error}`; a result's value has the form of an MCP tool's. A compaction
-removes `agentVisible` from the messages before it, and adds a summary that only the agent sees.
+A document has the fields of the session, and `conversation`, a list of messages. A file of lines begins with a line
+with the fields of the session. A message is `{id?, role, created, content, metadata: {userVisible, agentVisible}}`; its
+content has `text`, `image`, `thinking`, `redactedThinking`, `toolRequest`, `toolResponse` and notes of the program.
+Calls and results are `{status: success, value}` or `{status: error, error}`; a result's value has the form of an MCP
+tool's. A compaction removes `agentVisible` from the messages before it, and adds a summary that only the agent sees.
 
-Usage is known only for the whole session: the last answer gets it, with the number of answers.
+Usage is known only for the whole session. The last answer gets it, with the number of answers.
 
 Sources: block/goose, `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` at 0513296,
 `session/legacy.rs` at 0fc5e54, `struct Session` of `session/session_manager.rs`.
@@ -48,15 +48,18 @@ class _Conversation:
     session_id: str = ""
     model: str = ""
     events: list[Event] = field(default_factory=list)
-    """The events that are not yielded yet: the last answer and later ones."""
+    """The events that are not yielded yet: the last answer and later events."""
     answers: int = 0
     hidden_from_agent: bool = False
-    """Whether the last message is one that the agent sees no more."""
+    """Whether the last message is no longer visible to the agent."""
     seen_by_agent: list[str] = field(default_factory=list)
-    """The ids of earlier messages that the agent sees still."""
+    """The ids of earlier messages that are still visible to the agent."""
 
     def before_last_answer(self) -> list[Event]:
-        """Take away the events before the last answer, which alone has to wait for what all answers took."""
+        """Remove the events before the last answer and return them.
+
+        Only the last answer must wait, because it gets the usage of all answers.
+        """
         last = max((at for at, event in enumerate(self.events) if _is_answer(event)), default=len(self.events))
         given = self.events[:last]
         del self.events[:last]
@@ -64,7 +67,7 @@ class _Conversation:
 
 
 def score(sample: Sample) -> int:
-    """How surely this is a session of Goose: 1,000 for its document, else the number of lines only Goose writes."""
+    """Return how well a file fits this format: 1000 for a document, else the number of lines that only Goose writes."""
     if isinstance(sample.document, dict) and _is_session(sample.document):
         return 1_000
     return sum(map(_is_own, sample.entries))
@@ -75,7 +78,7 @@ def _is_session(document: dict[str, Any]) -> bool:
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
-    """Whether a line is the first one of a file, or a message as only Goose writes it."""
+    """Return whether a line is the first line of a Goose file, or a message in a form that only Goose writes."""
     if "role" not in entry:
         return isinstance(entry.get("working_dir"), str) and "message_count" in entry
     if type(entry.get("created")) is not int or not isinstance(entry.get("content"), list):
@@ -147,19 +150,22 @@ def _take(talk: _Conversation, at: SourceObject, account: Account) -> None:
 
 
 def _is_summary(talk: _Conversation, visible: dict[str, Any]) -> bool:
-    """Whether a message is the summary of a compaction: the first that only the agent sees, behind hidden ones."""
+    """Return whether a message is the summary of a compaction.
+
+    This is the first message that only the agent sees, after messages that are hidden from the agent.
+    """
     is_agents = visible.get("userVisible") is False and visible.get("agentVisible") is not False
     return talk.hidden_from_agent and is_agents
 
 
 def _notes(content: list[Any]) -> list[dict[str, Any]]:
-    """Blocks of a message that are the program's, and no part of what is said."""
+    """Return the blocks of a message that are notes of the program, not content."""
     known = _CALLS | {"text", "image", "thinking", "redactedThinking", "toolResponse"}
     return [block for block in content if isinstance(block, dict) and text(block.get("type")) not in known]
 
 
 def _messages(talk: _Conversation, message: dict[str, Any], message_id: str) -> Iterator[Message]:
-    """The results in a message, then what it says and calls."""
+    """Yield the results in a message, then a message with its other content and its calls."""
     given = blocks_of(message["content"])
     time = message.get("created")
     visible = mapping(message.get("metadata"))
@@ -179,7 +185,7 @@ def _messages(talk: _Conversation, message: dict[str, Any], message_id: str) -> 
 
 
 def _block(block: Message) -> Message | None:
-    """A block of what is said; None for a call, a result, and a note of the program."""
+    """Return a content block, or None for a call, a result or a note of the program."""
     kind = block.get("type")
     if kind == "thinking":
         return thinking_block(text(block.get("thinking")), text(block.get("signature")) or None)
@@ -217,7 +223,7 @@ def _result(block: Message, told: dict[str, Any]) -> Message:
 
 
 def _bare(block: Message) -> Message:
-    """A text without the annotations that tell for whom it is."""
+    """Return a text block without annotations, such as its audience; any other block unchanged."""
     return text_block(text(block.get("text"))) if block.get("type") == "text" else block
 
 
@@ -226,7 +232,7 @@ def _is_answer(event: Event) -> TypeGuard[MessageRead]:
 
 
 def _report(talk: _Conversation, given: dict[str, Any]) -> None:
-    """Let the last answer say what all answers took together."""
+    """Add the usage of all answers together to the last answer."""
     answers = list(filter(_is_answer, talk.events))
     usage = usage_of(
         input_tokens=given.get("accumulated_input_tokens"),

@@ -1,10 +1,10 @@
-"""The lines of a file of JSON Lines, parsed.
+"""Read and parse the lines of a JSON Lines file.
 
 Rules:
-- Of a line over `MOST_LINE_BYTES` the texts that make it long are left out (`long_line.py`); one that is long without
-  such texts is passed over.
-- A line that is not one JSON value is mended if it can be: whole records in it are taken (`broken_lines.py`), and a
-  record that line breaks divide is put together.
+- If a line is longer than `MOST_LINE_BYTES`, the texts that make it long are left out (`long_line.py`). If it has no
+  such texts, it is skipped.
+- A line that is not one JSON value is repaired if possible: whole records in it are read (`broken_lines.py`), and a
+  record that is divided by line breaks is joined.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _MOST_CONTINUED_BYTES = 4 << 20
 
 
 class Line(NamedTuple):
-    """A line of the file: its number from 1, its offset, and its JSON value, or why it has none.
+    """A line of the file: its number, from 1, its offset in bytes, and its JSON value or an error.
 
-    A line that is not one JSON value gives a `Line` for each whole object in it and each lost part.
+    A line that is not one JSON value becomes several `Line` objects: one for each whole object in it and for each lost
+    part.
     """
 
     number: int
@@ -41,18 +42,20 @@ class Line(NamedTuple):
     error: str = ""
     is_blank: bool = False
     is_continued: bool = False
-    """Whether the line belongs to the record that began on the line before it."""
+    """Whether the line is part of a record that began on an earlier line."""
     is_lost_part: bool = False
-    """Whether the line holds whole records besides this part."""
+    """Whether this is a lost part of a line that also has whole records."""
     left_out: tuple[int, ...] = ()
-    """The bytes of each text that was left out, since the line is too long."""
+    """The size in bytes of each text that was left out because the line is too long."""
 
 
 def parse_json(content: bytes) -> Any:
-    """Parse JSON, also such as `orjson` refuses: NaN, and lone surrogates, which cut texts of other programs hold.
+    """Parse JSON, including NaN and lone surrogates, which `orjson` refuses.
+
+    Other programs write lone surrogates when they cut texts.
 
     Raises:
-        ValueError: it is none, or is nested too deeply.
+        ValueError: the bytes are not JSON, or are nested too deeply.
     """
     try:
         value = orjson.loads(content.removeprefix(BOM))
@@ -67,7 +70,10 @@ def parse_json(content: bytes) -> Any:
 
 
 def as_object(value: Any) -> Any:
-    """A value; if it is a text that is the JSON of an object, as programs write that encode twice, the object."""
+    """Return the object that a text encodes as JSON, or any other value unchanged.
+
+    Some programs encode objects twice.
+    """
     if isinstance(value, str) and value.startswith("{"):
         try:
             inner = parse_json(value.encode("utf-8"))
@@ -78,7 +84,7 @@ def as_object(value: Any) -> Any:
 
 
 def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
-    """Yield the lines in order, blank ones too."""
+    """Yield the lines in order, including blank ones."""
     file = _LineReader(opened)
     while (content := file.next_line()) is not None:
         number, start = file.number, file.start
@@ -88,7 +94,7 @@ def read_lines(opened: io.BufferedReader) -> Iterator[Line]:
             except ValueError:
                 pass
             else:
-                content = b""  # a long line is in memory once while its value is used
+                content = b""  # so that a long line is not in memory twice
                 yield Line(number, start, value)
                 continue
         if file.left_out:
@@ -113,23 +119,23 @@ def _parsed(number: int, offset: int, content: bytes) -> Line:
 
 
 class _LineReader:
-    """The lines of a file one after the other, with a look at the lines that come next."""
+    """Reads the lines of a file one after the other, and can look at the next lines before they are read."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
         self._ahead = deque[bytes]()
         self._end = 0
         self.number = 0
-        """Of the line that was read last, from 1."""
+        """The number of the line that was read last, from 1."""
         self.start = 0
-        """The offset at which this line begins."""
+        """The offset of this line in bytes."""
         self.skipped_bytes = 0
-        """The size of this line if it is too long to be read, else 0."""
+        """The size of this line in bytes if it is too long to be read, else 0."""
         self.left_out: tuple[int, ...] = ()
-        """The bytes of each text that was left out of this line."""
+        """The size in bytes of each text that was left out of this line."""
 
     def next_line(self) -> bytes | None:
-        """Read a line; None at the end of the file."""
+        """Read the next line and return it, or None at the end of the file."""
         content = self._ahead.popleft() if self._ahead else self._file.readline(MOST_LINE_BYTES + 1)
         if not content:
             return None
@@ -141,7 +147,7 @@ class _LineReader:
         return content
 
     def _shortened(self, content: bytes) -> bytes:
-        """Read a line to its end and shorten it; its beginning if it cannot be shortened."""
+        """Read a long line to its end and return it shortened. If it cannot be shortened, return its first byte."""
         line, begin = LongLine(MOST_LINE_BYTES), content[:1]
         while content:
             line.feed(content)
@@ -156,7 +162,7 @@ class _LineReader:
         return line.finish()
 
     def look_ahead(self, most_lines: int, most_bytes: int) -> Iterator[bytes]:
-        """Yield the lines that come next; they are still to be read."""
+        """Yield the next lines without reading past them: `next_line` returns them again."""
         seen = 0
         for position in range(most_lines):
             if position == len(self._ahead):
@@ -171,7 +177,10 @@ class _LineReader:
 
 
 def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
-    """Whole records in a line that is not one JSON value, a record that goes on in the next lines, and lost parts."""
+    """Yield the records in a line that is not one JSON value, and its lost parts.
+
+    A record may continue in the next lines.
+    """
     try:
         text = content.decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError:
@@ -198,10 +207,10 @@ def _mended(line: Line, content: bytes, file: _LineReader) -> Iterator[Line]:
 
 
 def _continued(text: str, file: _LineReader) -> tuple[Piece, int] | None:
-    """The record that begins with a line and continues in the next ones, and their number; None if there is none.
+    """Return a record that begins with a line and continues in the next lines, and the number of these lines.
 
-    Some programs do not escape line breaks inside a text. A document with line breaks between its values is not such a
-    record.
+    Returns None if there is no such record. Some programs do not escape line breaks inside a text. A JSON document with
+    line breaks between its values is not such a record.
     """
     if not text.lstrip().startswith("{"):
         return None
@@ -212,7 +221,7 @@ def _continued(text: str, file: _LineReader) -> tuple[Piece, int] | None:
         except UnicodeDecodeError:
             return None
         if is_whole_object(joined[-1]):
-            return None  # another record begins here: the one before it was cut
+            return None  # another record begins here, so the one before it was cut
         if joined[-1].rstrip().endswith("}"):
             record = "\n".join(joined)
             if is_whole_object(record):

@@ -1,8 +1,8 @@
-"""A line of JSON that is too long to be parsed, without the texts that make it long.
+"""Shorten a line of JSON that is too long to be parsed: leave out the texts that make it long.
 
-The line is read in blocks. As soon as more of it is kept than may be, the text that is being read is left out, and
-another text says so in its place. So the rest of the line is read in bounded memory: what was said beside a large image
-or output, ids, calls.
+The line is read in blocks. As soon as the kept part is too long, the text (JSON string) that is being read is left out,
+and a note is put in its place. So the rest of the line is read with bounded memory: ids, calls, and texts beside a
+large image or output.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from ..left_out import left_out_text
 
 _LEAST_BYTES = 1 << 20
-"""A shorter text is not left out: a line that is long without longer ones is given up."""
+"""The least size of a text that is left out. A line that is too long without such texts is given up."""
 _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 
 
@@ -20,23 +20,23 @@ class LongLine:
     """Shortens a line while it is read.
 
     Args:
-        most_bytes: how much of it may be kept.
+        most_bytes: the most bytes of the line that are kept.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self.left_out = list[int]()
-        """The bytes of each text that was left out."""
+        """The size in bytes of each text that was left out."""
         self.is_too_long = False
-        """Whether it is too long although texts were left out."""
+        """Whether the line is too long even without the texts that were left out."""
         self._most = most_bytes
         self._kept = bytearray()
         self._text_at = -1
-        """Where the text that is being read begins in what is kept; -1 outside of texts."""
+        """The offset in the kept bytes at which the current text begins; -1 outside of texts."""
         self._text_bytes = 0
         self._is_left_out = self._is_escaped = False
 
     def feed(self, block: bytes) -> None:
-        """Take the next bytes of the line."""
+        """Process the next bytes of the line."""
         at = 0
         if self._is_escaped and block:
             self._is_escaped, at = False, 1
@@ -45,11 +45,11 @@ class LongLine:
             at = self._text(block, at) if self._text_at >= 0 else self._between(block, at)
 
     def finish(self) -> bytes:
-        """What is kept of the line."""
+        """Return the shortened line."""
         return bytes(self._kept)
 
     def _between(self, block: bytes, at: int) -> int:
-        """Take what stands between texts; returns where the next text begins."""
+        """Keep the bytes up to the next text, and return the offset in the block where that text begins."""
         quote = block.find(b'"', at)
         end = quote + 1 if quote >= 0 else len(block)
         self._keep(block, at, end)
@@ -58,7 +58,7 @@ class LongLine:
         return end
 
     def _text(self, block: bytes, at: int) -> int:
-        """Take a part of a text, up to its end or to an escape; returns what follows."""
+        """Process a text up to its end or past an escape, and return the offset in the block that follows."""
         found = _QUOTE_OR_ESCAPE.search(block, at)
         if found is None:
             self._keep(block, at, len(block))

@@ -1,8 +1,10 @@
-"""The entries of a JSON list that is too long to be parsed at once: exports of chats are hundreds of megabytes.
+"""Read the entries of a JSON list that is too long to be parsed at once.
+
+Exports of chats can have hundreds of megabytes.
 
 Rules:
-- Memory holds a block and one entry; an entry over `most_chars` is refused.
-- An error in an entry is reported with its number. Earlier entries were yielded before.
+- Memory holds a block and one entry; an entry of more than `most_chars` characters is refused.
+- An error in an entry is reported with the entry's number, after the earlier entries were yielded.
 """
 
 from __future__ import annotations
@@ -19,24 +21,24 @@ _BEGIN = re.compile(r"[ \t\r\n]*\[")
 _WORD = re.compile(r"[\w.+\\-]*")
 _OPEN_TEXT = "Unterminated string"
 _NEAR_END = 32
-"""An error so near to the end of what was read may be due to what comes next: a name or a number that is cut."""
+"""An error within this many characters of the end of a block may only mean that a name or a number is cut there."""
 _DECODER = json.JSONDecoder()
 
 
 class LongListError(ValueError):
-    """A long list cannot be read on; says at which entry, and why."""
+    """A long list cannot be read to its end. The message says at which entry, and why."""
 
 
 def entries_in(file: BinaryIO, begin: int, most_chars: int) -> Iterator[Any]:
-    """Give the entries of a list, one after the other.
+    """Yield the entries of a list, one after the other.
 
     Args:
-        file: is read from its beginning on.
-        begin: how many bytes there are before the list.
-        most_chars: longer entries are refused.
+        file: the file; it is read from its beginning on.
+        begin: the number of bytes before the list.
+        most_chars: the most characters of an entry; a longer one is refused.
 
     Raises:
-        LongListError: an entry is no JSON, or too long; the list is cut, or something follows it.
+        LongListError: an entry is not JSON or too long, the list is cut, or something follows it.
     """
     file.read(begin)
     reader = _Reader(file, most_chars)
@@ -56,7 +58,7 @@ def entries_in(file: BinaryIO, begin: int, most_chars: int) -> Iterator[Any]:
 
 
 class _Reader:
-    """The read part of the file, and a place in it."""
+    """The part of the file that was read, and a position in it."""
 
     def __init__(self, file: BinaryIO, most_chars: int) -> None:
         self._file, self._most_chars = file, most_chars
@@ -65,21 +67,21 @@ class _Reader:
         self._is_end = False
         self.at = 0
         self.number = 0
-        """Of the last entry."""
+        """The number of the last entry, from 1."""
 
     def told(self, what: str) -> str:
-        """The error in the last entry."""
+        """Return an error message about the last entry."""
         return f"entry {self.number:,} of the list: {what}"
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
-        """Skip what a pattern matches; whether it matches here."""
+        """Skip the text that a pattern matches at this position, and return whether it matches."""
         self.next_sign()
         found = pattern.match(self._text, self.at)
         self.at = found.end() if found else self.at
         return found is not None
 
     def next_sign(self) -> str:
-        """The next character that is not blank; "" at the end of the file."""
+        """Skip white space, and return the next character, or "" at the end of the file."""
         while True:
             found = _BLANK.match(self._text, self.at)
             self.at = found.end() if found else self.at
@@ -88,10 +90,10 @@ class _Reader:
             self._read(_BLOCK_BYTES)
 
     def value(self) -> Any:
-        """Parse the entry that begins here.
+        """Parse the entry that begins at this position, and return it.
 
         Raises:
-            LongListError: it is no JSON, too long, or cut.
+            LongListError: the entry is not JSON, too long, or cut.
         """
         self.number += 1
         self.next_sign()
@@ -111,14 +113,14 @@ class _Reader:
             read = len(self._text) - self.at
             if read > self._most_chars:
                 raise LongListError(self.told(f"it is longer than {self._most_chars:,} characters"))
-            self._read(max(_BLOCK_BYTES, read))  # as much again: a long entry is not parsed too often
+            self._read(max(_BLOCK_BYTES, read))  # doubles what is read, so that a long entry is not parsed too often
 
     def _may_go_on(self, error: json.JSONDecodeError) -> bool:
-        """Whether what comes next may mend an error."""
+        """Return whether an error may disappear when more of the file is read."""
         return error.msg.startswith(_OPEN_TEXT) or error.pos >= len(self._text) - _NEAR_END
 
     def _ends_in(self, error: json.JSONDecodeError) -> bool:
-        """Whether an error is that the text ends."""
+        """Return whether an error means that the text ends too early."""
         return error.msg.startswith(_OPEN_TEXT) or _WORD.fullmatch(self._text, error.pos) is not None
 
     def _read(self, size: int) -> None:

@@ -1,7 +1,8 @@
-"""Bodies of OpenAI's Chat Completions and Responses APIs, and lists or lines of their messages and items.
+"""Read bodies of OpenAI's Chat Completions and Responses APIs, and lists or lines of their messages and items.
 
 `forms.openai_chat` and `forms.openai_responses` read messages and items. Reasoning, text and calls that follow each
-other are one assistant's message; outputs are results. Codex keeps its history as such items, some without a `type`.
+other become one assistant's message; outputs become results. Codex keeps its history as such items, some without a
+`type`.
 
 A document is a list of messages, or an object with `messages` (Chat Completions, Anthropic) or `input` (Responses).
 """
@@ -46,7 +47,7 @@ _PARAMETERS = (
 
 
 def document_messages(document: Any) -> list[Any] | None:
-    """The messages or items of a document, with the output after the input; None if it has none."""
+    """Return the messages or items of a document, input before output, or None if it has no list of them."""
     if isinstance(document, list):
         return document
     body = mapping(document)
@@ -60,7 +61,7 @@ def document_messages(document: Any) -> list[Any] | None:
 
 
 def facts_of(document: Any) -> dict[str, Any]:
-    """The facts in a body about the whole: the model, tool definitions, parameters."""
+    """Return the facts in a request body about the whole session: the model, tool definitions, parameters."""
     body = mapping(document)
     facts = named(body, model="model", title="title", session_id="session_id", source_id="id")
     parameters = {key: body[key] for key in _PARAMETERS if body.get(key) is not None}
@@ -68,7 +69,9 @@ def facts_of(document: Any) -> dict[str, Any]:
 
 
 def messages_of(source: Source, account: Account) -> Iterator[SourceObject]:
-    """The messages with their numbers, from a document's list or from lines; what is no object is lost.
+    """Yield the messages with their numbers, from a document's list or from lines.
+
+    Values that are not objects are lost.
 
     Raises:
         ImportRefusedError: a document has no messages.
@@ -84,7 +87,7 @@ def messages_of(source: Source, account: Account) -> Iterator[SourceObject]:
 
 
 def sampled(sample: Sample) -> list[dict[str, Any]]:
-    """The first messages of a file."""
+    """Return the first messages of a file."""
     listed = document_messages(sample.document)
     if listed is not None:
         return [message for message in listed[:200] if isinstance(message, dict)]
@@ -96,7 +99,11 @@ def _is_message(entry: dict[str, Any]) -> bool:
 
 
 def score(sample: Sample) -> int:
-    """A document of messages is of this format unless another one is surer; lines only by what is its own."""
+    """Return how well a file fits this format.
+
+    A document with messages scores 800, so a format that fits better wins. Lines score only if one of them has a shape
+    that only OpenAI uses.
+    """
     messages = sampled(sample)
     known = sum(_is_message_or_item(message) for message in messages)
     if document_messages(sample.document) is not None:
@@ -106,7 +113,10 @@ def score(sample: Sample) -> int:
 
 
 def _is_message_or_item(message: dict[str, Any]) -> bool:
-    """Whether an object has the shape of a message or an item; other programs have entries of the type `message`."""
+    """Return whether an object has the shape of a message or an item.
+
+    The type `message` is not enough, because other programs use it too.
+    """
     if text(message.get("role")) in ROLES:
         return True
     return kind_of(message) in KINDS and (kind_of(message) != "message" or "content" in message)
@@ -132,25 +142,25 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def id_of(at: SourceObject, format_name: str) -> str:
-    """The id of a message: from this package's own export, else from the source; derived if there is none."""
+    """Return the id of a message: from this package's own export, else from the source, else made from its number."""
     given = mapping(at.value.get("metadata"))
     return text(given.get("message_id")) or text(at.value.get("id")) or f"{format_name}-{at.number}"
 
 
 def _is_part(item: dict[str, Any]) -> bool:
-    """Whether it is an item of an answer, not a whole message."""
+    """Return whether an object is an item of an answer, not a whole message."""
     return is_of_answer(item) and (kind_of(item) != "message" or "type" in item)
 
 
 def _is_own_export(message: dict[str, Any]) -> bool:
-    """Whether this package's own export has written a message."""
+    """Return whether a message was written by this package's own export."""
     return bool(mapping(message.get("metadata")).get("message_id"))
 
 
 def _answer_of_items(
     run: Iterable[SourceObject], account: Account, model: str, usage: dict[str, Any]
 ) -> Iterator[Event]:
-    """The message that items make which follow each other."""
+    """Yield one message that is made from successive items; nothing if they have no content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     first = 0
@@ -223,7 +233,7 @@ def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any],
 
 
 def _signed(block: Message, given: dict[str, Any]) -> Message:
-    """A block; of what was thought with its signature, which this package's own export has in the metadata."""
+    """Return a block; a thinking block gets its signature, which this package's own export has in the metadata."""
     if block.get("type") != "thinking" or "signature" in block:
         return block
     return thinking_block(text(block.get("thinking")), text(given.get("signature")) or None)

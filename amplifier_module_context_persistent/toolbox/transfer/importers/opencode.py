@@ -1,4 +1,4 @@
-"""Sessions of OpenCode as `opencode export` writes them: `{info, messages: [{info, parts}]}`.
+"""Read sessions of OpenCode as `opencode export` writes them: `{info, messages: [{info, parts}]}`.
 
 Confirmed by public readers of the format: the parts `text`, `reasoning`, `tool` (with `callID`, `tool` and a `state` of
 status, input, output and error), `file`, and times in milliseconds. Other parts are kept as metadata.
@@ -49,7 +49,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def is_export(document: Any) -> bool:
-    """Whether a document has messages with parts."""
+    """Return whether a document has messages with parts."""
     first = mapping(next(iter(items(mapping(document).get("messages"))), None))
     return isinstance(first.get("info"), dict) and isinstance(first.get("parts"), list)
 
@@ -72,7 +72,7 @@ def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Ite
 
 
 def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
-    """An answer is made of steps; after each step's calls come their results."""
+    """Yield the messages of an answer, step by step. The results of a step's calls follow the step."""
     message_id, times = text(told.get("id")) or f"opencode-{number}", mapping(told.get("time"))
     said = [part for part in parts if part.get("type") in ("text", "reasoning", "tool")]
     steps: list[list[dict[str, Any]]] = [[]]
@@ -102,7 +102,7 @@ def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> I
 
 
 def _usage(told: dict[str, Any]) -> dict[str, Any]:
-    """The usage of an answer."""
+    """Return the usage of an answer."""
     count = mapping(told.get("tokens"))
     cache = mapping(count.get("cache"))
     return usage_of(

@@ -1,7 +1,8 @@
-"""Sessions of pi: `~/.pi/agent/sessions/--<directory>--/<time>_<uuid>.jsonl`, version 3 and older ones.
+"""Read sessions of pi: `~/.pi/agent/sessions/--<directory>--/<time>_<uuid>.jsonl`, version 3 and older ones.
 
-Entries form a tree by `parentId`, whose leaf is the last line; what hangs elsewhere are branches. Older files have no
-ids and are linear. A compaction keeps what follows `firstKeptEntryId` (older: the entry number `firstKeptEntryIndex`).
+Entries form a tree by `parentId`. The path to the last line is the session; entries beside this path are branches.
+Older files have no ids and are linear. A compaction keeps the entries from `firstKeptEntryId` on (older: the entry
+number `firstKeptEntryIndex`).
 """
 
 from __future__ import annotations
@@ -53,9 +54,12 @@ _ROLES = frozenset(
 
 @dataclass(slots=True)
 class _PiFile:
-    """The entries of one file in columns. The header counts too, because older versions name entries by number.
+    """The entries of one file in columns.
 
-    A long session has hundreds of thousands; each takes 200 bytes less than as an object of its own.
+    The header counts as an entry, because older versions refer to entries by number.
+
+    A long session has hundreds of thousands of entries. In columns, each takes 200 bytes less than an object of its
+    own.
     """
 
     events: WaitingEvents
@@ -63,19 +67,19 @@ class _PiFile:
     kinds: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     parents: array[int] = field(default_factory=lambda: array("l"))
-    """The position of each entry's parent, -1 for a root."""
+    """The position of each entry's parent; -1 for a root."""
     places: array[int] = field(default_factory=lambda: array("q"))
-    """The place of an entry's stored events; `NO_PLACE` if it has none."""
+    """The place of each entry's stored event; `NO_PLACE` if it has none."""
     facts: dict[str, Any] = field(default_factory=dict)
     session_id: str = ""
     summary: str = ""
     """The summary of the last compaction."""
     exported: ExportedPart = field(default_factory=ExportedPart)
     exported_ids: dict[int, str] = field(default_factory=dict)
-    """The id of the message here that an entry was exported from, by line."""
+    """The ids of the messages that entries were exported from, by line number."""
 
     def id_of(self, entry_id: str, line: int) -> str:
-        """The id of the message of an entry."""
+        """Return the id for the message of an entry."""
         return self.exported_ids.get(line) or entry_id or f"pi-{line}"
 
     def add(self, line: int, kind: str, entry_id: str, parent: int = -1, event: Event | None = None) -> None:
@@ -103,7 +107,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an object has the type and the keys of an entry of this format."""
+    """Return whether an object has the type and the keys of an entry of this format."""
     kind = text(entry.get("type"))
     if kind == "session":
         return "cwd" in entry and "id" in entry
@@ -113,7 +117,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _index(source: Source, account: Account) -> _PiFile:
-    """Read all entries of a file, and note where each is in the tree."""
+    """Read all entries of a file with their parents."""
     file = _PiFile(WaitingEvents(source.aside))
     known: dict[str, int] = {}
     for line, entry in objects_of(source, account):
@@ -132,7 +136,7 @@ def _index(source: Source, account: Account) -> _PiFile:
             if file.kinds[earlier] != "lost":
                 account.lose(line, "an earlier entry has the same id")
                 continue
-            file.ids[earlier] = ""  # what says nothing takes no message its id
+            file.ids[earlier] = ""  # a lost entry leaves its id to the message
         kind, event = _kind_and_event(file, account, line, entry)
         parent = known.get(text(entry.get("parentId")), -1)
         if entry_id:
@@ -144,7 +148,7 @@ def _index(source: Source, account: Account) -> _PiFile:
 
 
 def _facts_of(header: dict[str, Any]) -> dict[str, Any]:
-    """The facts in the entry that begins a session."""
+    """Return the facts in the header of a session."""
     facts = named(header, cwd="cwd", parent_session="parentSession", branched_from="branchedFrom")
     if isinstance(header.get("version"), int):
         facts["version"] = header["version"]
@@ -152,7 +156,10 @@ def _facts_of(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind_and_event(file: _PiFile, account: Account, line: int, entry: dict[str, Any]) -> tuple[str, Event | None]:
-    """The kind of an entry (`lost` if it cannot be read, `empty` for a message that says nothing), and its event."""
+    """Return the kind of an entry, and its event.
+
+    The kind is `lost` if the entry cannot be read, and `empty` for a message without content.
+    """
     kind = text(entry.get("type"))
     if kind == "message" and text(mapping(entry.get("message")).get("role")) not in _ROLES:
         account.lose(line, "a message of an unknown role")
@@ -166,12 +173,12 @@ def _kind_and_event(file: _PiFile, account: Account, line: int, entry: dict[str,
 
 
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
-    """The events of some entries, in order."""
+    """Yield the events of entries, in order."""
     return file.events.all(place for index in indices if (place := file.places[index]) != NO_PLACE)
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
-    """The events of an entry; an entry without content is kept unchanged."""
+    """Return the event of an entry. An entry without content becomes a `KeptEntry`."""
     kind, message_id, message = text(entry.get("type")), file.id_of(text(entry.get("id")), line), None
     inner = mapping(entry.get("message")) if kind == "message" else {}
     if kind == "compaction":
@@ -225,7 +232,7 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
         cost_usd=mapping(reported.get("cost")).get("total"),
     )
     if not any(usage.values()):
-        usage = {}  # an answer that was aborted, or a copy: nobody says what it took
+        usage = {}  # an answer that was aborted, or a copy: its usage is not known
     stop = text(message.get("stopReason"))
     return assistant(
         [_block(block) for block in given if block not in asked],
@@ -244,7 +251,7 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
 
 
 def _block(block: Message) -> Message:
-    """A content block as hosts keep it."""
+    """Return a content block in the form that hosts keep."""
     signed = text(block.get("thinkingSignature"))
     if block.get("type") == "thinking" and block.get("redacted") is True:
         return {"type": "redacted_thinking", "data": signed}
@@ -256,7 +263,10 @@ def _block(block: Message) -> Message:
 
 
 def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]) -> CompactionEvent:
-    """The kept messages begin with the first message from an entry on, which is named by its id or its number."""
+    """Make the event of a compaction.
+
+    The kept messages begin with the first message at or after an entry, which is named by its id or its number.
+    """
     file.summary = text(entry.get("summary"))
     start, first = entry.get("firstKeptEntryIndex"), text(entry.get("firstKeptEntryId"))
     if first:

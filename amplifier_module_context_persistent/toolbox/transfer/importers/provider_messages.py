@@ -1,7 +1,7 @@
-"""Messages in a provider's form, as parts for an importer: the room `forms` reads them.
+"""Read messages in a provider's form, for importers. The modules of `forms` do the reading.
 
-A source may be damaged, and an importer loses as little of it as it can. So a block that the form refuses as malformed
-stays in the content as it came, and the other blocks of its message are read.
+A source may be damaged, and an importer loses as little of it as possible. So a malformed block that the form refuses
+stays in the content unchanged, and the other blocks of its message are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ID_KEYS = ("id", "tool_use_id", "tool_call_id", "call_id")
 
 
 def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
-    """Read the content of an answer: its content blocks, and its calls."""
+    """Return the content blocks and the calls in the content of an answer."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for message in _read(form, "assistant", blocks_of(content)):
@@ -31,7 +31,7 @@ def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]
 
 
 def said_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
-    """Read the content of a user's message: the results in it as messages, and the blocks that are said beside them."""
+    """Return the results in a user's message, as messages, and its other content blocks."""
     results: list[Message] = []
     said: list[Message] = []
     for message in _read(form, "user", blocks_of(content)):
@@ -43,7 +43,7 @@ def said_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
 
 
 def _read(form: Form, role: str, blocks: list[Message]) -> list[Message]:
-    """Read blocks as one message; if the form refuses it, read each block as a message of its own."""
+    """Read blocks as one message. If the form refuses the message, read each block as a message of its own."""
     given: Message = {"role": role, "content": blocks}
     if is_plain(given):
         return [given]
@@ -60,17 +60,17 @@ def _read(form: Form, role: str, blocks: list[Message]) -> list[Message]:
 
 
 def _is_named(message: Message) -> bool:
-    """Whether each call of an answer has an id."""
+    """Return whether each call of an answer has an id."""
     return all(call.get("id") for call in message.get("tool_calls", ()))
 
 
 def _with_objects(block: Message) -> Message:
-    """A block whose content is a list of objects: other values in the list are texts."""
+    """Return a block in whose content other values than objects became text blocks."""
     return {**block, "content": blocks_of(block["content"])} if isinstance(block.get("content"), list) else block
 
 
 def _with_texts_as_ids(block: Message) -> Message:
-    """A block whose ids are texts: some programs write numbers."""
+    """Return a block with ids as texts, because some programs write numbers."""
     numbers = {key: str(block[key]) for key in _ID_KEYS if type(block.get(key)) is int}
     return {**block, **numbers} if numbers else block
 
@@ -78,15 +78,17 @@ def _with_texts_as_ids(block: Message) -> Message:
 def whole_messages(
     form: Form, at: SourceObject, account: Account, message_id: str, time: Any = None, *, provider: str, model: str
 ) -> list[Message]:
-    """Read a whole message of a form: results, then what is said beside them, each with an id; noted in the account.
+    """Read a message in a provider's form, and note it in the account.
+
+    Return its results, then its other content, as messages.
 
     Args:
         form: the module of the form.
         at: the message and its number.
-        account: told whether it says something; a message that the form refuses is lost.
-        message_id: of the first message; others get a number at its end.
+        account: records whether the message has content; a message that the form refuses is lost.
+        message_id: the id of the first message; for the others a number is added to it.
         time: the message's time.
-        provider: who answered, for an answer.
+        provider: the provider of an answer.
         model: the model that answered; empty if it is not known.
     """
     try:
@@ -107,7 +109,7 @@ def whole_messages(
 
 
 def _named(message: Message, message_id: str, time: Any, provider: str, model: str) -> Message:
-    """A message with its id and time; an answer with who gave it."""
+    """Return a message with its id and time; an answer also with its provider and model."""
     asked = {"provider": provider, "model": model} if message["role"] == "assistant" else {}
     content = message["content"]
     given = {key: value for key, value in metadata_of(message).items() if key != "message_id"}

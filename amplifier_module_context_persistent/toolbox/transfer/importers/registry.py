@@ -1,4 +1,4 @@
-"""The formats that can be imported, and which of them a file is."""
+"""The table of formats that can be imported, and the recognition of a file's format."""
 
 from __future__ import annotations
 
@@ -35,31 +35,32 @@ from .fields import text
 from .source_file import ImportRefusedError, Sample, Source
 
 Score = Callable[[Sample], int]
-"""The number of a sample's entries that are surely in a format; 0 if the file is not. A document counts 1,000."""
+"""Returns how well a file fits a format: the number of sample entries that are surely in it, 1000 for a document, 0 if
+none."""
 
 
 class Importer(NamedTuple):
-    """One format."""
+    """A format, and the functions that recognise and read it."""
 
     name: str
-    """As `--format` and the header name it."""
+    """The name in `--format` and in the log's header."""
     title: str
-    """As a report names it."""
+    """The name in a report."""
     read: Callable[[Source, Account], Iterator[Event]]
     """Yields the sessions of a file, and notes each line in the account; raises `ImportRefusedError` if the file cannot
     be read as this format at all."""
     score: Score
     marks: frozenset[str] = frozenset()
-    """Keys by which a line is its own, whatever its type."""
+    """Keys that only this format has: a line with one of them is never another format's."""
 
 
 def _lines(is_entry: Callable[[dict[str, Any]], bool]) -> Score:
-    """The score of a format of lines."""
+    """Return the score function of a JSON Lines format."""
     return lambda sample: sum(map(is_entry, sample.entries))
 
 
 def _whole(is_document: Callable[[Any], bool]) -> Score:
-    """The score of a format that is one document."""
+    """Return the score function of a format that is one JSON document."""
     return lambda sample: 1_000 * is_document(sample.document)
 
 
@@ -102,7 +103,7 @@ IMPORTERS = (
     Importer("amplifier-agent", "a session of amplifier-agent", amplifier_agent.read, lambda _: 0),
     Importer("older", "a file of the older module", read_messages, lambda _: 0),
 )
-"""In the order of preference if two are equally sure."""
+"""The importers, in the order of preference if two fit equally well."""
 
 _TALK = frozenset({"message", "content", "payload", "role", "data"})
 
@@ -110,15 +111,15 @@ FORMATS = ("auto", *(importer.name for importer in IMPORTERS))
 
 
 def importer_of(name: str) -> Importer:
-    """The importer of a format."""
+    """Return the importer of a format."""
     return next(importer for importer in IMPORTERS if importer.name == name)
 
 
 def recognise(source: Source) -> Importer:
-    """The importer that is surest of a file.
+    """Return the importer whose format fits a file best.
 
     Raises:
-        ImportRefusedError: none knows it.
+        ImportRefusedError: the file fits no format.
     """
     sample = source.sample
     if other := not_read(sample):
@@ -138,7 +139,7 @@ def recognise(source: Source) -> Importer:
 
 
 def _several(sample: Sample) -> str:
-    """Why a file of several documents of a known format is refused; empty for any other file."""
+    """Return why a file is refused that has several documents of known formats, or "" for any other file."""
     found = [one for one in sample.entries if any(importer.score(Sample((), one)) for importer in IMPORTERS)]
     if len(found) < 2:
         return ""
@@ -146,11 +147,11 @@ def _several(sample: Sample) -> str:
 
 
 class _NotRead(NamedTuple):
-    """A format that is known and not read."""
+    """A format that is recognised but cannot be imported."""
 
     name: str
     instead: str
-    """The advice what to do instead."""
+    """The advice for a person what to do instead."""
     is_own: Callable[[dict[str, Any]], bool]
 
 
@@ -177,14 +178,14 @@ _NOT_READ = (
 
 
 def not_read(sample: Sample) -> str:
-    """Why a file of a known format cannot be imported; empty for any other file."""
+    """Return why a file cannot be imported although its format is recognised, or "" for any other file."""
     first = _first_object(sample)
     found = next((known for known in _NOT_READ if known.is_own(first)), None)
     return f"these are {found.name}, which are not read; {found.instead}" if found is not None else ""
 
 
 def _first_object(sample: Sample) -> dict[str, Any]:
-    """The first object of a file: of its lines, or of the list that it is."""
+    """Return the first object of a file: of its lines or its list, or the document itself. Empty if there is none."""
     if sample.entries:
         return sample.entries[0]
     document = sample.document
@@ -196,7 +197,10 @@ def _objects(listed: Any) -> Iterator[dict[str, Any]]:
 
 
 def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
-    """Give what refuses a line that another format's agent wrote: two sessions in one file are not merged."""
+    """Return a function that refuses a line in another format than the importer's.
+
+    So two sessions in one file are not merged.
+    """
 
     def check(number: int, entry: dict[str, Any]) -> None:
         if not importer.marks or not importer.marks.isdisjoint(entry) or _TALK.isdisjoint(entry):
@@ -217,9 +221,10 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
 
 
 def _bare_kind(source: Source, sample: Sample) -> str:
-    """The format of a file of bare messages: a host's transcript by its name, the older module's file by its times.
+    """Return the format of a file of bare messages.
 
-    A transcript of amplifier-agent has files beside it that only its engine writes.
+    A host's transcript is recognised by its name, the older module's file by the times in its messages. A transcript of
+    amplifier-agent has files beside it that only its engine writes.
     """
     if os.path.basename(source.path).startswith("transcript.jsonl"):
         return "amplifier-agent" if amplifier_agent.is_session(source.path) else "transcript"

@@ -1,10 +1,10 @@
-"""The file that an import reads: line by line, and decompressed if necessary.
+"""Open the file that an import reads: line by line, decrypted and decompressed if necessary.
 
 Rules:
 - The file is only read. A FIFO, a device or a directory is refused without waiting; `-` is the standard input.
-- Each line is read and parsed once, also the lines that show the format (`lines.py`).
-- A JSON document over `MOST_DOCUMENT_BYTES` is parsed entry by entry if it is a list (`long_list.py`); any other one is
-  refused, as it has to be parsed as a whole.
+- Each line is read and parsed once, including the first lines, by which the format is recognised (`lines.py`).
+- A JSON document over `MOST_DOCUMENT_BYTES` is parsed entry by entry if it is a list (`long_list.py`). Any other large
+  document is refused, because it would have to be parsed as a whole.
 - A compressed file (gzip, zstd) is decompressed into a temporary file, with a limit on window, ratio and size.
 """
 
@@ -47,15 +47,15 @@ _BINARY = {
     b"PK\x03\x04": "this is a zip archive: unpack it, and import the files in it",
     b"SQLite format 3": "this is a database of SQLite, in which agents keep sessions: export a session from the agent",
 }
-"""The kind of a file, by its first bytes."""
+"""The description of binary files that people try to import, by the file's first bytes."""
 
 
 class ImportRefusedError(ContextPersistentError, ValueError):
-    """The file holds nothing that can be imported, or is not of the format that was named; nothing was written."""
+    """The file has nothing that can be imported, or is not in the named format; nothing was written."""
 
 
 class TwoSessionsError(ImportRefusedError):
-    """The file holds another session beside the one that it begins with."""
+    """The file contains a second session after the one that it begins with."""
 
     def __init__(self, line: int, first: str, other: str) -> None:
         super().__init__(
@@ -65,10 +65,10 @@ class TwoSessionsError(ImportRefusedError):
 
 
 def one_session(line: int, known: str, named: str) -> str:
-    """The id of a file's session, of what is known and what a line names.
+    """Return the id of a file's session: the known id, else the id that a line names.
 
     Raises:
-        TwoSessionsError: these are two.
+        TwoSessionsError: the two ids differ.
     """
     if known and named not in ("", known):
         raise TwoSessionsError(line, known, named)
@@ -76,24 +76,24 @@ def one_session(line: int, known: str, named: str) -> str:
 
 
 class SourceObject(NamedTuple):
-    """An object of a source, and its line, or its number in a document."""
+    """A JSON object of a source, with its line number, or its number in a document's list."""
 
     number: int
     value: dict[str, Any]
 
 
 class Source:
-    """An open file; use it in a `with` statement.
+    """An open source file. Use it in a `with` statement.
 
     Args:
         path: the file; a link is followed. `-` is the standard input.
-        identity: the file with the private key, of a sealed file.
-        files: the system calls, to watch them.
+        identity: the file with the private key, for a sealed file.
+        files: the system calls that read the file, to report progress.
 
     Raises:
-        LogUnreadableError: it is not there, or cannot be read.
-        SealError: it is sealed, and the key does not open it, or there is none.
-        ImportRefusedError: it is empty, or cannot be decompressed within the limits.
+        LogUnreadableError: the file is missing, or cannot be read.
+        SealError: the file is sealed, and no key was given or the key does not open it.
+        ImportRefusedError: the file is empty, or cannot be decompressed within the limits.
     """
 
     def __init__(
@@ -102,24 +102,24 @@ class Source:
         is_piped = os.fspath(path) == STANDARD_INPUT
         self.path = STANDARD_INPUT if is_piped else os.path.realpath(path)
         self.plain_path = self.path
-        """The file with the decompressed bytes, while this is open."""
+        """The path of a file with the decrypted and decompressed bytes; it exists only while the source is open."""
         self.check: Callable[[int, dict[str, Any]], None] = lambda _number, _entry: None
-        """Is given each object of a line with its number, and refuses what is of another format."""
+        """Called with the number and the object of each line; raises if the object is in another format."""
         self._files = files or FileSystem()
         self._copies: PrivateDirectory | None = None
-        """The file with the decompressed and decrypted bytes."""
+        """The directory of the decrypted and decompressed file; None if it is not needed."""
         self._first_error = self._no_document = ""
         self._list_begin = 0
-        """The beginning of a list that is too long to be parsed at once."""
+        """The number of bytes before a list that is too long to be parsed at once."""
         self.unit = "line"
-        """The meaning of `lines`: lines of the file, or entries of its document."""
+        """What `lines` are: `line` for lines of the file, `entry` for entries of its document."""
         self.spool = Spool()
-        """Keeps what was read and is needed later, until this is closed."""
+        """Stores values that are needed later, until the source is closed."""
         self.aside = SpooledValues(self.spool)
         self.passed_over = DocumentInText(None)
-        """The text around the JSON document, which is not read."""
+        """The text around the JSON document, which is not imported."""
         self._is_all_seen = False
-        """Whether the first lines are all."""
+        """Whether the first lines, read for the sample, are all lines of the file."""
         self._codec = ""
         """The encoding of the file if it is not UTF-8."""
         self._fd = -1
@@ -143,9 +143,9 @@ class Source:
             lines = read_lines(self._reader())
             begin = self._begin_of(lines)
             self.sample = self._sample_of([line for line in begin if not (line.is_blank or line.is_continued)])
-            """The beginning of the file."""
+            """The beginning of the file, by which its format is recognised."""
             self.lines: Iterator[Line] = itertools.chain(_given_once(begin), lines)
-            """The lines in order, blank ones too; each is given once."""
+            """The lines in order, including blank ones. They can be iterated once."""
         except BaseException:
             self.close()
             raise
@@ -157,9 +157,9 @@ class Source:
         return opened[0]
 
     def _spool(self, packed: BinaryIO | io.BufferedIOBase, most_bytes: int, codec: str = "") -> int:
-        """Write what can be read to a temporary file, which is `plain_path` then; a descriptor of it.
+        """Copy a stream to a temporary file, set `plain_path` to it, and return a descriptor of it.
 
-        With a codec the text is written again as UTF-8.
+        With a codec, the text is converted to UTF-8.
         """
         with self._new_plain_file() as plain:
             pieces = _blocks_of(packed)
@@ -170,7 +170,7 @@ class Source:
         return self._files.open_readonly(self.plain_path)
 
     def _unseal(self, identity: str | None) -> int:
-        """Decrypt the file into a temporary one, which is `plain_path` then; a descriptor of it."""
+        """Decrypt the file to a temporary file, set `plain_path` to it, and return a descriptor of it."""
         if identity is None:
             raise SealError("it is sealed; --identity FILE names the private key that opens it")
         with self._new_plain_file() as plain:
@@ -189,7 +189,7 @@ class Source:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and remove temporary files."""
         self.spool.close()
         fd, self._fd = self._fd, -1
         if fd >= 0:
@@ -199,7 +199,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        """The file's size, decompressed."""
+        """The decompressed size of the file in bytes."""
         return os.fstat(self._fd).st_size
 
     @property
@@ -208,11 +208,11 @@ class Source:
         return os.stat(self.path).st_mtime if self.path != STANDARD_INPUT else os.fstat(self._fd).st_mtime
 
     def _reader(self) -> io.BufferedReader:
-        """The file, from its beginning on."""
+        """Return a new reader that begins at the start of the file."""
         return io.BufferedReader(_RawFile(self._files, self._fd), BLOCK_BYTES)
 
     def _begin_of(self, lines: Iterator[Line]) -> list[Line]:
-        """The lines by which the format is recognised."""
+        """Return the first lines, by which the format is recognised."""
         begin, said = [], 0
         for line in lines:
             begin.append(line)
@@ -223,7 +223,7 @@ class Source:
         return begin
 
     def _sample_of(self, said: Sequence[Line]) -> Sample:
-        """The first values of the file, from its first lines that are not blank; a document may have several lines."""
+        """Make the sample from the first lines that are not blank, or from the document if the file is one."""
         entries = tuple(line.value for line in said if isinstance(line.value, dict))
         self._first_error = said[0].error if said else ""
         if not self._first_error:
@@ -249,7 +249,10 @@ class Source:
             return Sample(entries)
 
     def _only_value(self, said: Sequence[Line]) -> Any:
-        """The value of a file that has one; None if it has several, or other text that is no text around a document."""
+        """Return the only JSON value of a file, or None if it has several.
+
+        The value may be on one line, or a document with other text around it.
+        """
         if len(said) == 1:
             return said[0].value
         are_damaged = all(line.error for line in said[1:])
@@ -261,17 +264,20 @@ class Source:
             return None
 
     def _read_document(self) -> Any:
-        """The document that the file is, with text around it or without.
+        """Return the JSON document in the file, and note the text around it.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the file has no JSON document.
         """
         found = find_document(self._reader().read())
         self.passed_over = found._replace(value=None)
         return found.value
 
     def _text_before_json(self) -> int | None:
-        """Bytes before a JSON document, such as a line that a command printed before it; None if there is no JSON."""
+        """Return the number of bytes before a JSON document, or None if there is no JSON.
+
+        A command may have printed a line before the document, for example.
+        """
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
         begin = _JSON_BEGIN.search(first)
         if begin is None:
@@ -283,12 +289,15 @@ class Source:
             return None
 
     def release_sample(self) -> None:
-        """Forget the first lines, which may be long: the format is known, and its reader takes them from `lines`."""
+        """Free the sampled lines, which may be long.
+
+        The format is known by now, and its reader gets the lines from `lines`.
+        """
         self.sample = self.sample._replace(entries=())
         self.passed_over = self.passed_over._replace(after="")  # lines are accounted for one by one
 
     def read_list_as_lines(self) -> bool:
-        """Let the objects of a document's list be the lines of this file; whether there are any."""
+        """Use the objects of a document's list as the lines of this file, and return whether there are any."""
         listed = list(self.sample.long_list) or self.sample.document
         listed = list(map(as_object, listed)) if isinstance(listed, list) else listed
         if not isinstance(listed, list) or not any(isinstance(one, dict) for one in listed):
@@ -300,20 +309,20 @@ class Source:
         return True
 
     def document(self) -> Any:
-        """The JSON value that the whole file is.
+        """Return the JSON value of the whole file.
 
         Raises:
-            ImportRefusedError: it is none, or too large.
+            ImportRefusedError: the file is not a JSON document, or is too large.
         """
         if self.sample.document is None:
             raise ImportRefusedError(self._no_document or "not a JSON document")
         return self.sample.document
 
     def entries(self) -> Iterator[Any]:
-        """Give the entries of the list that the whole file is, or the document that is no list.
+        """Yield the entries of the file's list or, if the document is not a list, the document itself.
 
         Raises:
-            ImportRefusedError: the file is no document, or is too large or damaged.
+            ImportRefusedError: the file is not a JSON document, or is too large or damaged.
         """
         if self.sample.long_list:
             return self._long_entries()
@@ -327,7 +336,7 @@ class Source:
             raise ImportRefusedError(str(error)) from error
 
     def _begin_of_list(self) -> tuple[Any, ...]:
-        """The first entries of a long list; empty if the file is no list."""
+        """Return the first entries of a long list, or an empty tuple if the file is not a list."""
         entries = long_list.entries_in(self._reader(), self._list_begin, MOST_DOCUMENT_BYTES)
         try:
             return tuple(itertools.islice(entries, _SAMPLE_ENTRIES))
@@ -335,7 +344,7 @@ class Source:
             return ()
 
     def strangeness(self) -> str:
-        """The fault of a file without a session: not text, blank or cut; empty for any other file."""
+        """Return what is wrong with a file without a session (not text, blank, cut), or "" if nothing was found."""
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
         if kind := next((told for head, told in _BINARY.items() if first.startswith(head)), ""):
             return kind
@@ -354,7 +363,7 @@ class Source:
 
 
 class _RawFile(io.RawIOBase):
-    """An open file that is read by system calls which may be watched."""
+    """An open file, as a Python file object, that is read with the given system calls."""
 
     def __init__(self, files: FileSystem, fd: int) -> None:
         self._files, self._fd, self._offset = files, fd, 0
@@ -370,14 +379,14 @@ class _RawFile(io.RawIOBase):
 
 
 def _given_once(lines: list[Line]) -> Iterator[Line]:
-    """The lines in order; memory does not keep those that were given."""
+    """Yield the lines in order, and drop each from memory."""
     lines.reverse()
     while lines:
         yield lines.pop()
 
 
 def _ends_early(error: str) -> bool:
-    """Whether what was wrong with JSON is its end, as `orjson` says."""
+    """Return whether an error of `orjson` means that the JSON ends too early."""
     return "end of data" in error
 
 
@@ -395,20 +404,23 @@ _UNPACKERS: dict[bytes, Callable[[io.BufferedReader], io.BufferedIOBase]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"\x28\xb5": opened_zstd,
 }
-"""The reader of a compressed file, by its first bytes."""
+"""The decompressors, by the first two bytes of a file."""
 
 
 class Sample(NamedTuple):
-    """The beginning of a file: its first objects, if it is JSON Lines; its value, if it is one JSON document."""
+    """The beginning of a file: its first objects if it is JSON Lines, or its value if it is one JSON document."""
 
     entries: tuple[dict[str, Any], ...]
     document: Any = None
     long_list: tuple[Any, ...] = ()
-    """Of a document that is a list and too long to be parsed at once, the first entries."""
+    """The first entries of a document that is a list and too long to be parsed at once."""
 
 
 def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject]:
-    """Each entry of a document's list that is a JSON object, which the caller notes; others are lost."""
+    """Yield each entry of a document's list that is a JSON object.
+
+    The caller must note it; other entries are noted as lost.
+    """
     account.unit = "entry"
     for entry in listed:
         account.next_line()
@@ -419,9 +431,10 @@ def entries_of(listed: Iterable[Any], account: Account) -> Iterator[SourceObject
 
 
 def objects_of(source: Source, account: Account, end_offset: int | None = None) -> Iterator[SourceObject]:
-    """Each JSON object of the lines, which the caller notes; blank lines are counted, others are lost.
+    """Yield the JSON object of each line. The caller must note it.
 
-    A line that holds two records counts as two. Lines from `end_offset` on are not read.
+    Blank lines are noted here, and lines without an object are noted as lost. A line with two records counts as two.
+    Lines from `end_offset` on are not read.
     """
     account.unit = source.unit
     source.release_sample()

@@ -1,7 +1,7 @@
-"""The JSON document in a file that has other text around it.
+"""Find the JSON document in a file that has other text around it.
 
-A command's output copied from a terminal begins with a prompt or a log line, a page of Markdown puts a fence around it,
-and a disk leaves NUL bytes behind it after a power cut.
+Output copied from a terminal begins with a prompt or a log line, Markdown puts a fence around the document, and a power
+cut may leave NUL bytes after it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .lines import parse_json
 __all__ = ["DocumentInText", "find_document", "is_readable"]
 
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\0\r\n\t\x1a\ufeff]")
-"""Colours of a terminal, and characters that stand around documents."""
+"""Matches a terminal's colour codes, and control characters that are often found around documents."""
 _JSON_BEGIN = re.compile(r"(?<!\x1b)[{\[]")
 _LOG_MARK = re.compile(r"\[[\w:., +-]*[A-Za-z:][\w:., +-]*\]")
 _BEGIN_CHARACTERS = 4096
@@ -24,7 +24,7 @@ _DECODER = json.JSONDecoder()
 
 
 class DocumentInText(NamedTuple):
-    """A document, and the text before and after it."""
+    """A document, and the readable text before and after it."""
 
     value: Any
     before: str = ""
@@ -34,15 +34,17 @@ class DocumentInText(NamedTuple):
 
 
 def is_readable(text: str) -> bool:
-    """Whether a text is what a terminal or an editor shows, not bytes of a program."""
+    """Return whether a text is readable, not binary data. Colour codes of a terminal are allowed."""
     return _CONTROLS.sub(" ", text).isprintable()
 
 
 def find_document(content: bytes) -> DocumentInText:
-    """The only JSON document in a text; of several objects one after the other, such as `jq` prints, their list.
+    """Return the only JSON document in a text.
+
+    If there are several objects in a row, as `jq` prints them, return their list.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no JSON document.
     """
     try:
         return DocumentInText(parse_json(content))
@@ -56,17 +58,17 @@ def find_document(content: bytes) -> DocumentInText:
 
 
 def _begin_of(text: str) -> int | None:
-    """The place of the first object or list; a log line's `[INFO]` is none."""
+    """Return the offset of the first object or list, or None if there is none. `[INFO]` in a log line is not a list."""
     start = len(text) - len(text.lstrip("\0\ufeff"))
     found = _JSON_BEGIN.finditer(text, start, start + _BEGIN_CHARACTERS)
     return next((match.start() for match in found if not _LOG_MARK.match(text, match.start())), None)
 
 
 def _document_at(text: str, begin: int) -> tuple[Any, int]:
-    """The document that begins at a place, and its end.
+    """Return the document that begins at an offset, and the offset of its end.
 
     Raises:
-        ValueError: none begins there, or the text after it has JSON, too, beside other text.
+        ValueError: no document begins there, or both JSON and other text follow it.
     """
     try:
         return parse_json(text[begin:].encode("utf-8")), len(text)

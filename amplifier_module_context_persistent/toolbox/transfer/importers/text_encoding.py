@@ -1,8 +1,8 @@
-"""Files that are text in another encoding than UTF-8, as Windows writes them.
+"""Read text in other encodings than UTF-8, as Windows programs write it.
 
-UTF-16 is read (PowerShell's `>` writes it, with a byte order mark), and UTF-32. Any other encoding is refused with the
-place of the first byte that is not UTF-8, and with a way to write the file again: which encoding it is cannot be known
-for sure.
+UTF-16 (which PowerShell's `>` writes, with a byte order mark) and UTF-32 are read. Any other encoding is refused,
+because it cannot be recognised for sure. The error says where the first byte is that is not UTF-8, and how to convert
+the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 __all__ = ["FIRST_BYTES", "as_utf8", "not_utf8", "wide_codec"]
 
 FIRST_BYTES = 4
-"""The number of a file's bytes that tell its encoding."""
+"""The number of first bytes by which a file's encoding is recognised."""
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -27,9 +27,9 @@ WRITE_AGAIN = (
 
 
 def wide_codec(first: bytes) -> str:
-    """The codec of a file that begins with these bytes if it is UTF-16 or UTF-32; else empty.
+    """Return the codec of a file with these first bytes if it is UTF-16 or UTF-32, else "".
 
-    Without a byte order mark it is UTF-16 if the first two characters are ASCII.
+    Without a byte order mark, it is UTF-16 if the first two characters are ASCII.
     """
     for mark, codec in _BYTE_ORDER_MARKS:
         if first.startswith(mark):
@@ -41,10 +41,10 @@ def wide_codec(first: bytes) -> str:
 
 
 def as_utf8(pieces: Iterable[bytes], codec: str) -> Iterator[bytes]:
-    """Encode text again as UTF-8, piece by piece.
+    """Yield text as UTF-8, piece by piece.
 
-    What is no character stays none: the line that contains it is lost, and no other line. A character that the end of
-    the file cuts becomes U+FFFD.
+    Invalid characters (lone surrogates) stay invalid, so only the line with such a character is lost. A character that
+    is cut by the end of the file becomes U+FFFD.
     """
     decoder = codecs.getincrementaldecoder(codec)("surrogatepass")
     for piece in pieces:
@@ -54,10 +54,10 @@ def as_utf8(pieces: Iterable[bytes], codec: str) -> Iterator[bytes]:
 
 
 def not_utf8(first: bytes) -> str:
-    """Why the first bytes of a file are not UTF-8 text and what can be done; empty if they are UTF-8.
+    """Return why the first bytes of a file are not UTF-8 text and how to convert it, or "" if they are UTF-8.
 
     Args:
-        first: they may end within a character.
+        first: the first bytes; they may end within a character.
     """
     try:
         codecs.getincrementaldecoder("utf-8")().decode(first)

@@ -1,4 +1,4 @@
-"""Events that wait until it is known which of them are live: what they say is put aside meanwhile."""
+"""Store events in a temporary file until it is known which of them are live."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from ..spool import SpooledValues
 from .events import Event, KeptEntry, MessageRead
 
 NO_PLACE = -1
-"""The place of no event."""
+"""The place that stands for no event."""
 
 
 class WaitingEvents:
-    """The events of a file that wait, each at a place: a whole number, so that memory may hold places in an array.
+    """The stored events of a file. Each has a place, which is an integer, so that places can be kept in an array.
 
     Args:
-        aside: keeps what they say.
+        aside: stores the content of the events.
     """
 
     def __init__(self, aside: SpooledValues) -> None:
         self._aside = aside
         self._few: list[Event] = []
-        """Events of rare kinds; they stay in memory."""
+        """The events of rare kinds, which stay in memory."""
 
     def put(self, event: Event) -> int:
-        """Let an event wait; its place."""
+        """Store an event, and return its place."""
         if isinstance(event, MessageRead):
             return self._aside.put((event.message, event.line))
         if isinstance(event, KeptEntry):
@@ -33,12 +33,12 @@ class WaitingEvents:
         return NO_PLACE - len(self._few)
 
     def get(self, place: int) -> Event:
-        """An event that waited, made anew."""
+        """Return a new copy of the event that was stored at a place."""
         if place < NO_PLACE:
             return self._few[NO_PLACE - 1 - place]
         said = self._aside.get(place)
         return MessageRead(*said) if len(said) == len(MessageRead._fields) else KeptEntry(*said)
 
     def all(self, places: Iterable[int]) -> Iterator[Event]:
-        """Events that waited, in their order."""
+        """Yield the events that were stored at places, in the order of the places."""
         return map(self.get, places)
