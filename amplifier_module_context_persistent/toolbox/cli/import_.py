@@ -1,4 +1,4 @@
-"""`context-persistent import`: new sessions from a file, from a directory, or from where another agent keeps its own.
+"""`context-persistent import`: make sessions from a file, from a directory, or from another agent's directory.
 
 Exit codes: 0 done, 1 something could not be read (the rest was imported), 2 nothing was done.
 """
@@ -42,7 +42,7 @@ class _ImportOptions(TypedDict):
 
 
 _AS_IT_IS = _ImportOptions(source_format="auto", strict=False, again=False, identity=None, dry_run=False)
-_MOST_SHOWN = 50  # lines that could not be imported; --json has more
+_MOST_SHOWN = 50  # the number of lines that could not be imported to show; --json has more
 _MOST_SHOWN_OF_MANY = 5
 _MOST_SESSIONS_SHOWN = 20
 
@@ -152,7 +152,7 @@ def import_(
 
 
 def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json: bool) -> int:
-    """Print what became of a directory's files; the exit code."""
+    """Print what became of a directory's files, and return the exit code."""
     if as_json:
         click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
     else:
@@ -162,10 +162,10 @@ def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json:
 
 
 def _watch(agent: str, *, as_json: bool) -> NoReturn:
-    """Import an agent's sessions as they grow, until somebody interrupts it.
+    """Import an agent's sessions as they grow, until the command is interrupted.
 
     Raises:
-        UnusableError: their directory cannot be read.
+        UnusableError: the directory of the agent's sessions cannot be read.
     """
     directory = standard_place(agent)
     place = WatchedPlace(directory, FORMATS_OF.get(agent, agent), storage=storage())
@@ -196,11 +196,11 @@ def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
 
 
 def _paths_in(source: str) -> list[str]:
-    """The files of sessions in a directory, or a file itself.
+    """Return the paths of the session files in a directory, or the path of a file itself.
 
     Raises:
-        UsageError: it is the standard input, which is imported alone.
-        UnusableError: it cannot be read, or there are none.
+        UsageError: the source is the standard input, which must be imported alone.
+        UnusableError: the source cannot be read, or has no session files.
     """
     if source == STANDARD_INPUT:
         raise click.UsageError("give - (the standard input) alone")
@@ -217,7 +217,7 @@ def _paths_in(source: str) -> list[str]:
 
 
 def _all(sources: Sequence[str], wanted: SessionFilter, options: _ImportOptions) -> list[ImportedFile]:
-    """Import files, and all files of directories, with progress if the error stream is a terminal."""
+    """Import files, and all files of directories, show the progress, and return the result for each file."""
     paths = list(dict.fromkeys(path for source in sources for path in _paths_in(source)))
     files: list[ImportedFile] = []
     with stages() as tell:
@@ -293,7 +293,7 @@ def show_report(report: Import, *, dry_run: bool) -> None:
 
 
 def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
-    """Print what became of the files of a directory: a line for each that had news, losses or errors, and the sums."""
+    """Print a line for each file of a directory that had new messages, losses or errors, and the sums."""
     reports = [file.report for file in files if file.report is not None]
     did = "would be added" if dry_run else "added"
     skipped = sum(not file.is_session for file in files)
@@ -341,7 +341,7 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
 
 
 def _of_others(report: Import) -> str:
-    """Of a session's messages that were added, how many are in the sessions of its branches and sub-agents."""
+    """Return words for the number of added messages that are in sessions of branches and of sub-agents."""
     parts = list[str]()
     for kind, one, several in (("branch", "branch", "branches"), ("subagent", "sub-agent", "sub-agents")):
         others = [session for session in report.sessions if session.kind == kind and session.added]
@@ -352,7 +352,7 @@ def _of_others(report: Import) -> str:
 
 
 def _say_how_to_hand_back(reports: Sequence[Import]) -> None:
-    """Name the command that continues an imported session in its own agent, if there is one."""
+    """Print the command that continues an imported session in its own agent, if there is such a command."""
     for name in dict.fromkeys(_AGENT_OF.get(report.format, report.format) for report in reports if report.sessions):
         if name in AGENTS:
             one = next(one for one in reports if _AGENT_OF.get(one.format, one.format) == name and one.sessions)
@@ -361,11 +361,11 @@ def _say_how_to_hand_back(reports: Sequence[Import]) -> None:
 
 
 _AGENT_OF = {"claude-stream": "claude-code", "codex-exec": "codex"}
-"""By the format of a file, the agent that wrote it, if that has another name."""
+"""The names of agents by the formats of their files, if the two differ."""
 
 
 def _show_strangers(files: Sequence[ImportedFile]) -> None:
-    """Name the first files that are no sessions, with the reason."""
+    """Print the first files that are not sessions, with the reasons."""
     for file in files[:_MOST_SHOWN_OF_MANY]:
         say(f"  no session: {file.path}: {one_line(file.error.partition('; formats are')[0])}")
     if len(files) > _MOST_SHOWN_OF_MANY:
@@ -377,7 +377,7 @@ def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:
 
 
 def _show_account(account: Account) -> None:
-    """The table: what became of every line, by type."""
+    """Print a table that says what became of the lines of each type."""
     say(f"  {counted(account.lines, account.unit)} in all:")
     for title, counts in (
         ("mapped", account.mapped),
@@ -391,7 +391,7 @@ def _show_account(account: Account) -> None:
 
 
 def _not_imported(account: Account) -> str:
-    """How many lines of a file were lost, and how many parts of others."""
+    """Return words for the number of lost lines, and the number of lost parts of other lines."""
     lines, parts, unit = account.lost_lines, account.lost_parts, account.unit
     said = [counted(lines, unit)] * bool(lines)
     of_more = f"{parts:,} parts of {counted(2, unit).removeprefix('2 ')}"

@@ -1,4 +1,4 @@
-"""`context-persistent rename` and `tag`: what a person calls a session.
+"""`context-persistent rename` and `tag`: give a session a name and tags.
 
 Exit codes: 0 done, 2 nothing was done.
 """

@@ -1,4 +1,4 @@
-"""`context-persistent list`: which sessions there are.
+"""`context-persistent list`: list sessions.
 
 Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log that cannot be read is listed.
 """
@@ -124,7 +124,7 @@ def list_sessions(
     )
     for one in listed:
         rows.show(one)
-        sys.stdout.flush()  # in a pipe too: whoever reads has something to read
+        sys.stdout.flush()  # so that a reader of a pipe also gets each row at once
     look.finish()
     if not rows.count:
         was_found = look.found > 0 or replace(wanted, places=()) != ALL_SESSIONS
@@ -135,10 +135,10 @@ def list_sessions(
 
 
 def _check_directories(directories: Sequence[str]) -> None:
-    """Refuse a name in the place of a directory that is none: it may be a session's.
+    """Check that directories exist, because a person may have given a session's name instead.
 
     Raises:
-        UsageError: there is no such directory.
+        UsageError: a directory does not exist.
     """
     for name in directories:
         if os.sep not in name and not os.path.lexists(name):
@@ -159,19 +159,19 @@ _ORDERS: Mapping[str, Callable[[ListedSession], float]] = {
     "resume": lambda one: one.resuming.cost if one.resuming is not None else 0.0,
     "cost": lambda one: one.total.bill.cost if one.total is not None else 0.0,
 }
-"""The keys of `--sort`; the largest comes first."""
+"""The sort keys of `--sort`; the session with the largest key comes first."""
 
 
 def _in_order(
     newest_first: Iterator[Overview], order: str, most: int | None, *, has_costs: bool
 ) -> Iterator[ListedSession]:
-    """The sessions in the chosen order and number; in the order of age, each is yielded as soon as it is known.
+    """Return the sessions in the chosen order and number; in order of age, each is yielded as soon as possible.
 
     Args:
-        newest_first: the sessions.
+        newest_first: the sessions, the newest first.
         order: one of `_ORDERS`.
         most: the largest number; None for all.
-        has_costs: whether costs are added up.
+        has_costs: whether costs and turns are added up.
     """
     is_by_age = order == "age"
     prices = PriceList()
@@ -185,35 +185,35 @@ def _in_order(
         for one in known:
             one.total = totals.get(str(one.seen.session.path))
     if not is_by_age:
-        known.sort(key=_ORDERS[order], reverse=True)  # stable: among equals the newest first
+        known.sort(key=_ORDERS[order], reverse=True)  # the sort is stable: among equal ones the newest comes first
     return iter(known[:most])
 
 
 def _asks_only_time(wanted: SessionFilter, words: str | None) -> bool:
-    """Whether a list of sessions in a database can be read page by page, since every session is known to be meant."""
+    """Return whether a database's sessions are filtered by time only, so that they can be read in pages."""
     others = words is not None or wanted.project is not None or wanted.asks_names or bool(wanted.excepted)
     return storage() is not None and not others and not wanted.asks_figures
 
 
 def _pages(*, everywhere: bool) -> Iterator[list[SessionFile]]:
-    """The sessions in the database, a page at a time, the latest written first.
+    """Yield the sessions in the database, a page at a time, the last written first.
 
     Raises:
         UnusableError: the database cannot be asked.
     """
     place = storage()
-    assert place is not None  # noqa: S101 - `_asks_only_time` says so
+    assert place is not None  # noqa: S101 - `_asks_only_time` has checked this
     with unusable():
         yield from stored_session_pages(place, None if everywhere else project_slug("."))
 
 
 class _SessionPicker:
-    """Filters sessions, and yields each as soon as it is known to be the next one.
+    """Filters sessions, and yields each session as soon as it is known to be the next one.
 
     Args:
         pages: the sessions, the last written ones first; the next page is read when it is needed.
         wanted: the filter.
-        matches: finds sessions with a message that contains some words; None for all sessions.
+        matches: chooses sessions with a message that contains some words; None for all sessions.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class _SessionPicker:
         self._held: frozenset[Identity | str] = frozenset()
         self._glances = Glances()
         self.found = 0
-        """The number of sessions so far, filtered out or not."""
+        """The number of sessions read so far, before filtering."""
         self._without_time = 0
 
     def _newest_written(self) -> Iterator[SessionFile]:
@@ -237,10 +237,10 @@ class _SessionPicker:
             yield from page
 
     def newest_first(self) -> Iterator[Overview]:
-        """Give them in order of their last messages.
+        """Yield the sessions in order of their last messages, the newest first.
 
-        A file is written no earlier than its last message: so a session comes next once all files that are left are
-        older than its last message, and files older than what is wanted are not read.
+        A file is written no earlier than its last message. So a session is the next one when all remaining files are
+        older than its last message, and files that are older than `--since` are not read.
         """
         waiting: list[tuple[float, float, str, int, Overview]] = []
         for number, session in enumerate(self._newest_written()):
@@ -259,7 +259,7 @@ class _SessionPicker:
             yield heappop(waiting)[-1]
 
     def finish(self) -> None:
-        """Write to the catalogues what they lacked, and say which sessions a time left out because they have none."""
+        """Update the catalogues, and print how many sessions were left out because they have no times."""
         if self._wanted.since_s is not None or self._wanted.until_s is not None:
             say_without_time(self._without_time)
         self._glances.keep()
@@ -268,15 +268,15 @@ class _SessionPicker:
 
 
 def _watched_file(session: SessionFile) -> AbstractContextManager[FileSystem]:
-    """Show how far the reading of a file is; most sessions in a database are listed without reading them."""
+    """Return the file system to read a session with, which shows the progress for a log in a file."""
     return nullcontext(FileSystem()) if isinstance(session.path, str) else progress(str(session.path))
 
 
 class MessageFilter:
-    """Says in which sessions a message says something; what cannot be read says nothing."""
+    """Finds sessions with a message that contains some words; a session that cannot be read does not match."""
 
     def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:
-        from ...search.pattern import text_pattern  # most lists are of all sessions
+        from ...search.pattern import text_pattern  # most lists have no `--grep`
         from ...sessions.project_search import SessionsSearch, may_match_there
 
         try:
@@ -287,13 +287,13 @@ class MessageFilter:
         self.catalogues = SessionsSearch(sessions if has_catalogues else [], self._pattern)
         self._has_catalogues = has_catalogues
         self._stored: set[SessionFile] | None = None
-        """The sessions in a database that may match; None if all may."""
+        """The sessions in a database that may match; None if all sessions may."""
         if (where := storage()) is not None:
             with suppress(LogError):
                 self._stored = set(may_match_there(sessions, where, self._pattern))
 
     def is_found_in(self, session: SessionFile) -> bool:
-        """Whether one of a session's messages says it."""
+        """Return whether one of a session's messages contains the words."""
         from ...log.open_reader import file_reader
         from ...sessions.search_session import search
         from ...sessions.transcript import Transcript
@@ -312,12 +312,12 @@ class MessageFilter:
 
 
 def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, Total]:
-    """The totals of each session, by its path; empty if they cannot be added up.
+    """Return the totals of each session by its log's path; an empty mapping if they cannot be added up.
 
-    Failed calls are those that the session holds, as `--failed` chooses; a fork has those of its copied history, too.
+    The failed calls are all those in a session, as for `--failed`; a fork also has the ones of its copied history.
     """
     from ...sessions.totals import held_failures, totals
-    from ...tokens.on_demand import named_counter  # most lists do not say it
+    from ...tokens.on_demand import named_counter  # most lists have no totals
     from .many_sessions import gathering
 
     try:
@@ -332,9 +332,9 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
 
 
 def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
-    """The further facts about a session in JSON, besides its overview; null is what is not known.
+    """Return the facts about a session, besides its overview, for JSON; None for what is not known.
 
-    What was not asked for (`has_costs`) is left out.
+    Turns, failed calls and costs are left out without `has_costs`.
     """
     resuming = {"resuming": one.resuming.to_json() if one.resuming is not None else None}
     if not has_costs:
@@ -351,7 +351,7 @@ def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
 
 
 def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
-    """Keep the sessions of each project together, the project with the newest message first."""
+    """Return the sessions grouped by project, the project with the newest message first."""
     newest: dict[str, int] = {}
     for position, one in enumerate(listed):
         newest.setdefault(one.seen.session.project, position)
@@ -359,13 +359,13 @@ def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
 
 
 def _say_without_remote(sessions: Sequence[SessionFile]) -> None:
-    """Say on the error stream which sessions of a moved checkout its git remote does not find."""
+    """Print on the error stream which sessions of a moved checkout are not found by its git remote."""
     if left := without_remote(sessions):
         click.echo(f"not listed: {one_line(left)}", err=True)
 
 
 def _nothing(*, found: bool, has_scope: bool) -> str:
-    """Say that the list is empty; `has_scope` tells that it is not about this project."""
+    """Return a message for an empty list; `has_scope` says that the list is not about this project only."""
     if found:
         return "no session matches"
     if has_scope:
@@ -374,9 +374,9 @@ def _nothing(*, found: bool, has_scope: bool) -> str:
 
 
 def sessions_of(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
-    """The sessions of this project, of all, in directories or in the database that the filters mean.
+    """Return the sessions of this project, of all, in directories or in the database that the filters choose.
 
-    The time and the number are left to whoever looks at the sessions.
+    The filters by time and number are not applied; the caller applies them when it has looked at the sessions.
 
     Raises:
         UnusableError: a directory cannot be read, or the database cannot be asked.

@@ -1,7 +1,8 @@
-"""A list to type into: each key narrows it or moves the mark, as in `fzf`. It is drawn on the error stream.
+"""A list to choose from, as in `fzf`: typed words narrow it, and arrow keys move the mark.
 
 Rules:
-- The terminal's settings are always restored, and no line of the list stays on it.
+- The list is drawn on the error stream.
+- The terminal's settings are always restored, and no line of the list stays on the screen.
 - No line is wider than the terminal, and there are no more lines than it has.
 - The marked line has `>` before it, so that it is visible without colours too.
 """
@@ -34,23 +35,23 @@ _NAMES = {
     "\x1b[5~": "page up", "\x1b[6~": "page down", "\r": "enter", "\n": "enter", "\x1b": "leave", "\x04": "leave",
     "\x7f": "erase", "\x08": "erase", "\x15": "erase all", "\x17": "erase word",
 }  # fmt: skip
-_ESCAPE_S = 0.05  # so long after an escape the rest of an arrow key may still come
+_ESCAPE_S = 0.05  # the longest wait after an escape for the rest of an arrow key
 _MOST_ROWS, _LEAST_ROWS = 15, 1
-_OTHER_LINES = 2  # the question, and how many there are
+_OTHER_LINES = 2  # the question, and the line with the number of items
 _HELP = "type to narrow, arrows to move, Enter to choose, Esc to leave"
 
 
 def is_possible() -> bool:
-    """Whether keys can be read one by one, and lines be drawn again."""
+    """Return whether the terminal can give single keys and redraw lines."""
     return sys.platform != "win32" and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class LiveList(Generic[T]):
-    """The typed text, its hits, and the marked line.
+    """The state of the list: the typed words, the matching items, and the marked line.
 
     Args:
         find: returns the first items with some words, up to a number, and the number of all such items.
-        line_of: an item as a line of this width.
+        line_of: returns an item as a line of the given width.
     """
 
     def __init__(self, find: Callable[[str, int], tuple[Sequence[T], int]], line_of: Callable[[T, int], str]) -> None:
@@ -59,7 +60,7 @@ class LiveList(Generic[T]):
         self._found: Sequence[T] = ()
 
     def press(self, key: str, rows: int) -> None:
-        """Take a key: the name of one, or a character that is typed."""
+        """Handle a key, given as the key's name or as a typed character."""
         if key in ("up", "down", "page up", "page down"):
             step = {"up": -1, "down": 1, "page up": -rows, "page down": rows}[key]
             self._at = max(0, self._at + step)
@@ -75,11 +76,11 @@ class LiveList(Generic[T]):
         self._at = 0
 
     def marked(self) -> T | None:
-        """The item of the marked line; None if nothing is found."""
+        """Return the item of the marked line, or None if nothing is found."""
         return self._found[self._at] if self._at < len(self._found) else None
 
     def lines(self, columns: int, rows: int) -> list[str]:
-        """The lines to draw, for a number of columns and items."""
+        """Search for the typed words, and return the lines to draw, for a number of columns and items."""
         self._found, total = self._find(self._words, self._at + rows)
         self._at = max(0, min(self._at, len(self._found) - 1))
         self._first = max(min(self._first, self._at), self._at - rows + 1)
@@ -94,7 +95,7 @@ class LiveList(Generic[T]):
 
 
 def choose(listed: LiveList[T]) -> T | None:
-    """Let a person choose; None if they leave.
+    """Let a person choose an item, and return it; return None if the person leaves the list.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -109,7 +110,7 @@ def choose(listed: LiveList[T]) -> T | None:
                     if key == "leave":
                         return None
                     listed.press(key, _rows())
-                    listed.lines(*_size())  # what is found now is what Enter takes
+                    listed.lines(*_size())  # updates the found items, one of which Enter takes
                 _erase(drawn)
                 lines = listed.lines(*_size())
                 drawn = len(lines)
@@ -128,14 +129,14 @@ def _rows() -> int:
 
 
 def _erase(lines: int) -> None:
-    """Erase the drawn lines; the cursor is after the last one."""
+    """Erase the drawn lines; the cursor must be at the end of the last line."""
     if lines:
         up = f"\x1b[{lines - 1}A" if lines > 1 else ""
         click.echo(f"\r{up}\x1b[J", err=True, nl=False, color=True)
 
 
 def _presses(descriptor: int) -> Iterator[list[str]]:
-    """The keys as they come, those that came together at once; first none, to draw the list."""
+    """Yield the keys as they are pressed, those read together in one list; yield an empty list first."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     yield []
     while True:
@@ -151,7 +152,7 @@ if sys.platform != "win32":
 
     @contextmanager
     def _keys_one_by_one(descriptor: int) -> Iterator[None]:
-        """Have the terminal give each key at once, without printing it; Ctrl-C interrupts as ever."""
+        """Let the terminal give each key at once, without printing it; Ctrl-C still interrupts."""
         before = termios.tcgetattr(descriptor)
         try:
             tty.setcbreak(descriptor, termios.TCSADRAIN)
@@ -162,4 +163,4 @@ if sys.platform != "win32":
 else:
 
     def _keys_one_by_one(descriptor: int) -> AbstractContextManager[None]:
-        raise OSError("keys cannot be read one by one here")  # `is_possible` says so before
+        raise OSError("keys cannot be read one by one here")  # `is_possible` returns False here

@@ -1,7 +1,7 @@
-"""The `context-persistent` command: the table of all commands, and how each of them ends.
+"""The `context-persistent` command: the table of all commands, and the handling of errors that end a command.
 
-A command is imported when it is run or asked for its help, not before: `--help` and the completion of names need only
-the table.
+A command's module is imported when the command runs or shows its help. `--help` and the completion of command names
+need only the table.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from .exit_codes import INTERRUPTED, NO_READER, UNUSABLE
 
 
 class Commands(click.Group):
-    """The commands in sections; Ctrl-C and a closed pipe end any of them without a traceback."""
+    """A group of commands in sections; Ctrl-C and a closed pipe end each command without a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the help's order."""
+        """Return the names of the commands, in the order of the help."""
         return list(TABLE)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import and return a command, or None if there is none with this name."""
         return TABLE[cmd_name].load() if cmd_name in TABLE else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, section by section."""
+        """Write the list of commands to the help, section by section."""
         for title, entries in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, entry.short_help) for name, entry in entries.items()])
 
     def main(self, args: Any = None, *more: Any, **options: Any) -> Any:
-        """Run as a process's command, or with given arguments."""
+        """Run the command, with given arguments or those of the process."""
         _open_what_is_closed()
-        if find_spec("rich") is None:  # without it no command shows anything
+        if find_spec("rich") is None:  # every command prints with rich
             click.echo(f"context-persistent: {needs_extra('cli', 'rich')}", err=True)
             raise SystemExit(UNUSABLE)
         try:
             return super().main(args, *more, **options)
         finally:
-            if args is None:  # the process ends; what is left to do cannot be interrupted
+            if args is None:  # the process ends; Ctrl-C must not interrupt the rest
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the arguments, which may import a command or print its help."""
+        """Parse the arguments, which may import a command or print its help."""
         with _ending():
             return super().make_context(*arguments, **options)
 
@@ -66,7 +66,7 @@ class Commands(click.Group):
 
 @contextmanager
 def _ending(context: click.Context | None = None) -> Iterator[None]:
-    """Report why a command ends: it was interrupted, its reader is gone, or it met an error.
+    """Turn an interrupt, a closed pipe or an error of a command into a message and an exit code.
 
     Args:
         context: the context of the group, once it runs a command.
@@ -140,11 +140,11 @@ class CommandEntry:
     """A command of the table."""
 
     target: str
-    """The module below the package, and the command's name in it."""
+    """The module below the package `toolbox`, and the command's name in it: `MODULE:NAME`."""
     short_help: str
 
     def load(self) -> click.Command:
-        """Import the command."""
+        """Import and return the command, with its options in the order of the help."""
         module, _, name = self.target.partition(":")
         command: click.Command = getattr(import_module(f"{TOOLBOX}.{module}"), name)
         command.params.sort(key=_place_in_help)
@@ -157,10 +157,10 @@ _LAST = ("output", "force", "dry_run", "yes", "as_json")
 
 
 def _place_in_help(parameter: click.Parameter) -> int:
-    """The order of options in the help of every command: sessions, its own options, output, `--json`."""
+    """Return the sort key of an option in the help: sessions first, then own options, output, `--json`."""
     name = parameter.name or ""
     if not isinstance(parameter, click.Option):
-        return -1  # arguments are in no list, and keep their order
+        return -1  # arguments keep their order
     if name in (*_FIRST, *_THEN):
         return (*_FIRST, *_THEN).index(name)
     return 100 + (_LAST.index(name) + 1 if name in _LAST else 0)

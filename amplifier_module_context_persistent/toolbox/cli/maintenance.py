@@ -1,4 +1,4 @@
-"""`context-persistent verify` and `repair`: check a log, and mend its end.
+"""`context-persistent verify` and `repair`: check logs, and repair the end of a log.
 
 Exit codes: 0 sound or done, 1 damaged, 2 unusable or refused. Text from a file or its name is shown without control
 characters.
@@ -36,8 +36,8 @@ from .session_argument import (
 )
 from .terminal import UnusableError, ask, console, counted, one_line, reason, unusable
 
-_MOST_SHOWN = 50  # different findings of a log; --json has all
-_MOST_PLACES = 5  # of findings that are alike
+_MOST_SHOWN = 50  # the number of different findings of a log to show; --json has all
+_MOST_PLACES = 5  # the number of places to show for equal findings
 
 
 @click.command()
@@ -92,7 +92,7 @@ def verify(
 
 
 def _sum_of(states: Sequence[str]) -> str:
-    """The number of logs in each state, on one line."""
+    """Return the number of logs in each state, on one line."""
     counts = Counter(states)
     if len(counts) == 1:
         return f"{len(states):,} logs, all {states[0]}."
@@ -100,11 +100,11 @@ def _sum_of(states: Sequence[str]) -> str:
 
 
 def _named(sessions: Sequence[str], *, last: bool, everywhere: bool, wanted: SessionFilter) -> Sequence[str]:
-    """The sessions that the command line names, or the logs of those that filters choose.
+    """Return the sessions that the command line names, or the logs of those that filters choose.
 
     Raises:
-        UsageError: it names none, or in two ways.
-        UnusableError: there is none.
+        UsageError: the command line names no session, or names sessions in two ways.
+        UnusableError: there is no session.
     """
     sessions, places = split_places(sessions, wanted.places)
     wanted = replace(wanted, places=places)
@@ -179,7 +179,7 @@ def _say(output: Console, text: str, *, bold: bool = False) -> None:
 
 
 def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
-    """Print the report of a log, or only that it is sound, and how many notes there are."""
+    """Print the report of a log, or with `in_full=False` only that it is sound, and the number of notes."""
     if not in_full:
         notes = f"; {counted(len(report.notes), 'note')}" if report.notes else ""
         _say(output, f"{path}: sound{notes}")
@@ -217,6 +217,6 @@ def _show_findings(output: Console, title: str, findings: list[Finding]) -> None
 
 
 def _place(found: Finding) -> str:
-    """The place of a finding: its line and its byte, if it has them."""
+    """Return the line and the byte of a finding as text; "" if it has no place."""
     known = (("line", found.line), ("byte", found.offset))
     return ", ".join(f"{what} {at:,}" for what, at in known if at is not None)

@@ -1,4 +1,4 @@
-"""The figures of many sessions, for the commands that ask them, and from what they were gathered."""
+"""Gather the figures of many sessions, and describe the sessions from which they come."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_NAMED = 3
 
 @contextmanager
 def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterator[GatheredFigures]:
-    """Gather the figures of sessions, with a progress bar if it takes long; arguments as for `gathered`.
+    """Gather the figures of sessions, with a progress bar if this takes long; arguments as for `gathered`.
 
     Raises:
         UnusableError: Python has no SQLite, or the figures cannot be added up.
@@ -34,7 +34,7 @@ def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
 
 
 def source_of(found: GatheredFigures, until_s: float | None = None) -> dict[str, Any]:
-    """From what figures were gathered, as plain JSON types; `until_s` as for `source_line`."""
+    """Return facts about the sessions behind some figures, in JSON types; `until_s` as for `source_line`."""
     last = _last(found, until_s)
     return {
         "sessions": found.sessions,
@@ -45,12 +45,12 @@ def source_of(found: GatheredFigures, until_s: float | None = None) -> dict[str,
 
 
 def source_line(found: GatheredFigures, *, until_s: float | None = None, is_newest: bool = False) -> str:
-    """The same in one line.
+    """Return the facts of `source_of` in one line.
 
     Args:
         found: the figures.
         until_s: nothing after this time is counted.
-        is_newest: whether the sessions are only the newest of those that were meant.
+        is_newest: whether the sessions are only the newest of those that the filters choose.
     """
     below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
     last = _last(found, until_s)

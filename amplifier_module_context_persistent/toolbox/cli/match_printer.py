@@ -1,4 +1,4 @@
-"""Printing the matches of a search: messages with their lines, sessions, counts, or JSON lines."""
+"""Print the matches of a search: messages with their lines, sessions, counts, or JSON lines."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .session_argument import session_name
 from .short_ids import shortest_ids
 from .terminal import console, cut, escaped, one_line
 
-_NARROW = 100  # columns; narrower terminals are not told the projects of sessions
-_LINE_WIDTH = 100  # of a session's first line, where lines are not cut to a terminal
+_NARROW = 100  # columns; narrower terminals do not show the projects of sessions
+_LINE_WIDTH = 100  # the width of a session's first line before the line is cut to the terminal
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class SearchedSessions:
 
     Attributes:
         files: the sessions.
-        are_named: whether the command line names each; else they are all of a project, or of several.
-        glances: what catalogues keep of them.
+        are_named: whether the command line names each session; otherwise filters chose them.
+        glances: the sessions' list entries, which catalogues store.
     """
 
     files: list[SessionFile]
@@ -42,7 +42,7 @@ class SearchedSessions:
     glances: Glances = field(default_factory=Glances)
 
     def look(self, path: str) -> Overview:
-        """Look at one of them."""
+        """Return the list entry of the session with this path."""
         session = next(session for session in self.files if str(session.path) == path)
         return look_at(session, None, glances=self.glances)
 
@@ -71,7 +71,7 @@ class MatchPrinter:
         self._names = SessionNames(chosen.glances)
 
     def show(self, path: str, found: LiveMessage | HiddenText, lines: list[FoundLine]) -> None:
-        """Print a message that matches, or another text of the log."""
+        """Print a matching message, or another matching text of the log, with the lines."""
         if self._as_json:
             click.echo(json.dumps(_plain(path, self._names.of(path).name, found, lines)))
             return
@@ -90,7 +90,7 @@ class MatchPrinter:
             self._print(shown_line(line))
 
     def sum_up(self, path: str, total: int) -> None:
-        """Print the session, or its number of matching lines, if only that was asked for."""
+        """Print the session or its number of matching lines, if the options ask for one of these only."""
         if self.shows_messages:
             return
         named = self._names.of(path).name
@@ -107,7 +107,7 @@ class MatchPrinter:
         self._told(told, [*where, first, *filter(None, [named])])
 
     def _told(self, told: dict[str, Any], cells: list[str]) -> None:
-        """Print a line; its cells are separated by tabs, in a terminal by spaces."""
+        """Print a JSON line, or a line of cells, which are separated by tabs, or in a terminal by spaces."""
         if self._as_json:
             click.echo(json.dumps(told))
         elif self._console.is_terminal:

@@ -1,11 +1,11 @@
-"""Printing a message, for `show` and `tail`.
+"""Print messages, for `show` and `tail`.
 
 Rules:
 - In a terminal an assistant's text is rendered as Markdown. Parts that Markdown would hide (HTML, entities, link
   targets) are shown as text. In a pipe all text is printed unchanged, and no line is broken.
-- Results, arguments, thinking and long texts are folded, and so is one long line; `full` shows all of them.
+- Long results, arguments, thinking, texts and single lines are folded, that is, cut; `full` shows all of them.
 - A result names the call that it answers. Failed, rejected and unanswered calls and empty messages are marked.
-- Text from the log is escaped, and escaped again after Markdown rendering: nothing raw reaches the terminal.
+- Text from the log is escaped, and escaped again after Markdown rendering: nothing unescaped reaches the terminal.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from ...sessions.transcript import LiveMessage
 
 HIDDEN = "hidden from views"
-"""The note of a message whose turn is hidden."""
+"""The note on a message whose turn is hidden."""
 _RESULT_LINES = 12
 _SUMMARY_LINES = 24
 _TEXT_LINES = 200
-_LINE_CHARS = 200  # a folded text has no more of them, times its lines
-_LONGEST_LINE = 2_000  # a longer line is cut, however few lines there are
+_LINE_CHARS = 200  # a folded text has at most this number of characters times its number of lines
+_LONGEST_LINE = 2_000  # a longer line is cut even if the text has few lines
 _RENDERED_CHARS = 20_000  # a longer text is not rendered: rendering and wrapping can be slow
 _INDENT = 4
 _STYLES = {"user": "green", "assistant": "cyan", "tool": "yellow", "function": "yellow"}
 
 
 class MessagePrinter:
-    """Print messages one after the other.
+    """Prints messages one after another.
 
     Args:
         full: whether long results and texts are shown in full.
         as_json: print JSON lines instead.
         screen: where to print; by default the standard output.
-        may_grow: whether results may still come, so that a call without one is not marked.
-        with_calls: whether a result is printed below its call's arguments, if its head does not hold all of them.
+        may_grow: whether results may still come, so that a call without a result is not marked.
+        with_calls: whether the arguments of a result's call are printed if its head does not show all of them.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class MessagePrinter:
         self._console = screen or console()
         self._printed = False
         self.place: dict[str, Any] = {}
-        """The first key of a JSON line: the session of the message."""
+        """The first keys of each JSON line, which say to which session the message belongs."""
 
     def show(self, placed: LiveMessage, *, turn: int | None = None, note: str = "") -> None:
-        """Print a message; `turn` is the number of the turn that it begins, `note` is printed in its head."""
+        """Print a message; `turn` is the number of the turn that the message begins, `note` is added to its head."""
         if self._as_json:
             click.echo(json.dumps(self._as_plain(placed)))
             return
@@ -101,7 +101,7 @@ class MessagePrinter:
         return plain
 
     def note(self, text: str) -> None:
-        """Print a line about the log; nothing if JSON lines are printed."""
+        """Print a line about the log, unless JSON lines are printed."""
         if not self._as_json:
             self._print(Text(f"--- {text} ---", "dim"))
 
@@ -113,7 +113,7 @@ class MessagePrinter:
             self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
 
     def _call_of(self, placed: LiveMessage) -> None:
-        """Print the arguments of the call that a result answers, if that is asked for and the head has only a part."""
+        """Print the arguments of a result's call, with `with_calls`, if the head shows only a part of them."""
         if not self._with_calls or (ending := placed.ending) is None or ending.call is None:
             return
         call = ending.call
@@ -162,7 +162,7 @@ class MessagePrinter:
 def head_of(
     placed: LiveMessage, *, turn: int | None = None, counter: TokenCounter | None = None, note: str = ""
 ) -> Text:
-    """The head line of a message: number (`+` if it has none), role, the call that it answers, turn, time and id."""
+    """Return the head line of a message: number (`+` if none), role, its call, turn, time and id."""
     message, ending = placed.message, placed.ending
     role = str(message.get("role"))
     parts = [f"[{placed.number or '+'}] {role}"]
@@ -189,9 +189,9 @@ def head_of(
 
 
 def fold(text: str, most_lines: int) -> tuple[str, str]:
-    """Cut a long text: its beginning, and a note that says how much is left out (empty if nothing is)."""
+    """Cut a long text; return its beginning, and a note on how much is left out ("" if nothing is)."""
     lines = text.rstrip("\n").split("\n")
-    kept = lines if len(lines) <= most_lines + 1 else lines[:most_lines]  # a note on one line would be as long as it
+    kept = lines if len(lines) <= most_lines + 1 else lines[:most_lines]  # a note is as long as one more line
     shown = "\n".join(map(_shortened, kept))
     if len(shown) > most_lines * _LINE_CHARS:
         shown = shown[: most_lines * _LINE_CHARS]
@@ -211,19 +211,19 @@ _LIGHT = ("7", "15")  # white, in the palette of sixteen colours
 
 
 def rendered(text: str, screen: Console) -> Segments | Text:
-    """Render Markdown; return the plain text if rendering would hide a part of it (deep nesting, wide tables)."""
-    from markdown_it import MarkdownIt  # only terminals need what renders it
+    """Render Markdown; return plain text instead if rendering would hide a part (deep nesting, wide tables)."""
+    from markdown_it import MarkdownIt  # only terminals need the parser
     from rich.markdown import Markdown
 
     parser = MarkdownIt("commonmark").enable(["strikethrough", "table"])
     parser.disable(["entity", "html_block", "html_inline", "image", "reference"])
     markdown = Markdown("", code_theme=_code_theme(), hyperlinks=False)
     markdown.parsed = parser.parse(text)
-    tags = 0  # the languages of code blocks are not shown
+    tags = 0  # letters that are not shown: the languages of code blocks
     for token in markdown.parsed:
         tags += _letters(token.info)
         for inline in token.children or ():
-            if inline.type == "softbreak":  # people and models break lines where they mean it
+            if inline.type == "softbreak":  # line breaks in messages are intended
                 inline.type = "hardbreak"
     segments = list(screen.render(markdown))
     if sum(_letters(segment.text) for segment in segments) < _letters(text) - tags:
@@ -232,7 +232,7 @@ def rendered(text: str, screen: Console) -> Segments | Text:
 
 
 def _code_theme() -> str:
-    """Colours for code from the terminal's own palette, for a light or a dark background (`COLORFGBG` says which)."""
+    """Return the theme for code in the terminal's colours, for the light or dark background of `COLORFGBG`."""
     background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     return "ansi_light" if background in _LIGHT else "ansi_dark"
 

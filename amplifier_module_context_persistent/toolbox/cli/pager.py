@@ -1,6 +1,6 @@
-"""Long output through a pager, as git does it: only in a terminal, only if it is longer than the screen.
+"""Show long output in a pager, as git does: only in a terminal, and only if it is longer than the screen.
 
-`PAGER` names the program (`less` by default); empty or `cat` means none. `LESS` is `FRX` by default: leave at once if
+`PAGER` names the program (`less` by default); empty or `cat` means none. `LESS` is `FRX` by default: end at once if
 the text is short, show colours, keep the text on the screen.
 """
 
@@ -20,10 +20,10 @@ _NONE = ("", "cat")
 
 @contextlib.contextmanager
 def paged() -> Iterator[bool]:
-    """Send what is printed meanwhile through the pager; leaving the pager early is no error.
+    """Send the output of a `with` block through the pager; leaving the pager early is no error.
 
     Yields:
-        Whether there is a pager: from the first line that is printed on, the terminal belongs to it.
+        Whether there is a pager. If so, the pager owns the terminal from the first printed line on.
     """
     command = os.environ.get("PAGER", _DEFAULT).strip()
     if command in _NONE or not sys.stdout.isatty():
@@ -33,7 +33,7 @@ def paged() -> Iterator[bool]:
     try:
         pager = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, env=environment)  # noqa: S603 - the user's own
     except (OSError, ValueError):
-        yield False  # there is no such program
+        yield False  # the program does not exist
         return
     if pager.stdin is None:
         raise AssertionError("a pipe was asked for")
@@ -42,7 +42,7 @@ def paged() -> Iterator[bool]:
         yield True
         sys.stdout.flush()
     except BrokenPipeError:
-        pass  # the reader has seen enough
+        pass  # the user has left the pager
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.close()
@@ -51,15 +51,15 @@ def paged() -> Iterator[bool]:
 
 
 class _Terminal(io.TextIOWrapper):
-    """A pipe to a program that shows colours."""
+    """A pipe to a pager, which shows colours."""
 
     def isatty(self) -> bool:
-        """Say yes: the pager prints to a terminal."""
+        """Return True, because the pager prints to a terminal."""
         return True
 
 
 def _wait(pager: subprocess.Popen[bytes]) -> None:
-    """Wait for the reader; Ctrl-C belongs to the pager as long as that runs."""
+    """Wait until the pager ends; the pager handles Ctrl-C meanwhile."""
     while True:
         try:
             pager.wait()

@@ -1,4 +1,4 @@
-"""Types of parameters: ranges of turns and messages, times, and a person's own forms to redact."""
+"""Parameter types and options: ranges of turns and messages, times, and the user's own forms of secrets."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ...sessions.filters import TIMES, FilterError, moment_s
 from .terminal import UnusableError, one_line, reason
 
 DEFAULT_BUDGET_TOKENS = 200_000
-"""The budget under which policies are played, if none is given and no receipt of the session says one."""
+"""The budget under which policies are played if none is given and the session has no receipt."""
 
 _SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
 
 
 def session_budget(transcript: Transcript) -> int:
-    """The budget in tokens of a session's last request, by its receipt; the default if it has none."""
+    """Return the budget in tokens of a session's last request, or the default budget without receipts."""
     receipts = [noted.receipt for noted in transcript.requests()] if transcript.has_requests() else []
     return receipts[-1].budget_tokens if receipts and receipts[-1].budget_tokens > 0 else DEFAULT_BUDGET_TOKENS
 
 
 Span = tuple[int | None, int | None]
-"""The first and the last number, from 1; negative ones count from the end; None is the beginning or the end."""
+"""The first and the last number, from 1; negative numbers count from the end, None is the beginning or the end."""
 
 if TYPE_CHECKING:
     from ...messages.secrets.own_forms import OwnForms
@@ -45,7 +45,7 @@ class SpanType(_SpanBase):
     name = "A:B"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Span:
-        """Read a range."""
+        """Parse a range."""
         found = _SPAN.fullmatch(value)
         first, last = (int(number) if number else None for number in (found[1], found[3])) if found else (0, 0)
         if not found or not value or 0 in (first, last):
@@ -54,13 +54,13 @@ class SpanType(_SpanBase):
 
 
 def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
-    """The chosen messages among `count`, as the first index (from 0) and the index after the last.
+    """Return the index of the first chosen message, from 0, and the index after the last one.
 
     Args:
-        count: how many messages there are.
+        count: the number of messages.
         starts: the positions at which turns begin, for a span of turns.
-        turn_span: the turns that were chosen.
-        span: the messages that were chosen.
+        turn_span: the chosen turns; None if none were chosen.
+        span: the chosen messages; None if none were chosen.
 
     Raises:
         UnusableError: the range is empty.
@@ -76,17 +76,17 @@ def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, 
 
 
 def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn]:
-    """The turns that a span chooses; all without one.
+    """Return the turns in a span; all turns if the span is None.
 
     Raises:
-        UnusableError: nothing is there.
+        UnusableError: there is no such turn.
     """
     first, last = _positions(turn_span or (None, None), len(turns), "turn")
     return turns[first:last]
 
 
 def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
-    """The first index of a span (from 0) and the index after its last; a range may reach beyond the ends.
+    """Return the first index of a span, from 0, and the index after its last; both are clipped to the items.
 
     Raises:
         UnusableError: the range is empty.
@@ -102,7 +102,7 @@ def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
 
 
 def _from_beginning(number: int, count: int) -> int:
-    """A number counted from the beginning, from 1; a negative one is counted from the end."""
+    """Return a number counted from the beginning, from 1; a negative number counts from the end."""
     return number if number > 0 else count + 1 + number
 
 
@@ -117,12 +117,12 @@ else:
 
 
 class TimeType(_TimeBase):
-    """A time: how long ago (`3d`, `12h`), or a date with or without a time of day, here."""
+    """A time: an age (`3d`, `12h`), or a date with or without a time of day, in the local time zone."""
 
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it as seconds since 1970."""
+        """Parse a time, and return it in seconds since 1970."""
         if isinstance(value, float):
             return value
         try:
@@ -134,10 +134,10 @@ class TimeType(_TimeBase):
 def check_place(
     _context: click.Context, _parameter: click.Parameter, given: str | tuple[str, ...] | None
 ) -> str | tuple[str, ...] | None:
-    """Check the names of files or directories, as the callback of an option or an argument.
+    """Check the names of files or directories, and return them; a callback of options and arguments.
 
     Raises:
-        BadParameter: one is empty, or a URL that names nothing here.
+        BadParameter: a name is empty, or is a URL, which names no file.
     """
     for name in given if isinstance(given, tuple) else (given,):
         if name == "":
@@ -151,7 +151,7 @@ R = TypeVar("R")
 
 
 def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the two options; it gets the named forms as `own`, None if neither is given."""
+    """Add `--redact-file` and `--redact-values` to a command, which gets the forms as `own`, or None."""
 
     @click.option(
         "--redact-file",

@@ -1,7 +1,7 @@
-"""A list to choose a session from, in a terminal: words narrow it.
+"""Let a person choose a session from a list in a terminal; words narrow the list.
 
-Where keys can be read one by one it is one to type into (`live_list`). Elsewhere lines are read as by any prompt, and a
-number chooses.
+If single keys can be read, the list reacts to each key (`live_list`). Otherwise lines are read from a prompt, and a
+number chooses a session.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from .terminal import escaped, one_line
 
 _MOST_SHOWN = 12
 _LOOKED_AT_ONCE = 200
-_NARROW = 60  # columns; below them a line has no cost and no id
+_NARROW = 60  # columns; a line in a narrower terminal has no cost and no id
 _LEAST_ID = 8
 
 
 def can_pick() -> bool:
-    """Whether a person is there to choose: what is asked and answered is in a terminal."""
+    """Return whether a person can be asked, because standard input and error stream are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def pick_session(sessions: Sequence[SessionFile]) -> str | None:
-    """Ask which session is meant; the path of its log, or None if nobody says.
+    """Ask which session to use, and return the path of its log; None without an answer.
 
     Args:
-        sessions: those that there are, the one that was written last first.
+        sessions: all sessions, the last written first.
     """
     choices = SessionChoices(sessions)
     if not choices.find("", 1)[0]:
@@ -52,7 +52,7 @@ def pick_session(sessions: Sequence[SessionFile]) -> str | None:
 
 
 def _ask(choices: SessionChoices) -> Overview | None:
-    """Ask by lines: a number chooses, words narrow the list; None without an answer."""
+    """Ask with a prompt, and return the chosen session; None without an answer."""
     words = ""
     while True:
         shown = choices.find(words, _MOST_SHOWN)[0]
@@ -74,7 +74,7 @@ def _ask(choices: SessionChoices) -> Overview | None:
 
 
 class SessionChoices:
-    """The sessions to choose from. Each is read only when it is needed: most of thousands never are.
+    """The sessions to choose from; each is read only when it is needed.
 
     Args:
         sessions: the sessions, the last written first.
@@ -84,13 +84,13 @@ class SessionChoices:
         self._left, self._count = iter(sessions), len(sessions)
         self._glances, self._prices = Glances(), PriceList()
         self._seen: list[tuple[str, Overview]] = []
-        """The searchable text of each session, and the session; the newest message first."""
+        """The searchable text and the list entry of each session read so far, the newest message first."""
 
     def find(self, words: str, most: int) -> tuple[Sequence[Overview], int]:
-        """The first sessions with all words, up to a number, and the number of all known ones with them.
+        """Return the first sessions with all words, at most `most`, and the number of known sessions with them.
 
-        Words are looked for in ids, names, first lines and dates, in any case. As long as too few are found, more
-        sessions are read.
+        Words are searched in ids, names, first lines and dates, ignoring case. While too few sessions are found, more
+        sessions are read. Without words, the number is that of all sessions.
         """
         wanted = key_of(words).split()
         while True:
@@ -100,7 +100,7 @@ class SessionChoices:
         return found[:most], len(found) if wanted else self._count
 
     def line_of(self, one: Overview, columns: int) -> str:
-        """A session in a line: its age, what resuming it costs, its id, its name or the first words."""
+        """Return a session as a line: its age, the cost of resuming it, its id, its name or first line."""
         when = f"{age(max(0.0, time() - one.last_s)) if one.has_time else '?':>4}"
         said = one.named.name or one.first_line
         if columns < _NARROW:
@@ -110,11 +110,11 @@ class SessionChoices:
         return one_line(f"{when}  {cost:>7}  {one.session.id[:_LEAST_ID]:<{_LEAST_ID}}  {said}")
 
     def keep(self) -> None:
-        """Write to the catalogues what they lacked."""
+        """Store new list entries in the catalogues."""
         self._glances.keep()
 
     def _look_further(self) -> bool:
-        """Look at some more sessions; whether there were any."""
+        """Read some more sessions, and return whether there were any."""
         more = [look_at(one, None, glances=self._glances) for one in islice(self._left, _LOOKED_AT_ONCE)]
         self._count -= sum(bool(one.error) for one in more)
         texts = [f"{one.session.id} {one.named.name} {one.first_line} {one.date}" for one in more]

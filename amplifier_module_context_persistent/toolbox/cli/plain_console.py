@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.theme import Theme
 
 _THEME = Theme({"markdown.code": "bold cyan", "markdown.code_block": "cyan"})
-"""Code without a background of its own, which would be a dark patch on a light terminal."""
+"""Shows code without its own background, which would be a dark patch in a light terminal."""
 
 
 _PIPE_COLUMNS = 100_000
-"""Nothing is wrapped in a pipe: an id or a path on two lines is none."""
+"""The width in a pipe, so that nothing is wrapped: nobody can use an id or a path on two lines."""
 
 
 class PlainConsole(Console):
@@ -24,5 +24,5 @@ class PlainConsole(Console):
             self.width = _PIPE_COLUMNS
 
     def on_broken_pipe(self) -> None:
-        """Raise the error again; this is called while it is caught."""
+        """Raise the error again; rich calls this while it handles the error."""
         raise
