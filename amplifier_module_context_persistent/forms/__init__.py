@@ -1,4 +1,4 @@
-"""Foreign forms of messages: one module for each, the only place that knows its shapes.
+"""Foreign forms of messages: one module for each provider or kit, the only place that knows its shapes.
 
 | module | form |
 | --- | --- |
@@ -9,7 +9,7 @@
 | `gemini` | Google Gemini |
 | `bedrock` | Amazon Bedrock Converse, Strands |
 | `mcp` | results of MCP tools |
-| `recognise` | which form a message is in, by its shape |
+| `recognise` | recognises the form of a message by its shape |
 | `block_text` | blocks as text, for a form that does not take them |
 | `calls_among_blocks` | messages with calls and results among their blocks: Anthropic's, Gemini's, Bedrock's |
 | `calls_by_name` | results of Gemini that name no call |
@@ -21,20 +21,22 @@
 | `agent_framework`, `claude_code`, `openai_agents`, `pydantic_ai` | the messages of kits, and of Claude Code's files |
 
 Rules of this room:
-- Pure: no file, no event loop, no clock. Nothing that is given is altered.
+- Pure: no file, no event loop, no clock. Arguments are never mutated.
 - A module has `NAME`, `read(messages) -> list`, `write(messages, exact=False) -> list`, and `usage(reported)` if its
-  answers report usage. The table of its docstring says what becomes what, with sources.
-- What a canonical message has a place for is there and nowhere else; what it has none for is beside it, in the mark
-  (`metadata.form`) or as further keys of a block. Nothing is kept twice, but for reasoning that was added alone
-  (`responses_reasoning`).
-- A provider's item that nobody else understands stays as it came, and is written back by its own form alone.
-- Refused (`RecordError`) is what is malformed, never what is unknown.
+  answers report usage. The table in its docstring says how the provider's keys and Amplifier's correspond, with
+  sources.
+- Facts that a canonical message (Amplifier's own form) has a place for are there and nowhere else. Other facts are
+  beside it, in the mark (`metadata.form`) or as further keys of a block. Nothing is stored twice, except reasoning that
+  was added alone (`responses_reasoning`).
+- A *provider's item*, which no other provider understands, stays unchanged, and only its own form writes it back.
+- Malformed messages are refused (`RecordError`), unknown ones never.
 
 For importers: call the module of the source's form with plain JSON, `anthropic.read([message])` or
 `openai_responses.read(items)` for a run of items. Each canonical message has `role`, `content`, `tool_calls`,
 `tool_call_id`, and metadata with `is_error`, `model`, `stop_reason`, `usage`, `provider` as the source says.
-`canonical.unmarked(message)` takes the mark away; `canonical.parsed_calls(message)` gives calls in Amplifier's shape
-(`{id, tool, arguments}`, parsed) where a form keeps its own; `canonical.plain_content(blocks)` makes one text of one
-text block. Add ids, times and sources of your own to the metadata. A `RecordError` is a lost message, with its text as
-the reason. Exporters call `write(messages, exact=True)`; bodies of requests are made by `request_bodies`.
+`canonical.unmarked(message)` removes the mark; `canonical.parsed_calls(message)` gives calls in Amplifier's shape
+(`{id, tool, arguments}`, parsed) where a form keeps its own; `canonical.plain_content(blocks)` turns a single text
+block into a text. Add your own ids, times and sources to the metadata. If a `RecordError` is raised, the message is
+lost, and the error's text is the reason. Exporters call `write(messages, exact=True)`; bodies of requests are made by
+`request_bodies`.
 """

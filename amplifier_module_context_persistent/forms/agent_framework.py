@@ -6,10 +6,11 @@
 | `function_result` | a message of the role `tool` for each |
 | `text`, `data` and `uri` of others | one message with texts, images, documents |
 
-The framework reports usage for all requests of a response together; it is kept with the last answer (`usage`).
+The framework reports the usage of all requests of a response as one sum, which is stored with the last answer
+(`usage`).
 
-A message comes back as it was (`whole_body`); other content is in its body alone. What a view has changed is written
-anew (`write`).
+A message is given back unchanged (`whole_body`); content that is not in the table is only in its body. Messages that a
+view has changed are written anew (`write`).
 
 Source: `agent_framework/_types.py` (1.23); `_chat_client.py` of `agent-framework-anthropic` for its counts.
 """
@@ -25,12 +26,12 @@ from .whole_body import can_be_stored, for_people, with_body
 
 NAME = "agent_framework"
 _CACHED_APART = ("anthropic", "aws.bedrock")
-"""The services whose input does not include what was read from their caches or written to them."""
+"""The services whose input count does not include the tokens that were read from or written to their caches."""
 _ROLES = {"user": "user", "system": "system", "developer": "developer"}
 
 
 def read_message(message: Mapping[str, Any]) -> list[Message]:
-    """Read a message, as plain JSON."""
+    """Read a message, given as plain JSON, and return its canonical messages."""
     results, others = list[Message](), list[Mapping[str, Any]]()
     for content in map(mapping, items(message.get("contents"))):
         if content.get("type") == "function_result":
@@ -50,17 +51,17 @@ def read_message(message: Mapping[str, Any]) -> list[Message]:
 
 
 def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Write canonical messages."""
+    """Write canonical messages as the framework's."""
     return [_written(message) for message in messages]
 
 
 def usage(reported: Any, *, provider: str, requests: int) -> dict[str, Any]:
-    """Usage by the names that the log uses, from the framework's `UsageDetails`; empty if nothing was reported.
+    """Return the framework's `UsageDetails` under the names that the log uses; empty if nothing was reported.
 
     Args:
         reported: the details.
         provider: the service, as the framework's client names it.
-        requests: the number of requests that they sum up.
+        requests: the number of requests in the sum.
     """
     counts = mapping(reported)
     read, said = counts.get("input_token_count"), counts.get("output_token_count")
@@ -82,7 +83,7 @@ def _result(content: Mapping[str, Any]) -> Message:
 
 
 def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
-    """Return an answer with its texts, its thinking and its calls; a text alone is its content."""
+    """Return an answer with its texts, thinking and calls; a single text becomes the content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for content in contents:
@@ -105,7 +106,7 @@ def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
     given = content.get("arguments")
     try:
         value = parsed(given) if isinstance(given, str) else given
-    except ValueError:  # a model wrote no JSON; the body has it
+    except ValueError:  # the model wrote invalid JSON; the body has the original
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -12,8 +12,9 @@
 | `id`, `model`, `stop_reason`, `usage` of an answer | metadata |
 | `system` of a request | a system message |
 
-Written for a request (not exactly, see `write`): thinking that is not signed goes, and thinking at the end of an
-answer; of server tools a call without its result or a result without its call goes; ids have the provider's pattern.
+If messages are written for a request (not `exact`, see `write`), these are left out: thinking without a signature,
+thinking at the end of an answer, and calls and results of server tools without their counterpart. Ids get the
+provider's pattern.
 
 Sources: platform.claude.com/docs/en/api/messages, .../build-with-claude/citations, .../pdf-support,
 .../agents-and-tools/tool-use/server-tools, .../mcp-connector (read 2026-11); the types of the package `anthropic` 2.14.
@@ -61,12 +62,12 @@ NAME = "anthropic"
 
 
 KINDS = SERVER_CALLS | SERVER_RESULTS | {"search_result", "container_upload", "tool_reference", "compaction"}
-"""Types of blocks that only this provider has."""
+"""Types of blocks that only Anthropic has."""
 
 _SOURCES = frozenset({"text", "content", "url", "file"})
 
 _OF_DOCUMENTS = frozenset({"type", "title", "context", "citations", "cache_control", "content"})
-"""Keys of a document or a search result, besides the source of a document."""
+"""Keys of a document or a search result, without those of a document's source."""
 _OF_SOURCES: Mapping[str, tuple[str, ...]] = {
     "base64": ("type", "media_type", "data"),
     "text": ("type", "media_type", "data"),
@@ -79,23 +80,23 @@ _OURS_ON_A_CALL = frozenset({"id", "tool", "arguments", "name", "input", "type",
 _OURS_ON_A_BLOCK = frozenset({"visibility", "original"})
 _FROM_MCP = frozenset({"resource", "link"})
 _OF_MCP_ON_A_TEXT = frozenset({"annotations", "_meta", "meta", *_FROM_MCP})
-"""Keys that Anthropic refuses in a result to which a caller gave the content of an MCP tool's."""
+"""Keys that Anthropic refuses in a result whose content came from an MCP tool."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read messages, and answers, which are messages with an envelope.
+    """Read messages and answers; an answer is a message with an envelope.
 
     Raises:
-        RecordError: one is malformed; says where.
+        RecordError: a message is malformed; the error says where.
     """
     return [canonical for message in messages for canonical in _read_one(message)]
 
 
 def usage(reported: Any) -> dict[str, Any]:
-    """Usage as Anthropic reports it, by the names that the log uses: the three input counts exclude each other."""
+    """Return Anthropic's usage under the names that the log uses; the three input counts do not overlap."""
     given = mapping(reported)
     if not given:
         return {}
@@ -115,17 +116,19 @@ _SIGNS = SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinki
 
 
 def is_sure(message: Mapping[str, Any]) -> bool:
-    """Return whether a message of a file has blocks that other providers' messages lack."""
+    """Return whether a message of a file has blocks that other providers do not have."""
     blocks = [block for block in items(message.get("content")) if isinstance(block, Mapping)]
     return any(text(block.get("type")) in _SIGNS and "tool_call_id" not in block for block in blocks)
 
 
 def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] | None = None) -> list[Message]:
-    """The blocks of a file's message with ids for calls that have none, and for results the id of the next open call.
+    """Return the blocks of a file's message, with ids for calls and results that have none.
+
+    A result without an id gets the id of the next open call.
 
     Args:
-        blocks: in order.
-        begin: what the made up ids begin with.
+        blocks: the blocks in order.
+        begin: the beginning of the new ids.
         open_calls: the ids of earlier messages' calls without a result, in order; this message's calls are added, and
             those that it answers are removed.
     """
@@ -148,7 +151,7 @@ def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] 
 
 
 def answered_calls(content: Any) -> list[str]:
-    """The ids of the calls that the results in a user's content answer, in order; "" for a result without one."""
+    """Return the ids of the calls that the results in a user's content answer, in order; "" for a missing id."""
     blocks = [block for block in items(content) if isinstance(block, Mapping)]
     return [text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
 
@@ -185,7 +188,7 @@ def _read_answer(message: Mapping[str, Any]) -> Message:
 
 
 def _read_block(block: Mapping[str, Any]) -> Message:
-    """A block of an answer; its citations lack the null `file_id` that answers have and requests have no key for."""
+    """Return a block of an answer without the null `file_id` of its citations, which requests must not have."""
     cited = block.get("citations")
     if not isinstance(cited, list):
         return dict(block)
@@ -207,7 +210,7 @@ def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
 
 
 def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return the messages of a user's message: each of its results, and each run of other blocks, in order."""
+    """Return a user's message as canonical messages: one for each result and each run of other blocks, in order."""
     parts = read_said(blocks, _read_result, dict, **without(message, "content", "metadata"))
     given = metadata_of(message)
     for number, part in enumerate(parts):
@@ -216,7 +219,7 @@ def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) 
 
 
 def _metadata(given: Mapping[str, Any], number: int) -> Mapping[str, Any]:
-    """Return the metadata of one part; the first one keeps the message's id, others get a number at its end."""
+    """Return the metadata of a part of a message; from the second part on, the message id ends with a number."""
     message_id = given.get("message_id")
     if number == 0 or not isinstance(message_id, str):
         return given
@@ -242,7 +245,7 @@ def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
 
 
 def _read_inner(block: Mapping[str, Any]) -> Message:
-    """Return a block of a result; callers also give what an MCP tool gave, of which other providers know the words."""
+    """Return a block of a result; blocks of MCP tools are read too, so that other providers get their words."""
     return mcp.read_block(block) if text(block.get("type")) in mcp.KINDS else dict(block)
 
 
@@ -253,9 +256,9 @@ def write(messages: Iterable[Message], *, exact: bool = False, goes_on: bool = F
     """Write canonical messages as Anthropic's.
 
     Args:
-        messages: in order; without system messages at the beginning.
-        exact: as they were added, for a reader of the history. Else as a request takes them.
-        goes_on: whether the last one is an answer that paused: its server's call without a result stays.
+        messages: canonical messages in order, without system messages at the beginning.
+        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
+        goes_on: whether the last message is an answer that paused. Its server call without a result is then kept.
     """
     written: list[Message] = []
     before: Message | None = None
@@ -277,7 +280,10 @@ def system_text(message: Message) -> str:
 
 
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
-    """Return whether a message goes into the user's message before it: of one foreign message, or the next result."""
+    """Return whether a message is merged into the user's message before it.
+
+    It is if both are parts of one foreign message or, in a request, if both are results.
+    """
     return is_next_part(before, message) or (not exact and _is_result(before) and _is_result(message))
 
 
@@ -286,7 +292,7 @@ def _is_result(message: Message) -> bool:
 
 
 def is_own(message: Message) -> bool:
-    """Return whether the message is this provider's, so that all of its blocks may go back to it."""
+    """Return whether a message is in Anthropic's form, so that all of its blocks may be sent back."""
     return form_of(message) == NAME
 
 
@@ -339,19 +345,19 @@ def _answer_block(block: Message, message: Message, *, exact: bool) -> Message |
         return dict(original)
     if is_block(original, SERVER_CALLS | SERVER_RESULTS) and form_of(message) in ("", NAME):
         return dict(original)
-    if source_of(original) is not None or original.get("type") == "search_result":  # a user's, or a tool's
+    if source_of(original) is not None or original.get("type") == "search_result":  # from a user or a tool
         return {"type": "text", "text": told(block)}
     return _block(block, message, exact=exact)
 
 
 def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) -> list[Message]:
-    """What a user or a tool may say: texts, images, documents."""
+    """Return the blocks of a user's or a tool's message, without thinking."""
     spoken = (block for block in blocks if not is_block(block, THINKING_BLOCKS))
     return [shown for block in spoken if (shown := _block(block, message, exact=exact)) is not None]
 
 
 def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
-    """Return a block as Anthropic takes it; None for one that says nothing, or is not signed."""
+    """Return a block as Anthropic accepts it; None for an empty block and for thinking without a signature."""
     original = original_of(block)
     kind, form, own = original.get("type"), form_of(message), is_own(message)
     if exact and own:
@@ -382,11 +388,11 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
 
 
 def _is_anthropic_source(source: Any, form: str) -> bool:
-    """Return whether a document's or search result's source is one that Anthropic takes.
+    """Return whether Anthropic accepts the source of a document or search result.
 
     Args:
         source: the source.
-        form: the form of its message; an id of a file means nothing to another provider.
+        form: the form of its message; a file id is of use only to the provider that gave it.
     """
     if isinstance(source, str):
         return bool(source)
@@ -402,7 +408,7 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
 
 
 def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
-    """Return a document or search result; of another provider's only the keys that Anthropic's have too."""
+    """Return a document or search result; from another provider, only with the keys that Anthropic knows."""
     if not is_foreign:
         return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK | _FROM_MCP}
     written: Message = {key: value for key, value in block.items() if key in _OF_DOCUMENTS}
@@ -414,11 +420,11 @@ def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
 
 
 def _medium(block: Mapping[str, Any], form: str) -> Message | None:
-    """Return an image or a PDF, in whatever form it is; None if Anthropic does not take it.
+    """Return the block for an image or PDF of any form; None if Anthropic does not accept it.
 
     Args:
         block: the medium.
-        form: the form of its message; an id of a file means nothing to another provider.
+        form: the form of its message; a file id is of use only to the provider that gave it.
     """
     source, given = source_of(block), block.get("source")
     if source is None or source.kind not in ("image", "document"):

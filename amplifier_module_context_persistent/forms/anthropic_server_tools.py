@@ -1,4 +1,4 @@
-"""Tools that Anthropic's server runs: their calls and results, in pairs as a request takes them."""
+"""Tools that Anthropic's server runs: their calls and results, in pairs as a request needs them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ _SERVER_ID = re.compile(r"(?:srvtoolu|mcptoolu)_[a-zA-Z0-9_]+")
 
 
 def has_paused(message: Mapping[str, Any]) -> bool:
-    """Return whether a message is an answer that Anthropic goes on with if it is sent back as it is (`pause_turn`)."""
+    """Return whether a message is a paused answer (`pause_turn`), which Anthropic continues if it is sent back."""
     return message.get("role") == "assistant" and metadata_of(message).get("stop_reason") == "pause_turn"
 
 
 def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]:
-    """The messages with calls and results of server tools in pairs; a pair over two answers makes one of them."""
+    """Return the messages with only those calls and results of server tools that form pairs.
+
+    If a call and its result are in two adjacent answers, the answers are merged. With `goes_on`, the last message is
+    kept unchanged.
+    """
     asked: dict[str, int] = {}
     merged: list[Message] = []
     for message in messages:
@@ -48,10 +52,10 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
 
 
 def _programs(messages: Iterable[Message]) -> dict[str, str]:
-    """Return the ids that the provider takes of programs that called tools of the client, by their own ids.
+    """Return the ids of programs on the server that called tools of the client, with the ids that Anthropic accepts.
 
-    The result of such a program comes only after those of the tools, in a later answer; until then its call waits. A
-    user's word before that breaks the program off.
+    The result of such a program comes in a later answer, after the results of the tools. If a user's message comes
+    before it, the program is broken off and is not returned.
     """
     waiting: dict[str, str] = {}
     ended: dict[str, str] = {}
@@ -71,12 +75,12 @@ def _programs(messages: Iterable[Message]) -> dict[str, str]:
 
 
 def _caller_of(block: Message) -> str:
-    """Return the id of the program that made a call of the client's tools; "" for another call or block."""
+    """Return the id of the program that made a call of a client's tool; "" for any other block."""
     return text(mapping(block.get("caller")).get("tool_id")) if block.get("type") == "tool_use" else ""
 
 
 def _without_lost_caller(block: Message, known: Collection[str]) -> Message:
-    """A call without the program that made it if the request lacks that one; the same object for any other block."""
+    """Return a call without its `caller` if the request does not contain that program; any other block unchanged."""
     caller = _caller_of(block)
     return {key: block[key] for key in block if key != "caller"} if caller and caller not in known else block
 
@@ -96,13 +100,13 @@ def _paired(message: Message, programs: Mapping[str, str]) -> Message | None:
 
 
 def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = None) -> list[Message]:
-    """Return the blocks of a message without server calls that have no result, and without results that have no call.
+    """Return the blocks of a message without server calls that have no result and results that have no call.
 
-    Ids are replaced by those that the provider accepts.
+    Ids are replaced by ids that Anthropic accepts.
 
     Args:
-        blocks: those of one message.
-        programs: by their ids, calls whose result is in another message, and the ids that the provider takes.
+        blocks: the blocks of one message.
+        programs: the ids of calls whose result is in another message, each with the id that Anthropic accepts.
     """
     blocks, programs = list(blocks), programs or {}
     open_calls: dict[str, int] = {}
@@ -127,12 +131,12 @@ def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = No
 
 
 def _id_key(block: Message) -> str:
-    """Return the key of a server block that has the id of the call."""
+    """Return the key under which a server block has the id of its call."""
     return "id" if is_block(block, SERVER_CALLS) else "tool_use_id"
 
 
 def _server_id(asked: Message) -> str:
-    """Return the id of a server's call as the provider takes it."""
+    """Return the id of a server's call in the form that Anthropic accepts."""
     call_id = str(asked.get("id"))
     if _SERVER_ID.fullmatch(call_id):
         return call_id

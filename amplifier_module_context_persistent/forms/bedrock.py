@@ -1,4 +1,4 @@
-"""Amazon Bedrock's Converse API, which Strands keeps its messages in: read and written.
+"""Amazon Bedrock's Converse API, whose messages Strands stores: read and written.
 
 | Bedrock | canonical |
 | --- | --- |
@@ -7,12 +7,12 @@
 | `reasoningContent` | `thinking` with its signature, or `redacted_thinking` |
 | `toolUse` | a call; one that the service runs is a provider's item, with its result |
 | `toolResult` | a message of the role `tool`; `status: error` in its metadata; `json` is text |
-| `guardContent`, `citationsContent` with text | `text`; the rest of them is beside it, under their names |
+| `guardContent`, `citationsContent` with text | `text`; their other keys are beside it, under their names |
 | `cachePoint`, `searchResult`, unknown blocks | provider's items |
 | `system` of a request | a system message |
 | `stopReason`, `usage` of an answer | metadata |
 
-In a request the names of documents are such as the service takes: "alphanumeric characters, whitespace characters,
+In a request the names of documents follow the rules of the service: "alphanumeric characters, whitespace characters,
 hyphens, parentheses, and square brackets", no two spaces together, 200 characters (.../API_runtime_DocumentBlock.html;
 underscores are accepted too, github.com/strands-agents/harness-sdk/issues/3019), and each name once ("Messages can't
 contain duplicate document names", github.com/maximhq/bifrost/issues/7003, 2026-09). A message with a document has a
@@ -67,11 +67,11 @@ _MEDIA = frozenset({"image", "document", "audio", "video"})
 _SOURCES = frozenset({"bytes", "text", "s3Location"})
 """Keys of a medium's source that other forms have too."""
 _ON_SERVER = "server_tool_use"
-"""The type of a call of a tool that the service runs (.../API_runtime_ToolUseBlock.html)."""
+"""The type of a call to a tool that the service runs (.../API_runtime_ToolUseBlock.html)."""
 _BYTES = frozenset({"bytes", "redactedContent"})
 _CITED, _GUARDED = "citationsContent", "guardContent"
 _OF_DOCUMENTS = frozenset({"context", "citations"})
-"""Keys of other providers' documents that Bedrock's have too."""
+"""Keys that Bedrock's documents share with other providers' documents."""
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_()\[\]-]+")
 _NAME_CHARS = 200
 BLOCKS = frozenset(
@@ -80,7 +80,7 @@ BLOCKS = frozenset(
         *("searchResult", *_MEDIA),
     }
 )
-"""The one key of a block."""
+"""The keys of blocks; a block has exactly one of them."""
 _TYPES = {
     **{name: f"image/{name}" for name in ("png", "jpeg", "gif", "webp")},
     **{name: f"audio/{name}" for name in ("wav", "mp3", "ogg", "flac", "opus", "aac", "m4a")},
@@ -106,16 +106,16 @@ def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Read messages.
 
     Raises:
-        RecordError: one is malformed; says where.
+        RecordError: a message is malformed; the error says where.
     """
     return [canonical for message in messages for canonical in _read_one(message)]
 
 
 def read_response(response: Mapping[str, Any]) -> list[Message]:
-    """Read what `converse` answers.
+    """Read the answer of `converse`.
 
     Raises:
-        RecordError: it has no message.
+        RecordError: the response has no message.
     """
     given = mapping(response.get("output")).get("message")
     if not isinstance(given, Mapping):
@@ -132,7 +132,7 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 
 def usage(reported: Any) -> dict[str, Any]:
-    """Usage as Bedrock reports it, by the names that the log uses: the three input counts exclude each other."""
+    """Return Bedrock's usage under the names that the log uses; the three input counts do not overlap."""
     given = mapping(reported)
     read_tokens = given.get("cacheReadInputTokens")
     return usage_of(
@@ -157,7 +157,7 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
 
 
 def _told_by_strands(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Metadata with usage by the names that the log uses; Strands notes it at a message as the service reports it."""
+    """Return metadata with usage under the names that the log uses; Strands stores it under the service's names."""
     reported = metadata.get("usage")
     return {**metadata, "usage": usage(reported)} if "inputTokens" in mapping(reported) else metadata
 
@@ -199,7 +199,7 @@ def _read_block(block: Mapping[str, Any]) -> Message:
 
 
 def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
-    """Return the text of an answer with citations, or of what a guardrail checks; None for another block."""
+    """Return the text of a block with citations or of a block for a guardrail; None for any other block."""
     if block.keys() == {_CITED}:
         given = mapping(block[_CITED])
         pieces = [mapping(piece) for piece in items(given.get("content"))]
@@ -214,7 +214,7 @@ def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
 
 
 def _write_wrapped(block: Mapping[str, Any], said: str) -> Message | None:
-    """Return the block that `_read_wrapped` took a text from; None for another text."""
+    """Return the block from which `_read_wrapped` took a text; None for any other text."""
     if isinstance(rest := block.get(_CITED), Mapping):
         pieces = items(rest.get("content"))
         is_whole = "".join(text(mapping(piece).get("text")) for piece in pieces) == said
@@ -250,11 +250,11 @@ def _read_reasoning(given: Mapping[str, Any]) -> Message:
 
 
 def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
-    """Write canonical messages as Bedrock's; messages of one role that follow each other are one in a request.
+    """Write canonical messages as Bedrock's; in a request, adjacent messages of one role are merged.
 
     Args:
-        messages: in order; without system messages at the beginning.
-        exact: as they were added, for a reader of the history. Else as a request takes them.
+        messages: canonical messages in order, without system messages at the beginning.
+        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
     """
     written: list[Message] = []
     for message in messages:
@@ -300,13 +300,13 @@ def _write_result(message: Message, *, exact: bool) -> Message:
 
 
 def _text_of_audio(block: Message) -> Message:
-    """Return one line about audio, which results cannot have; the same object for any other block."""
+    """Return one line of text for audio, which results cannot contain; any other block unchanged."""
     source = source_of(original_of(block))
     return text_block(told(block)) if source is not None and source.kind == "audio" else block
 
 
 def _block(block: Mapping[str, Any], message: Message) -> Message | None:
-    """Return a block as Bedrock takes it; None for one that says nothing, or thinking that is not signed."""
+    """Return a block as Bedrock accepts it; None for an empty block and for thinking without a signature."""
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _write_reasoning(original, own=own)
@@ -319,7 +319,7 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     if own and original.get("json") is True:
         try:
             return {"json": parsed(said)}
-        except ValueError:  # a view has shortened it
+        except ValueError:  # a view has shortened the text
             return {"text": said}
     if not said.strip():
         return None
@@ -367,7 +367,7 @@ def _write_medium(block: Mapping[str, Any], *, own: bool) -> Message | None:
 
 
 def _with_usable_documents(messages: list[Message]) -> list[Message]:
-    """Messages whose documents have names that the service takes, each name once, and a text beside them."""
+    """Return the messages with document names that the service accepts, all different, and a text beside documents."""
     seen: set[str] = set()
     return [{**message, "content": _usable_blocks(message["content"], seen)} for message in messages]
 
@@ -381,11 +381,11 @@ def _usable_blocks(blocks: list[Message], seen: set[str]) -> list[Message]:
 
 
 def _with_usable_name(block: Message, seen: set[str]) -> Message:
-    """A document with a name that no other has, a result with such documents; the same object for any other block.
+    """Return a document with a name that no other document has, or a result with such documents; others unchanged.
 
     Args:
-        block: a block of Bedrock's.
-        seen: the names so far, to which this one is added.
+        block: a block in Bedrock's form.
+        seen: the names so far; the new name is added.
     """
     if isinstance(given := block.get("toolResult"), dict):
         return {"toolResult": {**given, "content": [_with_usable_name(inner, seen) for inner in given["content"]]}}
@@ -401,13 +401,13 @@ def _with_usable_name(block: Message, seen: set[str]) -> Message:
 
 
 def _name_of_document(name: str, form: str) -> str:
-    """Return a document's name as the service takes it, without the ending that its format says."""
+    """Return a document's name as the service accepts it, without the ending that its format already gives."""
     plain = _NOT_IN_NAMES.sub(" ", name.removesuffix(f".{form}"))
     return " ".join(plain.split())[:_NAME_CHARS].strip() or "document"
 
 
 def with_bytes(value: Any, key: str = "") -> Any:
-    """Return a value of a provider's item, under a key, as the client takes it: what is kept in base64 is bytes."""
+    """Return a value of a provider's item, under a key, with bytes in place of the base64 text that a log stores."""
     if isinstance(value, dict):
         return {name: with_bytes(item, name) for name, item in value.items()}
     if isinstance(value, list):
@@ -416,7 +416,7 @@ def with_bytes(value: Any, key: str = "") -> Any:
 
 
 def decoded_bytes(data: str) -> Any:
-    """Return the bytes of a base64 text, as the client takes them; the text itself if it is no base64."""
+    """Return the bytes of a base64 text; the text itself if it is not base64."""
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""Blocks as text, for a form that does not take them."""
+"""Blocks as text, for forms that do not accept the blocks."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..messages.uncarried_blocks import line_about, original_of
 from .canonical import text
 
 _CACHE_POINT = frozenset({"type", "cachePoint"})
-"""Keys of the provider's item that a cache mark of Bedrock's is; it says nothing to another reader."""
+"""The keys of the item for a cache mark of Bedrock's, which means nothing to other providers."""
 
 
 def as_blocks(content: Any) -> list[Message]:
-    """Content as a list of blocks; a text is one."""
+    """Return content as a list of blocks; a text becomes one block."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def told(block: Mapping[str, Any]) -> str:
-    """Return a block as text: what it says, or one line about it; "" for a cache mark of Bedrock's."""
+    """Return a block as text: its words, or one line about it; "" for a cache mark of Bedrock's."""
     original = original_of(block)
     if original.keys() == _CACHE_POINT:
         return ""
@@ -34,7 +34,7 @@ def told(block: Mapping[str, Any]) -> str:
 
 
 def result_blocks(message: Message) -> Iterator[Message]:
-    """Yield the blocks of a result; those of `tool_result` blocks in it are taken out of them."""
+    """Yield the blocks of a result; `tool_result` blocks are replaced by the blocks in them."""
     for block in blocks_without_calls(message):
         if block.get("type") != "tool_result":
             yield block

@@ -1,7 +1,7 @@
-"""Messages with calls and results among their blocks, as Anthropic, Gemini and Bedrock have them.
+"""Messages with calls and results among their blocks, as in Anthropic's, Gemini's and Bedrock's forms.
 
-Such an answer is one canonical message. The content of a user is one for each result, and one for each run of other
-blocks between results.
+An answer becomes one canonical message. The content of a user becomes one message for each result, and one for each run
+of other blocks between results.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def read_answer(
     """Read the blocks of an answer.
 
     Args:
-        blocks: in order.
-        read_call: gives the call that a block at a position is; None for another block.
-        read_block: reads another block.
-        metadata: more of the answer's metadata; what is empty is left out.
+        blocks: the blocks in order.
+        read_call: called with a position and a block; returns the call in the block, or None for another block.
+        read_block: returns any other block in canonical form.
+        metadata: more metadata of the answer; empty values are left out.
     """
     kept: list[Message] = []
     calls: list[Message] = []
@@ -52,10 +52,10 @@ def read_said(
     """Read the blocks of a user's message as messages, in order.
 
     Args:
-        blocks: in order.
-        read_result: gives the result that a block at a position is; None for another block.
-        read_block: reads another block.
-        more: further keys of what is said, its role among them.
+        blocks: the blocks in order.
+        read_result: called with a position and a block; returns the result in the block, or None for another block.
+        read_block: returns any other block in canonical form.
+        more: further keys of the messages that are not results, with their role.
     """
     messages: list[Message] = []
     for at, block in enumerate(blocks):
@@ -81,10 +81,10 @@ def write_answer(
 
     Args:
         message: the answer.
-        form: the form that is written; another form's calls are at the end.
-        write_call: writes a call with an id.
-        write_block: writes a block; None leaves it out.
-        given: its blocks, if they are not those of its content.
+        form: the form that is written. The calls of an answer from another form are put at the end.
+        write_call: returns a call in this form, given its id and the call.
+        write_block: returns a block in this form; None leaves it out.
+        given: the blocks of the answer; None for those in its content.
     """
     calls = [{_CALL: write_call(call_id, called)} for call_id, called in given_calls(message).items()]
     places = mark_of(message).get("calls_at") if form_of(message) == form else None
@@ -97,9 +97,9 @@ def write_answer(
 
 
 _CALL = " call"
-"""The key of a call that is written already, which no block has."""
+"""The key that marks a call that is already written; no block has this key."""
 
 
 def is_next_part(before: Message, message: Message) -> bool:
-    """Return whether a message belongs to the foreign message that the one before it is a part of."""
+    """Return whether a message and the one before it are parts of the same foreign message."""
     return part_number(message) > 0 and (part_number(before) >= 0 or before["role"] == "tool")

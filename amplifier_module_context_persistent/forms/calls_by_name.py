@@ -1,7 +1,8 @@
-"""Results of Gemini that do not say which call they answer: by the name of the function, in the order of the calls.
+"""Results of Gemini that do not name the call they answer: matched by the function's name, in the order of the calls.
 
-An API that gives calls ids takes responses without them too, which `Part.from_function_response` of `google-genai`
-makes (ai.google.dev/gemini-api/docs/function-calling, read 2026-11): they are given in the order of the calls.
+The API also accepts responses without ids, even if the calls have ids; `Part.from_function_response` of `google-genai`
+makes such responses (ai.google.dev/gemini-api/docs/function-calling, read 2026-11): they are given in the order of the
+calls.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ GEMINI = "gemini"
 
 
 def lack_calls(messages: Iterable[Message]) -> bool:
-    """Return whether a result among messages answers a call that is not among them."""
+    """Return whether a result among the messages answers a call that is not among the messages before it."""
     called: set[str] = set()
     for message in messages:
         called |= {str(call_id_of(call)) for call in _calls(message)}
@@ -27,10 +28,10 @@ def lack_calls(messages: Iterable[Message]) -> bool:
 
 
 def with_ids_of_calls(messages: Sequence[Message], before: Sequence[Message] = ()) -> list[Message]:
-    """Return each result that names no call, or none that there is, the id of the call that it answers.
+    """Return the messages; results that name no existing call get the id of the call that they answer.
 
     Args:
-        messages: in order; the same object is returned for any that needs no other id.
+        messages: the messages in order. Messages that need no other id are returned unchanged.
         before: the messages before them, from the last answer on.
     """
     asked = _Asked()
@@ -45,7 +46,7 @@ def with_ids_of_calls(messages: Sequence[Message], before: Sequence[Message] = (
 
 
 class _Asked:
-    """The calls of the last answer that calls, and those before it that have no result."""
+    """The calls of the last answer that has calls, and earlier calls without a result."""
 
     def __init__(self) -> None:
         self._calls: list[Mapping[str, Any]] = []
@@ -59,7 +60,7 @@ class _Asked:
             self._answered.append(str(message.get("tool_call_id")))
 
     def answered_by(self, message: Message) -> Message:
-        """Return a result with the id of its call."""
+        """Return a result with the id of the call that it answers; any other message unchanged."""
         if not _is_result(message):
             return message
         named = [call for call in self._calls if call_name_of(call) == message.get("name")]
@@ -69,7 +70,7 @@ class _Asked:
             named = [call for call in named if call.get("unnamed")]
         if not named:
             return message
-        # one that is given again, when all are answered, is that of the call which was answered the least
+        # if all calls of this name are answered, the result is another one of the call that was answered least often
         call_id = min((call["id"] for call in named), key=self._answered.count)
         if call_id == message["tool_call_id"]:
             return message

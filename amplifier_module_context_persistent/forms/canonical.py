@@ -1,16 +1,17 @@
-"""Canonical messages: Amplifier's own form, how the other forms build it, and what is kept beside it.
+"""Canonical messages: Amplifier's own form, how the other forms build it, and the facts that are stored beside it.
 
-A canonical message has `role`, `content` (a text or a list of blocks) and, of an answer, `tool_calls`
-(`{id, tool, arguments}`); a result has the role `tool` and `tool_call_id`. Blocks are `text`, `image`
-(`{type, source}`), `thinking`, `redacted_thinking`, `reasoning`; and, as no block of Amplifier's says them:
+A canonical message has `role`, `content` (a text or a list of blocks) and, of an answer, `tool_calls` (`{id, tool,
+arguments}`); a result has the role `tool` and `tool_call_id`. Blocks are `text`, `image` (`{type, source}`),
+`thinking`, `redacted_thinking`, `reasoning`; and these, for which Amplifier has no block:
 
 - `document`, `audio`, `video`: the same shape as an image, with `title` for a file's name. Their `source` is
   `{type: base64, media_type, data}`, `{type: url, url}`, `{type: text, media_type, data}` or `{type: file, file_id}`.
-- *provider's items*: what only the provider that made them understands (server tools and their results, encrypted
-  state, blocks that nobody knows yet). They stay in the content as they came; one without a `type` gets the type
-  `part`.
+- *provider's items*: blocks that only the provider that made them understands (server tools and their results,
+  encrypted state, blocks that nobody knows yet). They stay in the content unchanged; an item without a `type` gets the
+  type `part`.
 
-The *mark* (`metadata.form`) says which form a message came in, and what of it the canonical message has no place for:
+The *mark* (`metadata.form`) names the form that a message came in, and has the facts for which a canonical message has
+no place:
 
 | key | value |
 | --- | --- |
@@ -43,32 +44,32 @@ from ..tokens.media import MEDIUM_KINDS
 FOREIGN = frozenset({"anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "mcp"})
 """The names of the foreign forms."""
 UNKNOWN_TOOL = "unknown"
-"""The tool of a call that names none."""
+"""The tool name for a call that names no tool."""
 PART = "part"
-"""The type of a provider's item that has no type of its own."""
+"""The type for a provider's item that has no type."""
 _OWN_KINDS = CALL_BLOCKS | THINKING_BLOCKS | MEDIUM_KINDS.keys() | {"text", "tool_result"}
 PLAIN_TEXT = frozenset({"type", "text"})
 _GOOGLES_FILES = "https://generativelanguage.googleapis.com/"
-"""The addresses of uploaded files, which only their owner's client may read (ai.google.dev/api/files, read 2026-11)."""
+"""The start of addresses of uploaded files, which only their owner can read (ai.google.dev/api/files, read 2026-11)."""
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return an object, or an empty one for anything else."""
+    """Return a value if it is an object, else an empty one."""
     return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """Return a list, or an empty one for anything else."""
+    """Return a value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str:
-    """Return a string, or an empty one for anything else."""
+    """Return a value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def id_text(value: Any) -> str:
-    """Return an id as a text: some programs write numbers; empty for anything else."""
+    """Return an id as a text, since some programs use numbers; "" if the value is neither."""
     return str(value) if type(value) is int else text(value)
 
 
@@ -81,43 +82,43 @@ def without(value: Mapping[str, Any], *keys: str) -> Message:
 
 
 def mark_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a message's mark says; empty if it has none."""
+    """Return a message's mark; empty if it has none."""
     return mapping(metadata_of(message).get(FORM_KEY))
 
 
 def form_of(message: Mapping[str, Any]) -> str:
-    """Return the name of the form that a message came in; empty for Amplifier's own."""
+    """Return the name of the form that a message came in; "" for Amplifier's own form."""
     name = mark_of(message).get("name")
     return name if isinstance(name, str) and name in FOREIGN else ""
 
 
 def beside(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the keys of the foreign message that the canonical one has no place for."""
+    """Return the keys of the foreign message for which the canonical message has no place."""
     return mapping(mark_of(message).get("beside"))
 
 
 def marked(message: Message, name: str, **facts: Any) -> Message:
-    """Return a message with a mark; facts that are empty are left out."""
+    """Return a message with a mark; empty facts are left out."""
     told = {key: value for key, value in facts.items() if value not in (None, {}, [], "", False)}
     return {**message, "metadata": {**metadata_of(message), FORM_KEY: {**mark_of(message), "name": name, **told}}}
 
 
 def unmarked(message: Message) -> Message:
-    """Return a message without its mark: for importers, whose records say in other ways where a message is from."""
+    """Return a message without its mark, for importers, whose records have other fields for the origin of a message."""
     metadata = {key: value for key, value in metadata_of(message).items() if key != FORM_KEY}
     rest = {key: value for key, value in message.items() if key != "metadata"}
     return {**rest, "metadata": metadata} if metadata else rest
 
 
 def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
-    """Return the messages that one foreign message stands for, each with its number in the mark."""
+    """Return the messages that one foreign message became, each with its number in the mark."""
     if len(parts) < 2:
         return list(parts)
     return [marked(part, name, part=[number, len(parts)]) for number, part in enumerate(parts)]
 
 
 def part_number(message: Mapping[str, Any]) -> int:
-    """Return the number of a message among those that one foreign message became; -1 if it is the only one."""
+    """Return the number of a message among those that one foreign message became; -1 if there is only one."""
     part = mark_of(message).get("part")
     return part[0] if isinstance(part, list) and part and type(part[0]) is int else -1
 
@@ -131,17 +132,17 @@ def text_block(said: str, **more: Any) -> Message:
 
 
 def medium(kind: str, source: Mapping[str, Any], name: str = "", **more: Any) -> Message:
-    """Return an image, a document, audio or video; `name` is its file's name."""
+    """Return a block for an image, document, audio or video; `name` is the name of its file."""
     return {"type": kind, "source": dict(source), **({"title": name} if name else {}), **more}
 
 
 def base64_source(data: str, media_type: str) -> Message:
-    """Return the source of a medium that is in the message."""
+    """Return the source of a medium whose body is in the message."""
     return {"type": "base64", "media_type": media_type, "data": data}
 
 
 def source_from_url(url: str) -> Message:
-    """The source of a medium by its address; an address that holds the data becomes base64 with its media type."""
+    """Return the source of a medium at an address; a `data:` address becomes base64 with its media type."""
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         return base64_source(data, head.removeprefix("data:").removesuffix(";base64"))
@@ -149,36 +150,36 @@ def source_from_url(url: str) -> Message:
 
 
 def url_of(source: Mapping[str, Any]) -> str:
-    """Return the address of a medium's source, the data in it if it is in the message; empty for another one."""
+    """Return the address of a source, a `data:` address if the source has the body; "" if there is neither."""
     if source.get("type") == "base64":
         return f"data:{text(source.get('media_type'))};base64,{text(source.get('data'))}"
     return text(source.get("url"))
 
 
 def is_fetchable(url: str) -> bool:
-    """Whether every provider can fetch an address: it is no object of a bucket and no file uploaded to Google."""
+    """Return whether every provider can fetch an address; objects in buckets and files uploaded to Google are not."""
     return url.startswith(("http://", "https://")) and not url.startswith(_GOOGLES_FILES)
 
 
 def kind_of_type(media_type: str) -> str:
-    """`image`, `audio`, `video` or `document`, by a media type."""
+    """Return `image`, `audio`, `video` or `document` for a media type."""
     first = media_type.partition("/")[0].lower()
     return first if first in ("image", "audio", "video") else "document"
 
 
 def item_block(part: Mapping[str, Any]) -> Message:
-    """Return a provider's item as a content block: as it came, with a `type`."""
+    """Return a provider's item as a content block: unchanged, but with a `type`."""
     return dict(part) if isinstance(part.get("type"), str) else {"type": PART, **part}
 
 
 def is_item(block: Mapping[str, Any]) -> bool:
-    """Return whether a block is a provider's item: no text, no medium, no thinking, no call and no result."""
+    """Return whether a block is a provider's item: not a text, medium, thinking, call or result."""
     kind = block.get("type")
     return not (isinstance(kind, str) and kind in _OWN_KINDS)
 
 
 def part_of(block: Mapping[str, Any]) -> Message:
-    """Return the item that `item_block` made a block of."""
+    """Return the item from which `item_block` made a block."""
     return {key: value for key, value in block.items() if key != "type"} if block.get("type") == PART else dict(block)
 
 
@@ -186,7 +187,7 @@ def part_of(block: Mapping[str, Any]) -> Message:
 
 
 def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
-    """Return a call; arguments that are no object are put under `arguments`, JSON text of an object is parsed."""
+    """Return a call; arguments are parsed if they are JSON text, and put under `arguments` if they are no object."""
     if isinstance(arguments, str):
         try:
             given = parsed(arguments) if arguments.strip() else {}
@@ -199,7 +200,7 @@ def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
 
 
 def parsed_calls(message: Message) -> Message:
-    """A message whose calls are in Amplifier's shape, with parsed arguments; the same object if it calls nothing."""
+    """Return a message with its calls in Amplifier's shape, with parsed arguments; itself if it has no calls."""
     given = message.get("tool_calls")
     if not isinstance(given, list) or not given:
         return message
@@ -222,9 +223,9 @@ def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (),
 
     Args:
         content: a text or blocks.
-        calls: its calls.
-        calls_at: their positions among the foreign blocks.
-        metadata: more of its metadata; what is empty is left out.
+        calls: the calls of the answer.
+        calls_at: the positions of the calls among the foreign blocks.
+        metadata: more metadata of the answer; empty values are left out.
     """
     told = {key: value for key, value in metadata.items() if value not in (None, "", {})}
     blocks = len(content) if isinstance(content, list) else 1 if content else 0
@@ -238,7 +239,7 @@ def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (),
 
 
 def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) -> list[Message]:
-    """Blocks and calls in the order in which their provider gave them; calls at the end if nothing tells."""
+    """Return blocks and calls in the order in which their provider gave them; without `places`, calls at the end."""
     known = isinstance(places, list) and len(places) == len(calls) and places == sorted(set(places))
     if not known or (places and places[-1] >= len(blocks) + len(calls)):
         return [*blocks, *calls]
@@ -249,10 +250,10 @@ def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) 
 
 
 def blocks_of(content: Any) -> list[Message]:
-    """Content as blocks, as far as it goes: a text is one, in a list too; None and an empty text are none.
+    """Return content of any kind as blocks; a text becomes a block, None and "" become none.
 
-    A block alone is a list of it, a list in a list stands for what is in it, and other values are their JSON.
-    `objects_in` refuses them.
+    A single block becomes a list, nested lists are flattened, and other values become their JSON. `objects_in` refuses
+    such values instead.
     """
     if not isinstance(content, list):
         return [_block_of(content)] if content not in (None, "", {}) and not isinstance(content, bool) else []
@@ -266,7 +267,7 @@ def _block_of(value: Any) -> Message:
 
 
 def _flat(listed: list[Any]) -> Iterator[Any]:
-    """What is in a list and in the lists in it, in order."""
+    """Yield the items of a list, with nested lists flattened."""
     waiting = [iter(listed)]
     while waiting:
         one = next(waiting[-1], _END)
@@ -282,7 +283,7 @@ _END = object()
 
 
 def plain_content(blocks: list[Message]) -> Any:
-    """Content blocks; one text alone as a string."""
+    """Return content blocks; a single text block becomes a string."""
     only = blocks[0] if len(blocks) == 1 else {}
     if only.keys() == PLAIN_TEXT and only["type"] == "text" and isinstance(only["text"], str):
         return only["text"]
@@ -290,22 +291,22 @@ def plain_content(blocks: list[Message]) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text: a string as it is, anything else as JSON."""
+    """Return a value as text: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
 
 
 def usage_of(**counts: Any) -> dict[str, Any]:
-    """Usage by the names that the log uses; what is no number is left out.
+    """Return usage under the names that the log uses; values that are not numbers are left out.
 
-    `input_tokens` is all that the model read, with what came from a cache (`cache_read_tokens`) and without what was
-    written to one (`cache_write_tokens`; of these, for five minutes `cache_write_5m_tokens` and for an hour
+    `input_tokens` includes tokens that were read from a cache (`cache_read_tokens`), but not tokens that were written
+    to a cache (`cache_write_tokens`; of these, for five minutes `cache_write_5m_tokens` and for an hour
     `cache_write_1h_tokens`).
     """
     return {key: value for key, value in counts.items() if type(value) in (int, float) and value >= 0}
 
 
 def total(*counts: Any) -> int | None:
-    """Return the sum of those that are whole numbers; None if none is."""
+    """Return the sum of the values that are whole numbers; None if there are none."""
     known = [count for count in counts if type(count) is int]
     return sum(known) if known else None
 
@@ -314,7 +315,7 @@ def total(*counts: Any) -> int | None:
 
 
 def refused(where: str, what: str, remedy: str) -> RecordError:
-    """Return the error about a malformed message: where, what is wrong, what to do."""
+    """Return the error about a malformed message: where it is, what is wrong, what to do."""
     return RecordError(f"message{where}: {what}; {remedy}")
 
 
@@ -322,7 +323,7 @@ def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> st
     """Return the id under a key of a call or result.
 
     Raises:
-        RecordError: there is none.
+        RecordError: the id is missing.
     """
     call_id = block.get(key)
     if isinstance(call_id, str):
@@ -332,10 +333,10 @@ def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> st
 
 
 def objects_in(content: Any, where: str) -> list[Mapping[str, Any]]:
-    """Return the blocks of a list of blocks; a text among them is a text block.
+    """Return the blocks of a list; a string in the list becomes a text block.
 
     Raises:
-        RecordError: an item is neither.
+        RecordError: an item is neither an object nor a string.
     """
     blocks: list[Mapping[str, Any]] = []
     for number, block in enumerate(content):

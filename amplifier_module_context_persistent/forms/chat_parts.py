@@ -1,4 +1,4 @@
-"""Parts of a content in OpenAI's Chat Completions, and files as both of its APIs have them: read and written."""
+"""Parts of content in OpenAI's Chat Completions, and files in both of OpenAI's APIs: read and written."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ CHAT = "openai_chat"
 """The name of the form."""
 _OF_OPENAI = (CHAT, "openai_responses")
 PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "audio_url"})
-"""Types of parts that only this form has, beside `text`."""
+"""Types of parts that only this form has, besides `text`."""
 
 
 def read_part(part: Mapping[str, Any]) -> Message:
-    """Read a part of a content as a block; one that is not of this form stays as it came."""
+    """Return a part of content as a block; a part that is not of this form unchanged."""
     kind = part.get("type")
     if kind == "refusal":
         return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
@@ -67,11 +67,11 @@ def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
 
 
 def file_part(block: Mapping[str, Any], form: str) -> Message | None:
-    """Return a document as OpenAI's `filename`, `file_data`, `file_id`; None if it takes none like it.
+    """Return a document as a file of OpenAI's (`filename`, `file_data`, `file_id`); None if OpenAI does not accept it.
 
     Args:
         block: the document.
-        form: the form of its message; an id of a file means nothing to another provider.
+        form: the form of its message; a file id is of use only to the provider that gave it.
     """
     source = source_of(block)
     if source is None or source.kind != "document":
@@ -85,7 +85,7 @@ def file_part(block: Mapping[str, Any], form: str) -> Message | None:
 
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """Return a part of a message: text, an image, a PDF, audio; a line about what is none of these."""
+    """Return a block as a part of a message: text, image, PDF or audio; other blocks become a line about them."""
     original = original_of(block)
     own = form_of(message) == CHAT
     if own and original.get("refusal") is True:
@@ -112,19 +112,19 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
 
 
 def spoken_part(block: Mapping[str, Any]) -> Message | None:
-    """Return a part of an answer: a text or a refusal."""
+    """Return a block as a part of an answer: a text or a refusal."""
     if block.get("refusal") is True:
         return {"type": "refusal", "refusal": text(block.get("text"))}
     return text_part(block)
 
 
 def _audio_format(media_type: str) -> str:
-    """Return the format of audio as OpenAI names it; empty for one that it does not take."""
+    """Return OpenAI's name for a format of audio; "" for a format that it does not accept."""
     named = media_type.rpartition("/")[2].removeprefix("x-").replace("mpeg", "mp3")
     return named if named in ("wav", "mp3") else ""
 
 
 def text_part(block: Mapping[str, Any]) -> Message | None:
-    """Return a block as a text, a line about what is none; None if it says nothing."""
+    """Return a block as a text part; other blocks become a line about them, empty ones None."""
     said = told(block)
     return {"type": "text", "text": said} if said.strip() else None

@@ -1,11 +1,11 @@
-"""Entries of Claude Code's session files, as the Claude Agent SDK hands them to a store.
+"""Entries of Claude Code's session files, which the Claude Agent SDK hands to a session store.
 
 | an entry | canonical messages |
 | --- | --- |
 | `user`, `assistant` with a `message` | what its `message` (Anthropic Messages) says |
-| any other one (titles, modes, summaries, progress) | one line of the role `system` that no model is sent |
+| any other one (titles, modes, summaries, progress) | one line of the role `system`, which is not sent to models |
 
-Each entry comes back as it was (`whole_body`). Its `uuid` is the id of its first message.
+Each entry is given back unchanged (`whole_body`). Its `uuid` is the id of its first message.
 
 Sources: `SessionStoreEntry` in the SDK's `types.py` (0.2), and files of Claude Code 2.1.
 """
@@ -24,13 +24,13 @@ from .whole_body import bodies_in, can_be_stored, for_people, with_body
 
 NAME = "claude_code"
 _SAYS = ("customTitle", "aiTitle", "summary", "content", "lastPrompt", "tag", "mode")
-"""Where an entry without a message has its text."""
+"""The keys under which an entry without a message may have its text."""
 _OF_ANTHROPIC = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
-"""Keys of a message that become part of the readable message; all others are kept in its body only."""
+"""Keys of a message that become part of the readable message; all other keys are only in its stored body."""
 
 
 def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
-    """Read an entry (plain JSON); `facts` are kept in the mark of its first message."""
+    """Read an entry (plain JSON) and return its canonical messages; `facts` are stored in the mark of the first one."""
     metadata: Message = {}
     if entry.get("isMeta") is True or entry.get("isCompactSummary") is True:
         metadata["source"] = NAME
@@ -46,7 +46,7 @@ def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
 
 
 def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a history, as they were; those of which a purge left only a part are left out."""
+    """Yield the entries of a history unchanged; entries of which a purge removed a part are left out."""
     return (body for _, body in bodies_in(messages, NAME) if isinstance(body, dict))
 
 
@@ -56,7 +56,7 @@ def _parts_of(entry: Mapping[str, Any]) -> list[Message]:
         try:
             given = {key: value for key, value in message.items() if key in _OF_ANTHROPIC}
             parts = [unmarked(part) for part in anthropic.read([given])]
-        except RecordError:  # malformed: it is kept as an entry, and no model is sent it
+        except RecordError:  # malformed: stored as an entry that is not sent to models
             parts = []
         if can_be_stored(parts):
             return parts

@@ -1,8 +1,8 @@
-"""The door: messages in any form become canonical messages.
+"""The door: every message that is added passes through this module, which turns any form into canonical messages.
 
-`read_given` takes messages as plain JSON. Those in Amplifier's own form pass as the very objects that they are. Others
-are read by their form's module, and get its mark. Messages of one form that follow each other are read together: the
-items of one answer become one message.
+`read_given` takes messages as plain JSON. Messages in Amplifier's own form are returned as the same objects. Others are
+read by the module of their form, and get its mark. Adjacent messages of one form are read together, because the items
+of one answer become one message.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _ANSWERS = {
     gemini.NAME: gemini.read_response,
     bedrock.NAME: bedrock.read_response,
 }
-"""How a whole answer is read; Anthropic's is a message with an envelope."""
+"""The functions that read a whole answer, by form; Anthropic's answers are read as messages."""
 
 
 def read_given(
     messages: Sequence[Mapping[str, Any]], form: str | None = None, *, before: str = "", guesses: bool = True
 ) -> list[Message]:
-    """Read messages of any form.
+    """Read messages of any form and return canonical ones.
 
     Args:
         messages: as plain JSON.
-        form: the form of all of them, if the caller says so; else it is recognised by the shape.
+        form: the form of all messages; if it is not given, each message's form is recognised by its shape.
         before: the form of the messages before the first one.
-        guesses: whether what is ambiguous is given a form.
+        guesses: whether a form is also given to messages of an ambiguous shape.
 
     Returns:
-        Canonical messages. One in Amplifier's own form is the same object; one that is malformed in no form's way
-        (without a role) is too: whoever stores messages checks them.
+        Canonical messages. A message in Amplifier's own form is the same object. So is a message that has no known form
+        (without a role), which is refused only when it is stored.
 
     Raises:
         RecordError: a message is malformed; says where.
@@ -51,7 +51,7 @@ def read_given(
 
 
 def with_messages_before(messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
-    """What was read, completed by the messages before it: reasoning that was added alone, calls that results answer.
+    """Return messages with facts from those before them: reasoning that was added alone, and ids of answered calls.
 
     Args:
         messages: canonical messages, as `read_given` gives them.
@@ -64,7 +64,7 @@ def with_messages_before(messages: Sequence[Message], before: Sequence[Message])
 
 
 def is_foreign(message: Any, *, guesses: bool = True) -> bool:
-    """Return whether a message is in another form than Amplifier's, or is a client's object."""
+    """Return whether a message is in another form than Amplifier's, or is an object of a provider's client."""
     if not isinstance(message, Mapping):
         return True
     if _is_own_text(message):
@@ -73,10 +73,10 @@ def is_foreign(message: Any, *, guesses: bool = True) -> bool:
 
 
 def read_answer(answer: Mapping[str, Any], form: str) -> list[Message]:
-    """Read the whole answer of a provider, with model and usage in the metadata.
+    """Read the whole answer of a provider; its model and usage are in the metadata.
 
     Raises:
-        RecordError: it is malformed; says where.
+        RecordError: the answer is malformed; the error says where.
     """
     if form == anthropic.NAME or form not in _ANSWERS:
         return FORMS[form].read([answer])
@@ -84,7 +84,7 @@ def read_answer(answer: Mapping[str, Any], form: str) -> list[Message]:
 
 
 class _Run:
-    """Messages of one form that follow each other."""
+    """Adjacent messages of one form."""
 
     def __init__(self, shape: Shape | None) -> None:
         self.shape = shape
@@ -108,7 +108,7 @@ def _is_own_text(message: Mapping[str, Any]) -> bool:
 
 
 def _with_list(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message whose content, if it is one block, is a list of it."""
+    """Return a message with its content as a list if the content is a single block."""
     content = message.get("content")
     return {**message, "content": [content]} if isinstance(content, Mapping) and "type" in content else message
 
@@ -128,7 +128,7 @@ def _runs(messages: Iterable[Mapping[str, Any]], form: str | None, before: str, 
 
 
 def _shape(message: Mapping[str, Any], form: str | None, before: str, *, guesses: bool) -> Shape | None:
-    if form == OWN or form_of(message):  # it was read before
+    if form == OWN or form_of(message):  # an earlier read has marked it
         return None
     shape = shape_of(message, form or before, guesses=guesses or form is not None)
     if form is None:

@@ -87,10 +87,10 @@ _STANDARD = str.maketrans("-_", "+/")
 
 
 def read(contents: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read contents.
+    """Read contents (Gemini's name for messages).
 
     Raises:
-        RecordError: one is malformed; says where.
+        RecordError: a message is malformed; the error says where.
     """
     return [message for content in contents for message in _read_one(content)]
 
@@ -99,7 +99,7 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
     """Read a response: the content of its first candidate, with model and usage.
 
     Raises:
-        RecordError: it has no candidate; a prompt that was blocked has none.
+        RecordError: the response has no candidate, for example because the prompt was blocked.
     """
     candidates = response.get("candidates")
     first = mapping(candidates[0]) if isinstance(candidates, list) and candidates else {}
@@ -120,7 +120,7 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 
 def usage(reported: Any) -> dict[str, Any]:
-    """Usage as Google reports it, by the names that the log uses; thinking is output."""
+    """Return Google's usage under the names that the log uses; thinking counts as output."""
     given = {_camel(key): value for key, value in mapping(reported).items()}
     return usage_of(
         input_tokens=total(given.get("promptTokenCount"), given.get("toolUsePromptTokenCount")),
@@ -168,7 +168,7 @@ def _read_one(content: Mapping[str, Any]) -> list[Message]:
 
 
 def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
-    """Return the calls among the parts of an answer, by position; one without an id is named after its function."""
+    """Return the calls among an answer's parts by position; a call without an id gets one from its function's name."""
     named: Counter[str] = Counter()
     calls: dict[int, Message] = {}
     for at, part in enumerate(parts):
@@ -185,19 +185,19 @@ def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
 
 
 def _id_for(name: str, number: int) -> str:
-    """The id of a call or response that has none: it is matched by its name and its number among those of the name."""
+    """Return an id for a call or response that has none, from its name and its number among those with this name."""
     return f"call_{name}" if number == 1 else f"call_{name}_{number}"
 
 
 def _more(part: Mapping[str, Any], *keys: str) -> Message:
-    """Return the other keys of a part; its signature has one name in all forms."""
+    """Return the other keys of a part; the signature gets the name that it has in all forms."""
     rest = without(part, *keys, "thoughtSignature")
     signature = part.get("thoughtSignature")
     return {**rest, **({_SIGNATURE: signature} if signature is not None else {})}
 
 
 def _numbered_results(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
-    """Return the results among the parts of a content, by position; what has no id is matched by name and number."""
+    """Return the results among a content's parts by position; those without an id are matched by name and number."""
     named: Counter[str] = Counter()
     results: dict[int, Message] = {}
     for at, part in enumerate(parts):
@@ -228,7 +228,7 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
 
 
 def said_in_result(part: Any) -> Any:
-    """What a part of a tool's result in a file says: a response's output or error, or a text; else its value."""
+    """Return what a part of a tool's result in a file says: a response's output or error, or a text; else its value."""
     response = mapping(mapping(part).get("functionResponse")).get("response")
     if response is None:
         return text(mapping(part).get("text")) or part
@@ -237,10 +237,10 @@ def said_in_result(part: Any) -> Any:
 
 
 def read_part(part: Mapping[str, Any]) -> Message:
-    """Read a part, with keys in camel case, as a block; one that is not of this form stays as it came."""
+    """Return a part, with keys in camel case, as a block; a part that is not of this form unchanged."""
     if isinstance(part.get("text"), str):
         more = _more(part, "text", "thought")
-        if not part["text"] and _SIGNATURE in more:  # views have no empty text, and the model wants its signature
+        if not part["text"] and _SIGNATURE in more:  # views have no empty text; the model needs the signature
             return {"type": "thinking", "thinking": "", **more, "part": "text"}
         if part.get("thought") is True:
             return {"type": "thinking", "thinking": part["text"], **more}
@@ -260,11 +260,11 @@ def read_part(part: Mapping[str, Any]) -> Message:
 
 
 def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
-    """Write canonical messages as contents; in a request, results that follow each other are one content.
+    """Write canonical messages as contents; in a request, adjacent results become one content.
 
     Args:
-        messages: in order; without system messages at the beginning.
-        exact: as they were added, for a reader of the history. Else as a request takes them.
+        messages: canonical messages in order, without system messages at the beginning.
+        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
     """
     written: list[Message] = []
     names: dict[str, str] = {}
@@ -286,7 +286,10 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
-    """Whether a message goes into the content before it: of one foreign message, the next result, the next answer."""
+    """Return whether a message is merged into the content before it.
+
+    It is if both are parts of one foreign message or, in a request, if both are results or both are answers.
+    """
     return is_next_part(before, message) or (not exact and before["role"] == message["role"] != "user")
 
 
@@ -330,7 +333,7 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
     if own and "key" not in kept:
         try:
             response = parsed(said)
-        except ValueError:  # a view has shortened it
+        except ValueError:  # a view has shortened the result
             response = {key: said}
     media = [part for block in blocks if _is_medium(block) and (part := _part(block, message, exact=exact))]
     function: Message = {}
@@ -352,7 +355,7 @@ def _is_medium(block: Message) -> bool:
 
 
 def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
-    """Return the part for an image or a document; None if the block is none, or Gemini does not take its address."""
+    """Return the part for an image or document; None for other blocks and for addresses that Gemini does not accept."""
     source = source_of(original)
     if source is None:
         return None
@@ -370,7 +373,7 @@ def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
 
 
 def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """Return the part that a block becomes; None if Gemini gets nothing of it."""
+    """Return the part for a block; None if the block is not sent to Gemini."""
     original, own = original_of(block), _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _thought(original) if own and original.get("type") == "thinking" else None
@@ -387,7 +390,7 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
 
 
 def _thought(block: Mapping[str, Any]) -> Message:
-    """Return the part of a block of thinking."""
+    """Return the part for a block of thinking."""
     thought: Message = {"text": text(block.get("thinking"))}
     if block.get("part") != "text":
         thought["thought"] = True

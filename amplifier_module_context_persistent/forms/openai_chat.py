@@ -82,7 +82,7 @@ def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Read messages.
 
     Raises:
-        RecordError: one is malformed; says where.
+        RecordError: a message is malformed; the error says where.
     """
     return [_read_one(message) for message in messages]
 
@@ -210,7 +210,7 @@ def write(messages: Iterable[Message], *, exact: bool = False, reasoning: bool =
 
     Args:
         messages: in order.
-        exact: as they were added, for a reader of the history. Else as a request takes them.
+        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
         reasoning: whether answers in this form go back with what compatible servers add to them: reasoning, and keys
             of calls such as signatures. OpenAI's own server refuses both.
     """

@@ -200,8 +200,8 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
     """Write canonical messages as items.
 
     Args:
-        messages: in order; without system messages at the beginning.
-        exact: as they were added, for a reader of the history. Else as a request takes them.
+        messages: canonical messages in order, without system messages at the beginning.
+        exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
     """
     given = list(messages)
     unseen = (

@@ -48,7 +48,7 @@ def to_anthropic(
     """Turn a view into what `client.messages.create` takes besides `model` and, if they are not given, the others.
 
     Args:
-        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
         max_tokens: the most tokens of the answer.
         cache: whether `cache_control` marks are placed: at the tools, the system text, the end of the request before
@@ -61,7 +61,7 @@ def to_anthropic(
         (`pause_turn`): the server goes on with it.
 
     Raises:
-        ValueError: an item is no message, or none of them can be sent.
+        ValueError: an item is not a message, or no message can be sent.
     """
     system, given = _system_and_talk(view, ANTHROPIC)
     talk = _without_lines(given, lambda before, _: has_paused(before))
@@ -80,7 +80,7 @@ def to_openai(
     """Turn a view into what `client.chat.completions.create` takes besides `model`.
 
     Args:
-        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
         max_tokens: the most tokens of the answer.
         reasoning: whether answers go back with what servers that are compatible with OpenAI's add to them
@@ -92,7 +92,7 @@ def to_openai(
         that a provider's server ran are calls with results like others. In results, one line tells of what is no text.
 
     Raises:
-        ValueError: an item is no message, or none of them can be sent.
+        ValueError: an item is not a message, or no message can be sent.
     """
     messages = _checked(openai_chat.write(in_order(view, OPENAI), reasoning=reasoning))
     return _given(messages=messages, tools=_defined(tools, chat_tools), max_completion_tokens=max_tokens)
@@ -102,7 +102,7 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
     """Turn a view into what `client.responses.create` takes besides `model`.
 
     Args:
-        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
         max_tokens: the most tokens of the answer.
 
@@ -112,7 +112,7 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
         ask for it: `store=False, include=["reasoning.encrypted_content"]`.
 
     Raises:
-        ValueError: an item is no message, or none of them can be sent.
+        ValueError: an item is not a message, or no message can be sent.
     """
     system, given = _system_and_talk(view, OPENAI)
     talk = _without_lines(given, openai_responses.is_one_answer)
@@ -128,7 +128,7 @@ def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None 
     """Turn a view into what `client.models.generate_content` takes besides `model`.
 
     Args:
-        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
         max_tokens: the most tokens of the answer.
 
@@ -136,7 +136,7 @@ def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None 
         `contents`; `config` with `system_instruction`, `tools` and `max_output_tokens`, as far as there are any.
 
     Raises:
-        ValueError: an item is no message, or none of them can be sent.
+        ValueError: an item is not a message, or no message can be sent.
     """
     system, talk = _system_and_talk(view, GEMINI)
     config = _given(system_instruction=system, tools=_defined(tools, gemini_tools), max_output_tokens=max_tokens)
@@ -147,7 +147,7 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
     """Turn a view into what `client.converse` takes besides `modelId`; media are bytes, as the client takes them.
 
     Args:
-        view: messages, as `get_messages_for_request` gives them; they are not altered.
+        view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
         max_tokens: the most tokens of the answer.
 
@@ -155,7 +155,7 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
         `messages`; `system`, if the view begins with system text; `toolConfig` and `inferenceConfig` as given.
 
     Raises:
-        ValueError: an item is no message, or none of them can be sent.
+        ValueError: an item is not a message, or no message can be sent.
     """
     system, talk = _system_and_talk(view, ANTHROPIC, bedrock.NAME)
     return _given(
@@ -324,10 +324,10 @@ def from_anthropic(answer: Any) -> Message:
     """Make a message of what `client.messages.create` answers, with its model and usage in the metadata.
 
     Args:
-        answer: the client's object, or the same as a dictionary.
+        answer: the object that the client returns, or its dictionary.
 
     Raises:
-        RecordError (a `ValueError`): it is malformed; says where.
+        RecordError (a `ValueError`): the answer is malformed; the error says where.
     """
     return _answer(json_copy(answer), anthropic.NAME, is_message=True)
 
@@ -338,10 +338,10 @@ def from_openai(answer: Any) -> Message:
     Its model and usage are in the metadata.
 
     Args:
-        answer: the client's object, or the same as a dictionary.
+        answer: the object that the client returns, or its dictionary.
 
     Raises:
-        RecordError (a `ValueError`): it is malformed; says where.
+        RecordError (a `ValueError`): the answer is malformed; the error says where.
     """
     plain = json_copy(answer)
     is_response = "output" in plain and "choices" not in plain
@@ -352,7 +352,7 @@ def from_gemini(answer: Any) -> Message:
     """Make a message of what `client.models.generate_content` answers, with its model and usage in the metadata.
 
     Args:
-        answer: the client's object, or the same as a dictionary.
+        answer: the object that the client returns, or its dictionary.
 
     Raises:
         RecordError (a `ValueError`): it is malformed, or the prompt was blocked; says where.
@@ -368,7 +368,7 @@ def from_bedrock(answer: Any) -> Message:
         answer: the dictionary that the client gives.
 
     Raises:
-        RecordError (a `ValueError`): it is malformed; says where.
+        RecordError (a `ValueError`): the answer is malformed; the error says where.
     """
     plain = json_copy(answer)
     return _answer(plain, bedrock.NAME, is_message="role" in plain)
