@@ -151,7 +151,7 @@ def recent_start(draft: Draft) -> int:
 
     Return 0 if all kept groups fit.
     """
-    newest_first = draft.left()[::-1]
+    newest_first = draft.kept_positions()[::-1]
     sums = accumulate(draft.sizes[position] for position in newest_first)
     most = draft.config.protected_recent * draft.room_tokens
     return next((at + 1 for at, tokens in zip(newest_first, sums, strict=True) if tokens > most), 0)

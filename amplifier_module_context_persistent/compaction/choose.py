@@ -85,9 +85,9 @@ def use_room(draft: Draft) -> bool:
         return False
     for position in reversed(range(len(draft.kept))):
         if not draft.kept[position] and draft.may_fit_again(position, target):
-            draft.restore(position)
+            draft.put_back(position)
             if draft.total_tokens > target:
-                draft.drop(position)
+                draft.leave_out(position)
     for position in newest_groups(draft):
         results = [
             entry
@@ -131,7 +131,7 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
             ranked.append((human, between[0] if human else sum([sizes[p] for p in between]), between))
     for _, _, between in sorted(ranked)[: -(-excess // GAP_TOKENS)]:
         for position in between:
-            draft.drop(position)
+            draft.leave_out(position)
 
 
 def _between_gaps(draft: Draft) -> list[list[int]]:
@@ -154,7 +154,7 @@ def leave_nobody_unanswered(draft: Draft) -> None:
     if draft.request.summary is not None and all(map(draft.kept.__getitem__, draft.view.people)):
         return  # the summary contains the answers
     run = list[int]()
-    for position in draft.left():
+    for position in draft.kept_positions():
         if groups[position].head.role == "assistant":
             run = []
         elif groups[position].head.human:
@@ -162,7 +162,7 @@ def leave_nobody_unanswered(draft: Draft) -> None:
                 run = []  # no message was between the two in the history
             run.append(position)
             if len(run) > 2 and run[1] not in draft.fixed:
-                draft.drop(run.pop(1))
+                draft.leave_out(run.pop(1))
 
 
 def close_turn(draft: Draft, forms: Forms) -> None:
@@ -174,9 +174,9 @@ def close_turn(draft: Draft, forms: Forms) -> None:
     if turn is None:
         return
     after = len(draft.kept)
-    for before in reversed([position for position in draft.left() if position > turn]):
+    for before in reversed([position for position in draft.kept_positions() if position > turn]):
         gone = not all(draft.kept[before + 1 : after])
         if gone and forms.leave[before] < Stage.HELD and not draft.view.takes_line(before):
-            draft.drop(before)
+            draft.leave_out(before)
         else:
             after = before

@@ -145,7 +145,7 @@ class Draft:
         few = most is None or self.total_messages <= max(1, int(most * self.config.target_usage))
         return few and self.total_tokens <= goal_tokens
 
-    def left(self) -> list[int]:
+    def kept_positions(self) -> list[int]:
         """Return the positions of the groups that the view keeps, in order."""
         return list(compress(range(len(self.kept)), self.kept))
 
@@ -184,7 +184,7 @@ class Draft:
         """Estimate the number of tokens in the quotes that are shown of a group if it is left out."""
         return self._quotes[position]
 
-    def drop(self, position: int) -> None:
+    def leave_out(self, position: int) -> None:
         """Leave a group out of the view."""
         self.total_tokens -= self.freed_by_leaving_out(position)
         self.total_messages -= 1 + len(self.view.groups[position].results)
@@ -194,14 +194,14 @@ class Draft:
     def may_fit_again(self, position: int, most_tokens: int) -> bool:
         """Return whether the view may have at most `most_tokens` tokens after a left-out group is put back.
 
-        True does not promise that the group fits: put it back (`restore`) and look at the total.
+        True does not promise that the group fits: put it back (`put_back`) and look at the total.
         """
         if self._estimated:
             return True  # estimated tokens may still change
         own = self.sizes[position] - self.gap_tokens - self._quotes[position]
         return self.total_tokens + own <= most_tokens
 
-    def restore(self, position: int) -> None:
+    def put_back(self, position: int) -> None:
         """Put a left-out group back into the view."""
         self.kept[position] = True
         self.total_messages += 1 + len(self.view.groups[position].results)
@@ -212,7 +212,7 @@ class Draft:
 
     def cut(self, position: int, entry: Entry, cut: Cut) -> None:
         """Cut a message of a group and count it exactly, even if the cut saves nothing."""
-        message, cut = self.message_of(entry), self._told(cut)
+        message, cut = self.message_of(entry), self._with_marker_wording(cut)
         if entry.result_of is not None:
             cut = with_whole_rows(message, cut)
         after = self.request.count(shorten(entry, message, cut, self.config.truncate_boundary))
@@ -227,16 +227,16 @@ class Draft:
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         if entry.id not in self._estimated:
             self._estimated[entry.id] = _Estimated(position, entry, self.cuts.get(entry.id), tokens)
-        self._set_cut(position, entry, self._told(cut), tokens - saved)
+        self._set_cut(position, entry, self._with_marker_wording(cut), tokens - saved)
 
-    def _told(self, cut: Cut) -> Cut:
+    def _with_marker_wording(self, cut: Cut) -> Cut:
         """Return the cut with the wording of its marker chosen: it names `recall` only if the session has that tool."""
         return cut if self.config.offers_recall or cut.instead else replace(cut, no_recall=True)
 
     def settle(self, least_saved: int = MARKER_TOKENS, least_of_people: int = 0) -> None:
         """Count all estimated messages exactly, and undo each cut that saves too little.
 
-        Messages of groups that are left out now are counted when their group is put back (`restore`).
+        Messages of groups that are left out now are counted when their group is put back (`put_back`).
 
         Args:
             least_saved: the tokens that a new cut has to save.
@@ -327,7 +327,7 @@ def floor(draft: Draft) -> dict[str, int]:
 
 def pinned(draft: Draft) -> list[tuple[str, int]]:
     """Return the ids of a draft's pinned messages, each with the tokens of its tool group, which stays too."""
-    groups = ((position, draft.view.groups[position]) for position in draft.left())
+    groups = ((position, draft.view.groups[position]) for position in draft.kept_positions())
     return [(_pin_of(group), draft.sizes[position]) for position, group in groups if group.pinned]
 
 

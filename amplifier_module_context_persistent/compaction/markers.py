@@ -176,7 +176,7 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
         For each such gap, the id of the message after it.
     """
     groups, turn = draft.view.groups, draft.view.turn
-    kept = [] if turn is None else [position for position in draft.left() if position > turn]
+    kept = [] if turn is None else [position for position in draft.kept_positions() if position > turn]
     behind_words = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
     return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in behind_words}
 
@@ -194,7 +194,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     found: list[Gap] = []
     last, missing_so_far = -1, 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
-    for position in draft.left():
+    for position in draft.kept_positions():
         head = groups[position].head
         place = index(head.ordinal)
         if position < start or not head.id or place < 0:

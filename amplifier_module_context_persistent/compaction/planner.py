@@ -151,10 +151,10 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
     if draft.fits(goals.tokens):
         return reached
     for position in strategy.goes(draft):
-        draft.drop(position)
+        draft.leave_out(position)
     for position in draft.view.earlier_of_hooks:
         if position not in draft.fixed and draft.kept[position] and not draft.fits(goals.tokens):
-            draft.drop(position)
+            draft.leave_out(position)
     _shorten_newest(draft, forms, goals)
     for stage in STEPS:
         goal = goals.at(stage)
@@ -244,7 +244,7 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive
 
 def _alive(draft: Draft) -> list[Entry]:
     """Return the entries of the kept groups, in the history's order."""
-    ordinals = {entry.ordinal for position in draft.left() for entry in draft.view.members[position]}
+    ordinals = {entry.ordinal for position in draft.kept_positions() for entry in draft.view.members[position]}
     return [entry for entry in draft.request.entries if entry.ordinal in ordinals]
 
 

@@ -44,7 +44,7 @@ def why(view: Sequence[Message], asked: Sequence[Message], config: Config, budge
         if any(hold.position == position for hold in promise.holds(draft)):
             said.append(f"Shown: {promise.name}. {promise.says}")
     elsewhere = set[str]()
-    for at in draft.left():
+    for at in draft.kept_positions():
         if at != position:
             elsewhere |= draft.shown_terms(at)
     only_here = sorted(name for name in draft.shown_terms(position) - elsewhere if not is_figure(name))

@@ -89,7 +89,7 @@ class Forms:
     def offered(self, stage: Stage) -> list[int]:
         """Return the positions of the kept groups that may have forms at a stage."""
         leave, cut, bodies = self.leave, self.cut, self._with_bodies
-        return [p for p in self._draft.left() if leave[p] <= stage or cut[p] <= stage or p in bodies]
+        return [p for p in self._draft.kept_positions() if leave[p] <= stage or cut[p] <= stage or p in bodies]
 
     def _has_body(self, position: int) -> bool:
         """Return whether a person's message may have a pasted body that can be cut.
@@ -202,9 +202,9 @@ class Forms:
             draft.cut_about(position, entry, form.cut, form.saved)
         else:
             answer = draft.view.answers.get(position)
-            draft.drop(position)
+            draft.leave_out(position)
             if answer is not None and self.leave[answer] <= self.leave[position] and draft.kept[answer]:
-                draft.drop(answer)
+                draft.leave_out(answer)
 
     def _bodies(self, position: int) -> list[tuple[Entry, list[Form]]]:
         """Return a person's message with the forms that shorten its pasted bodies to two lengths.

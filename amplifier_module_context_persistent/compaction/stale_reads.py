@@ -56,7 +56,7 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         text = "\n".join(shown)
         stale = [position for position, lines in effects if _takes_away(lines, shown, text)]
         if stale and (read.position in draft.fixed or draft.view.groups[read.position].pinned):
-            _restore(draft, stale)
+            _put_back(draft, stale)
         elif stale:
             edits = "1 edit" if len(later) == 1 else f"{len(later)} edits"
             note = f"[out of date: {path} changed since by {edits}; read it again]"
@@ -89,11 +89,11 @@ def _later_changes(read: AnsweredCall, path: str, changes: Mapping[str, Sequence
     return [change.call for change in of_name if change.call.position > read.position and same_file(change.path, path)]
 
 
-def _restore(draft: Draft, positions: Iterable[int]) -> None:
+def _put_back(draft: Draft, positions: Iterable[int]) -> None:
     """Put back those of the groups that the view leaves out."""
     for position in positions:
         if not draft.kept[position]:
-            draft.restore(position)
+            draft.put_back(position)
 
 
 def _takes_away(replaced: ReplacedLines, shown: Set[str], text: str) -> bool:

@@ -35,7 +35,7 @@ def before_the_window(draft: Draft) -> list[int]:
     extended to whole tool groups. As with every plan, it does not move while the view fits.
     """
     gone, left = [], draft.config.keep_recent
-    for position in reversed(draft.left()):
+    for position in reversed(draft.kept_positions()):
         if left <= 0 and position not in draft.fixed and position != draft.view.first_person:
             gone.append(position)
         left -= len(draft.view.members[position])

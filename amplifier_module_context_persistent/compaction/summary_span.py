@@ -70,14 +70,14 @@ def older_ordinals(draft: Draft) -> frozenset[int]:
     as system text and pins, are not among them.
     """
     start = recent_start(draft)
-    positions = [position for position in draft.left() if position < start and position not in draft.fixed]
+    positions = [position for position in draft.kept_positions() if position < start and position not in draft.fixed]
     groups = [draft.view.groups[position] for position in positions if not draft.view.groups[position].head.human]
     return frozenset(entry.ordinal for group in groups for entry in group.entries())
 
 
 def drop_span(draft: Draft, summary: Summary) -> None:
     """Leave out the groups of which a summary replaces every message."""
-    for position in draft.left():
+    for position in draft.kept_positions():
         group = draft.view.groups[position]
         if position not in draft.fixed and all(entry.ordinal in summary.ordinals for entry in group.entries()):
-            draft.drop(position)
+            draft.leave_out(position)

@@ -70,7 +70,7 @@ def shows(made: Draft, messages: list[Message], term: str) -> bool:
     """Whether a kept result still shows a term."""
     return any(
         term in terms_of(messages[entry.ordinal]).shown(made.cuts.get(entry.id))
-        for place in made.left()
+        for place in made.kept_positions()
         for entry in made.view.members[place][1:]
     )
 
@@ -155,7 +155,7 @@ def test_what_the_provider_has_in_its_cache_goes_last() -> None:
     loss.cached_groups = 5
     choose(made, forms, loss, 1_200)
     assert made.fits(1_200)
-    assert made.left()[:5] == [0, 1, 2, 3, 4]
+    assert made.kept_positions()[:5] == [0, 1, 2, 3, 4]
     assert not made.cuts.keys() & {"m2", "m4", "m6", "m8"}
 
 
@@ -177,9 +177,9 @@ def test_a_group_beside_gaps_frees_their_marker_too() -> None:
     """Between two gaps it frees one more; where none is beside it, a marker has to be put in its place."""
     made = draft("u:9 a:50 a:50 a:50 a:50 u:9", 1_000)
     assert made.freed_by_leaving_out(2) == 50 - made.gap_tokens
-    made.drop(1)
+    made.leave_out(1)
     assert made.freed_by_leaving_out(2) == 50
-    made.drop(3)
+    made.leave_out(3)
     assert made.freed_by_leaving_out(2) == 50 + made.gap_tokens
     check_total(made)
 
@@ -201,7 +201,7 @@ def test_what_a_loss_remembers_is_what_it_would_find_anew(
     forms = Forms(made, PROMISES)
     loss = UniqueTermsLoss(made, forms, Stage.FREE)
     choose(made, forms, loss, made.total_tokens * percent // 100)
-    shown = Counter(name for place in made.left() for name in set(made.shown_terms(place)))
+    shown = Counter(name for place in made.kept_positions() for name in set(made.shown_terms(place)))
     for name, number in loss.counts.items():
         assert number <= shown[name]  # a cut that was taken back shows more than the loss knows
     check_total(made)
@@ -289,7 +289,7 @@ def test_the_newest_groups_that_fit_come_back() -> None:
     """One that is too large is passed over, older ones that still fit are taken."""
     made = draft("u:9 t:60 t:200 t:900 t:300 u:9 a:9", 415)
     for position in (1, 2, 3, 4):
-        made.drop(position)
+        made.leave_out(position)
     assert use_room(made)
     assert kept(made) == "0 1 4 5 6"
     check_total(made)
@@ -300,7 +300,7 @@ def test_a_view_that_is_full_enough_is_left_alone(tokens: int) -> None:
     """At `LEAST_USED` of the target nothing is done, below it everything that can be."""
     full = int(LEAST_USED * 1_000)
     made = draft(f"u:{full - 39 - GAP_TOKENS} t:60 u:{tokens}", 1_000)
-    made.drop(1)
+    made.leave_out(1)
     assert use_room(made) == (tokens < 39)
     assert made.kept[1] == (tokens < 39)
 
@@ -308,7 +308,7 @@ def test_a_view_that_is_full_enough_is_left_alone(tokens: int) -> None:
 def test_a_view_of_so_many_messages_is_not_filled() -> None:
     """Where `max_messages` says how many there are, room in tokens means nothing."""
     made = draft("u:9 t:60 u:9", 1_000, max_messages=4)
-    made.drop(1)
+    made.leave_out(1)
     assert not use_room(made)
     assert not made.kept[1]
 

@@ -32,9 +32,9 @@ def test_no_more_is_merged_than_is_needed(target: int, gone: int) -> None:
     sizes = (30, 90, 20, 80, 70, 60, 50, 40, 95, 85, 45, 55, 65, 75)
     made = draft("u:9 " + " ".join(f"t:50 t:{size}" for size in sizes) + " t:50 u:9", target, protected_recent=0.0)
     for position in range(1, 30, 2):
-        made.drop(position)
+        made.leave_out(position)
     merged(made)
-    assert made.left() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > gone), 30]
+    assert made.kept_positions() == [0, *(2 * at for at, size in enumerate(sizes, start=1) if size > gone), 30]
 
 
 @proof(quick=1)
@@ -45,7 +45,7 @@ def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None
     for turns, gone in ((most, False), (most + 20, True)):
         made = draft("u:9 " + "t:9 u:2 a:2 " * turns + "u:9", target)
         for position in range(1, 3 * turns, 3):
-            made.drop(position)
+            made.leave_out(position)
         merged(made)
         humans = [made.kept[position] for position in made.view.people]
         assert all(humans) != gone
@@ -58,9 +58,9 @@ def test_tool_results_between_people_go_before_people() -> None:
     made = draft("u:9 " + "t:9 t:500 t:9 u:2 " * 30 + "u:9", 1_000)
     for position in made.view.calling:
         if made.sizes[position] < 20:
-            made.drop(position)
+            made.leave_out(position)
     merged(made)
-    assert set(made.left()) <= {*made.view.people, made.view.calling[-2]}
+    assert set(made.kept_positions()) <= {*made.view.people, made.view.calling[-2]}
 
 
 @pytest.mark.parametrize("pinned", ["t:30!", "a:30!"])
@@ -68,8 +68,8 @@ def test_what_is_held_is_never_left_out_for_a_marker(pinned: str) -> None:
     """Pins, and the first person's message."""
     made = draft("u:9 " + f"t:9 {pinned} " * 60 + "u:9", 500)
     for position in range(1, 120, 2):
-        made.drop(position)
-    assert merged(made).left() == [0, *range(2, 121, 2), 121]
+        made.leave_out(position)
+    assert merged(made).kept_positions() == [0, *range(2, 121, 2), 121]
 
 
 @proof
@@ -93,7 +93,7 @@ def test_a_plan_has_no_more_markers_than_there_is_room_for() -> None:
 def test_in_the_turn_in_progress_a_gap_begins_after_a_result(words: str, gone: int, left: str) -> None:
     """A word without a result goes with the gap after it, but not what a gap may not begin before."""
     made = draft(words, 1_000, protected_recent=0.0)
-    made.drop(gone)
+    made.leave_out(gone)
     close_turn(made, Forms(made, PROMISES))
     assert kept(made) == left
 
@@ -102,17 +102,17 @@ def test_nobody_is_left_between_two_others_without_an_answer() -> None:
     """The first person stays; of three in a row whose answers went, the one between goes."""
     made = draft("u:9 a:9 u:9 a:9 u:9 a:9 u:9 a:9 u:9", 1_000)
     for position in (1, 2, 3, 5):
-        made.drop(position)
+        made.leave_out(position)
     leave_nobody_unanswered(made)
     assert kept(made) == "0 6 7 8"
     made = draft("u:9 a:9 u:9 a:9 u:9 a:9 u:9", 1_000)
     for position in (1, 2, 3, 5):
-        made.drop(position)
+        made.leave_out(position)
     leave_nobody_unanswered(made)
     assert kept(made) == "0 6"
     made = draft("u:9 a:9 u:9 u:9 u:9 u:9 a:9 u:9", 1_000)
     for position in (1, 2, 6):
-        made.drop(position)
+        made.leave_out(position)
     leave_nobody_unanswered(made)
     assert kept(made) == "0 3 4 5 7"  # nobody spoke between them
 

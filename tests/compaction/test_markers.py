@@ -61,7 +61,7 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
     """What is told of a view without the groups at these positions."""
     made = draft_of(messages, 10_000, **given)
     for position in dropped:
-        made.drop(position)
+        made.leave_out(position)
     gone = what_is_gone(made, replace(GONE, left_out=replace(GONE.left_out, gaps=(), changed=(), in_vain=())))
     return write_inserted(made, gone, {}, inserts=True)
 
@@ -338,7 +338,7 @@ def drafted(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
     """A draft that leaves out the groups at these positions."""
     made = draft_of(messages, 5_000, **given)
     for position in dropped:
-        made.drop(position)
+        made.leave_out(position)
     return made
 
 
@@ -423,7 +423,7 @@ def test_a_gap_of_the_plan_before_is_known_again() -> None:
     assert find_gaps(made) == before.plan.left_out.gaps
     last = before.plan.left_out.gaps[-1]
     position = next(at for at, group in enumerate(made.view.groups) if group.head.id == last.before)
-    made.drop(position)
+    made.leave_out(position)
     grown = find_gaps(made)[-1]
     assert grown.reference == last.reference
     assert grown.messages > last.messages
@@ -445,10 +445,10 @@ def test_gaps_add_up(words: list[str], data: st.DataObject) -> None:
     talk = history(" ".join(words))
     dropped = data.draw(st.sets(st.integers(0, len(words) - 1)))
     made = drafted(talk, sorted(dropped))
-    shown = {entry.ordinal for position in made.left() for entry in made.view.members[position]}
+    shown = {entry.ordinal for position in made.kept_positions() for entry in made.view.members[position]}
     start = next((group.head.ordinal for group in made.view.groups if not group.head.instructs), len(talk))
     expected, before = [], -1
-    for position in made.left():
+    for position in made.kept_positions():
         head = made.view.groups[position].head
         if head.ordinal < start:
             continue

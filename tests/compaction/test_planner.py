@@ -493,16 +493,16 @@ def test_what_failed_and_is_left_out_is_told() -> None:
     """Not what succeeded later, nor what the view still shows; without the directory that it went to."""
     made = draft_of(MESSAGES, 100)
     for position in (0, 1, 2):
-        made.drop(position)
+        made.leave_out(position)
     assert failed_commands(made, ["older"]) == ("older", "make LIBS=-lwrong")
-    made.drop(3)
+    made.leave_out(3)
     assert failed_commands(made, ["make LIBS=-lwrong"]) == ("make LIBS=-lwrong", "make check")
 
 
 def test_a_long_command_ends_with_a_word() -> None:
     """Its first line, and no more of it than is worth a line."""
     made = draft_of(ran(0, "pytest " + "tests/some_file.py " * 20 + "\nmore", "error: no such test"), 100)
-    made.drop(0)
+    made.leave_out(0)
     (line,) = failed_commands(made, [])
     assert line.endswith("tests/some_file.py …")
     assert len(line) < 90
@@ -524,7 +524,7 @@ def test_a_search_that_finds_nothing_was_not_in_vain() -> None:
         100,
     )
     for position in range(8):
-        made.drop(position)
+        made.leave_out(position)
     assert failed_commands(made, []) == ("grep name gone.py", "make all", "cmp a b")
 
 
@@ -539,7 +539,7 @@ def test_every_token_of_a_draft_has_one_name() -> None:
     assert named["system prompt, tools and overhead"] == 0
     assert named["newest messages"] > 0
     assert named["other messages"] >= 90
-    made.drop(1)
+    made.leave_out(1)
     assert sum(floor(made).values()) == 105  # the floor is of what stays
 
 
@@ -547,7 +547,7 @@ def test_pins_are_told_with_their_groups() -> None:
     """A pinned result holds its call, too."""
     made = draft("u:10 t:90! a:40! u:5", 1_000)
     assert pinned(made) == [("m1", 90), ("m2", 40)]
-    made.drop(2)
+    made.leave_out(2)
     assert pinned(made) == [("m1", 90)]
 
 

@@ -38,7 +38,7 @@ def work(*steps: list[Message]) -> list[Message]:
 def gaps(messages: list[Message], dropped: list[int], target: int = 8_000, **given: Any) -> tuple[Gap, ...]:
     made = Draft(request_of(messages, 2 * target, **given))
     for position in dropped:
-        made.drop(position)
+        made.leave_out(position)
     return find_gaps(made)
 
 

@@ -43,7 +43,7 @@ def test_a_read_is_out_of_date_where_its_edit_is_left_out() -> None:
     made = draft_of(history(), 100)
     replace_stale_reads(made)
     assert made.cuts == {}  # both are shown
-    made.drop(1)
+    made.leave_out(1)
     replace_stale_reads(made)
     assert made.cuts["m0b"].instead == "[out of date: src/a.py changed since by 1 edit; read it again]"
     assert "m2b" not in made.cuts
@@ -78,7 +78,7 @@ def test_a_read_that_is_taken_in_again_is_out_of_date_too() -> None:
 def test_a_read_that_is_true_stays(old: str, result: str) -> None:
     """Also where another part of the file was changed, or nothing."""
     made = draft_of(history(old, result=result), 100)
-    made.drop(1)
+    made.leave_out(1)
     assert replace_stale_reads(made) == {}
     assert made.cuts == {}
 
@@ -86,7 +86,7 @@ def test_a_read_that_is_true_stays(old: str, result: str) -> None:
 def test_a_pinned_read_keeps_its_edit() -> None:
     """Both stay."""
     made = draft_of(history(pinned=True), 100)
-    made.drop(1)
+    made.leave_out(1)
     replace_stale_reads(made)
     assert (made.kept, made.cuts) == ([True, True, True], {})
 
@@ -111,7 +111,7 @@ def test_a_read_says_that_its_file_changed_since_where_lines_were_put_in(
     made = draft_of([*read, *group(1, "edit_file", {"file_path": "/w/src/a.py", **edit}, "edited")], 100)
     made.fixed = frozenset()
     assert replace_stale_reads(made) == {}
-    made.drop(1)
+    made.leave_out(1)
     assert replace_stale_reads(made) == {"m0b": LINE}
     assert made.cuts == {}
 
@@ -128,7 +128,7 @@ def test_a_read_of_another_part_of_the_file_does_not(edit: dict[str, Any]) -> No
     """Nor where nothing was put in."""
     read = group(0, "read_file", {"file_path": "src/a.py"}, TEXT)
     made = draft_of([*read, *group(1, "edit_file", {"file_path": "/w/src/a.py", **edit}, "edited")], 100)
-    made.drop(1)
+    made.leave_out(1)
     assert replace_stale_reads(made) == {}
 
 

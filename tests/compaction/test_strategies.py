@@ -39,7 +39,7 @@ def test_the_window_keeps_the_newest_messages(words: str, keep_recent: int, plac
     """What is older goes at once, never a part of a tool group, and never what no step touches."""
     made = draft(words, 100, keep_recent=keep_recent)
     gone = before_the_window(made)
-    assert " ".join(str(place) for place in made.left() if place not in gone) == places
+    assert " ".join(str(place) for place in made.kept_positions() if place not in gone) == places
 
 
 def test_a_window_that_fits_does_not_move() -> None:

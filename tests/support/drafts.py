@@ -89,7 +89,7 @@ def request_of(messages: Sequence[Message], budget: int, *, fixed: int = 0, **gi
 
 def kept(made: Draft) -> str:
     """The places of the groups that stay."""
-    return " ".join(map(str, made.left()))
+    return " ".join(map(str, made.kept_positions()))
 
 
 def holding(made: Draft, place: int) -> list[str]:
@@ -103,8 +103,8 @@ def cut(made: Draft) -> str:
 
 def check_total(made: Draft) -> None:
     gaps = sum(not kept for kept, _ in groupby(made.kept))
-    assert made.total_tokens == sum(made.sizes[place] for place in made.left()) + gaps * made.gap_tokens
-    assert made.total_messages == sum(1 + len(made.view.groups[place].results) for place in made.left())
+    assert made.total_tokens == sum(made.sizes[place] for place in made.kept_positions()) + gaps * made.gap_tokens
+    assert made.total_messages == sum(1 + len(made.view.groups[place].results) for place in made.kept_positions())
 
 
 def named(texts: list[str], *, arguments: str = "") -> list[dict[str, Any]]:
