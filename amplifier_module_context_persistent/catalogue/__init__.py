@@ -1,15 +1,15 @@
-"""The catalogue: data derived from a project's logs, in one SQLite file that anyone can query.
+"""The catalogue: data computed from a project's logs, in one SQLite file that anyone can query.
 
 Rules:
-- It is disposable. It may be deleted, damaged or replaced at any time; answers stay the same, only slower.
+- It can be computed again. It may be deleted, damaged or replaced at any time; answers stay the same, only slower.
 - It has no messages. Messages that it refers to are read from the log and verified there. It has filters of runs of
   three characters and checksums of words, from which much can be guessed. So a purge removes the file.
 - It is trusted for a log only up to a position that the log still has, and only if the file belongs to this user.
-- A connection lives for one transaction. If the file cannot be used, everything works without it.
+- A connection is open for one transaction. If the file cannot be used, everything works without it.
 
 Where things are done:
 - the file is made, opened, checked and removed: `catalogue_file`; how far it covers a log: `covered`;
-- figures are asked for and kept: `kept_figures`, in a database `stored_figures`; computed: `compute_figures`;
+- figures are queried and stored: `kept_figures`, in a database `stored_figures`; computed: `compute_figures`;
 - words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, `server_words`;
-- what `list` says: `take_glance`, kept by `session_list_cache`; snapshots of scans: `index_snapshots`.
+- the lines of `list`: `take_glance`, stored by `session_list_cache`; snapshots of scans: `index_snapshots`.
 """

@@ -1,4 +1,4 @@
-"""The id under which an answer is billed: the same in all sessions that have a copy of the answer.
+"""The id under which an answer is billed. It is the same in all sessions that have a copy of the answer.
 
 Agents copy answers into the session of a resume, a fork or a sub-agent, but the provider was paid only once.
 """
@@ -20,7 +20,7 @@ BILL_KEY = "bill_id"
 
 
 def bill_id(message: Mapping[str, Any], usage: ReportedUsage, number: int) -> str:
-    """The id under which a request is billed.
+    """Return the id under which a request is billed.
 
     The ids of response and request identify it. A response's id alone does not, since some gateways give one id to all
     answers, and an importer may have numbered the answers of a session. Then time, usage and what the answer says are

@@ -1,8 +1,8 @@
 """The filters of a block: they tell which runs of three characters its text may contain.
 
-They are Bloom filters (Bloom 1970, https://doi.org/10.1145/362686.362692): a filter says "no" only if a run is not in
-the text. It has one byte for each different run, and sets two bits for each. So it says "maybe" wrongly for one run in
-twenty.
+A *block* is the text of some adjacent messages of one session. The filters are Bloom filters (Bloom 1970,
+https://doi.org/10.1145/362686.362692): a filter says "no" only if a run is not in the text. It has one byte for each
+different run, and sets two bits for each. So it wrongly says "maybe" for one run in twenty.
 
 The runs of a block are divided among `PARTS` filters by their hash, so that a search reads few of them.
 """
@@ -23,13 +23,13 @@ Places = tuple[int, int]
 
 
 def _hashed(run: str) -> tuple[int, Places]:
-    """The part that a run belongs to, and its places there."""
+    """Return the number of the filter that a run belongs to, and the run's two bit positions before the modulo."""
     spread = crc32(run.encode("utf-8", "surrogatepass")) * _SPREAD & _MASK
     return spread >> 61, (spread >> 32 & 0x1FFFFFFF, spread & 0xFFFFFFFF)
 
 
 def _by_part(runs: Iterable[str]) -> dict[int, list[Places]]:
-    """The places of runs, by part."""
+    """Return the bit positions of runs, by the number of their filter."""
     parts: dict[int, list[Places]] = {}
     for run in runs:
         part, places = _hashed(run)
@@ -38,7 +38,7 @@ def _by_part(runs: Iterable[str]) -> dict[int, list[Places]]:
 
 
 def make_filters(runs: Iterable[str]) -> list[bytes]:
-    """Make the filters of a block from its different runs, one for each part."""
+    """Make the `PARTS` filters of a block from its different runs."""
     parts = _by_part(runs)
     return [_filter_of(parts.get(part, [])) for part in range(PARTS)]
 
@@ -52,12 +52,15 @@ def _filter_of(all_places: list[Places]) -> bytes:
 
 
 def asked_parts(runs: Iterable[str]) -> list[tuple[int, list[Places]]]:
-    """The parts that are needed to test some runs, with the places of the runs; the parts with most runs first."""
+    """Return the filters that are needed to test some runs, with the runs' bit positions.
+
+    The filters with the most runs come first.
+    """
     return sorted(_by_part(runs).items(), key=lambda one: (-len(one[1]), one[0]))
 
 
 def may_hold(made: bytes, all_places: Iterable[Places]) -> bool:
-    """Whether the block of a filter may contain all these runs."""
+    """Return whether the text of a filter's block may contain all these runs."""
     bits = 8 * len(made)
     for places in all_places:
         for place in places:

@@ -131,7 +131,7 @@ _IS_ONLY_READ = ContextVar("is_only_read", default=False)
 
 @contextlib.contextmanager
 def switched_off() -> Iterator[None]:
-    """Use and write no catalogue in a `with` block; answers come from the logs."""
+    """Neither use nor write catalogues in a `with` block. Answers come from the logs."""
     token = _IS_OFF.set(True)
     try:
         yield
@@ -141,7 +141,7 @@ def switched_off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_read() -> Iterator[None]:
-    """Use existing catalogues, but write and remove none, in a `with` block."""
+    """Use existing catalogues in a `with` block, but neither write nor remove any."""
     token = _IS_ONLY_READ.set(True)
     try:
         yield
@@ -150,12 +150,12 @@ def only_read() -> Iterator[None]:
 
 
 def may_be_written() -> bool:
-    """Whether catalogues may be written now."""
+    """Return whether catalogues may be written now."""
     return is_usable() and not _IS_ONLY_READ.get()
 
 
 def is_usable() -> bool:
-    """Whether catalogues may be used now, and Python has SQLite."""
+    """Return whether catalogues may be used now and Python has a new enough SQLite."""
     return not _IS_OFF.get() and sqlite3 is not None and sqlite3.sqlite_version_info >= LEAST_SQLITE
 
 
@@ -164,7 +164,7 @@ SQLITE_ERRORS: tuple[type[Exception], ...] = () if sqlite3 is None else (sqlite3
 
 
 class CatalogueError(Exception):
-    """The catalogue cannot be used now; the text says why. Callers continue without it."""
+    """The catalogue cannot be used now. The text says why. Callers continue without it."""
 
 
 class BrokenCatalogueError(CatalogueError):
@@ -178,7 +178,7 @@ UNUSABLE: tuple[type[Exception], ...] = (CatalogueError, *SQLITE_ERRORS)
 
 
 def catalogue_of(log: str | os.PathLike[str]) -> Path:
-    """The path of a log's catalogue: beside the `sessions` of its project, else beside the log."""
+    """Return the path of a log's catalogue: beside the directory `sessions` of its project, else beside the log."""
     path = os.path.abspath(log)
     sessions = os.path.dirname(os.path.dirname(path))
     if os.path.basename(sessions) == "sessions":
@@ -188,13 +188,13 @@ def catalogue_of(log: str | os.PathLike[str]) -> Path:
 
 @lru_cache(maxsize=256)
 def _catalogue_in(project: str) -> Path:
-    """The path of the catalogue in a project's directory; cached, because it is needed for each session."""
+    """Return the path of the catalogue in a project's directory. It is cached, since each session needs it."""
     return Path(project, NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """One catalogue. Its file is open only during a transaction.
+    """The catalogue at one path. Its file is open only during a transaction.
 
     Args:
         path: its file.
@@ -219,7 +219,10 @@ class Catalogue:
                 raise CatalogueError(f"{self.path}: it was cut while it was read")
 
     def is_cut(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file was truncated during a transaction that reads. SQLite may take lost parts for empty tables.
+        """Return whether the file was truncated during a transaction that reads.
+
+        SQLite may take lost parts for empty tables. A file that was replaced by a smaller one counts as truncated too.
+        A removed file can be read to the end.
 
         A file that was replaced by a smaller one counts as truncated too. A removed file can be read to the end.
         """
@@ -320,7 +323,7 @@ class Catalogue:
             raise BrokenCatalogueError(f"{self.path}: {error}; it is made anew") from error
 
     def _why_not_opened(self) -> str:
-        """Why SQLite must not open the file or a file beside it; "" if it may."""
+        """Return why SQLite must not open the file or a file beside it, or "" if it may."""
         for suffix in ("", *SIDE_FILES):
             name = f"{self.path}{suffix}"
             try:
@@ -334,7 +337,7 @@ class Catalogue:
         return ""
 
     def _waiting(self, take_lock: Callable[[], T]) -> T:
-        """Call a function that needs a lock; repeat it while another process has the lock and time is left.
+        """Call a function that needs a lock and return its result. Repeat the call while the lock is taken.
 
         Raises:
             sqlite3.Error: an error of the call, also if it was locked for too long.
@@ -368,7 +371,7 @@ class Catalogue:
 
 @contextlib.contextmanager
 def in_memory() -> Iterator[sqlite3.Connection]:
-    """A catalogue in memory for a `with` block, for a log whose own cannot be used. It has no words.
+    """Yield a catalogue in memory, for a log whose own catalogue cannot be used. It has no words.
 
     Raises:
         CatalogueError: Python has no SQLite, or a query of the block fails.
@@ -397,7 +400,7 @@ def remove_catalogue(log: str | os.PathLike[str]) -> None:
 
 
 def old_files(log: str | os.PathLike[str]) -> list[str]:
-    """The files that earlier versions had in place of a log's catalogue."""
+    """Return the paths of the files that earlier versions used instead of a log's catalogue."""
     directory = glob.escape(str(catalogue_of(log).parent))
     path = glob.escape(os.path.abspath(log))
     patterns = [os.path.join(directory, name) for name in _OLD_NAMES]
@@ -418,7 +421,7 @@ def _remove(path: str) -> None:
 
 
 def distrust(status: os.stat_result) -> str:
-    """Why a file is not trusted; "" if only this user can have written it."""
+    """Return why a file is not trusted, or "" if only this user can have written it."""
     if not stat.S_ISREG(status.st_mode):
         return "it is no regular file"
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
@@ -431,12 +434,12 @@ _ERROR, _BUSY, _READ_ONLY, _CORRUPT, _NOT_A_DATABASE = 1, 5, 8, 11, 26
 
 
 def _is(error: BaseException | None, *codes: int) -> bool:
-    """Whether an error is one of SQLite's, by its primary result codes."""
+    """Return whether an error has one of these primary result codes of SQLite."""
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error means that the file is damaged.
+    """Return whether an error means that the file is damaged.
 
     A text that is not UTF-8 is an error of Python. A damaged byte in the header makes the file read-only for SQLite; if
     the system made it read-only, it cannot be removed anyway.
@@ -452,7 +455,7 @@ class _OtherSchemaError(Exception):
 
 
 class DamagedError(Exception):
-    """Data in the file were altered. If it is raised within a transaction, the file is removed."""
+    """Data in the file were altered. If this is raised within a transaction, the file is removed."""
 
 
 _FAILURES: tuple[type[Exception], ...] = (DamagedError, *SQLITE_ERRORS)

@@ -60,7 +60,7 @@ class Request:
     """The same in all sessions that have its answer; "" if nothing identifies the answer."""
 
     def row(self) -> Row:
-        """The values of the request's row."""
+        """Return the values of the request's row."""
         paid = self.usage
         input_tokens: Row = (None, None, None, 0)
         requests, lacks_input = 1, False
@@ -77,7 +77,7 @@ class Request:
 
 
 class RecordPass:
-    """The first pass: requests and what was paid for them, views and plans.
+    """The first pass: requests, their costs in tokens, views and plans.
 
     A `usage` record belongs to the next assistant message, unless that message has its own usage. Messages that a reset
     stored again count once. Records that a fork copied do not count: they were paid for in the fork's origin.
@@ -108,13 +108,13 @@ class RecordPass:
         """The time of the last view."""
 
     def run(self, log: ReadableLog) -> RecordPass:
-        """Read all records of a log."""
+        """Read all records of a log and return self."""
         for line in log.records():
             self._take(line)
         return self
 
     def _take(self, line: bytes) -> None:
-        """Take the next record's line. It is parsed only if it may count."""
+        """Process the line of the next record. It is parsed only if the record may count."""
         if not line.startswith(CONTROL_HEAD) and b'"assistant"' not in line:
             copied = self.forked_from.encode("utf-8", "replace")
             if not copied or copied not in line:
@@ -172,12 +172,12 @@ class RecordPass:
         return made
 
     def _add_pass(self, usage: ReportedUsage | None, provider: Any, model: Any, time_us: int | None) -> None:
-        """Add a compaction that a provider made within a request and billed separately, as another request."""
+        """Add the compaction that a provider made within a request and billed separately, as another request."""
         if usage is not None and usage.compaction is not None:
             self._passes.append(self._add(usage.compaction, provider, model, time_us))
 
     def _take_report(self, record: Message) -> None:
-        """Take a provider's report. It costs nothing if a fork copied it, or if it has no token counts."""
+        """Process a provider's report. It costs nothing if a fork copied it or if it has no token counts."""
         usage = None if self._copies else usage_of_record(record)
         actual, predicted = record.get("actual_tokens"), record.get("predicted_tokens")
         counted, error = None, None
@@ -212,7 +212,7 @@ class RecordPass:
         self.plans.append((len(self.plans) + 1, json.dumps(summary)))
 
     def _take_receipt(self, record: Message) -> None:
-        """Take a receipt. A view begins with the tokens of the last view that has the same plan and head text."""
+        """Process a receipt. A view shares the tokens of the last view with the same plan and head text."""
         from ..view.receipts import Receipt  # it loads half of the package, and most logs are known already
 
         try:
@@ -265,7 +265,7 @@ class _Call:
 
 
 class MessagePass:
-    """The second pass: turns, calls and their results, over the live messages.
+    """The second pass: turns, calls and results, over the live messages.
 
     Args:
         count: counts a message's tokens.
@@ -287,13 +287,13 @@ class MessagePass:
             self._answered.setdefault(request.answer_id, []).append(request)
 
     def run(self, log: ReadableLog) -> MessagePass:
-        """Read all live messages of a log."""
+        """Read all live messages of a log and return self."""
         for position, message in enumerate(log.read(log.index.live)):
             self._take(position, message)
         return self
 
     def _take(self, position: int, message: Message) -> None:
-        """Take the next live message."""
+        """Process the next live message."""
         is_persons = is_human(message)
         tokens = self._count(message)
         us = None if is_repair(message) else _microseconds(timestamp_of(message))
@@ -321,7 +321,7 @@ class MessagePass:
                 request.turn = turn.number
 
     def _identify(self, turn: _Turn, message: Message, *, is_persons: bool) -> None:
-        """Set the id that a turn shares with its copies: that of the person's message, else of the first message.
+        """Set the id that a turn shares with its copies: the id of the person's message, else of the first message.
 
         The id of the first answer is added. The message is not yet counted in the turn.
         """
@@ -332,7 +332,7 @@ class MessagePass:
             turn.copy_id, turn.is_answered = f"{turn.copy_id} {copy_id(message)}", True
 
     def _take_calls(self, message: Message, position: int, tokens: int, us: int | None) -> None:
-        """Add a message's calls; a result answers the last open call with its id."""
+        """Add a message's calls, or the result that the message is. A result answers the last open call with its id."""
         turn = self.turns[-1].number
         calls = calls_of(message)
         if calls:
@@ -389,7 +389,7 @@ class FigureRows:
 
 
 def _count_or_none(value: Any) -> int | None:
-    """A count in a record; None if the value is not a count, since another program may have written it."""
+    """Return a count from a record, or None if the value is no count. Another program may have written it."""
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
@@ -398,11 +398,11 @@ def _number(value: Any) -> float:
 
 
 def _microseconds(time: str) -> int | None:
-    """A time in microseconds since 1970; None if it is not a time."""
+    """Return a time in microseconds since 1970, or None if it is not a time."""
     instant = instant_of(time)
     return (instant - _EPOCH) // _MICROSECOND if instant is not None else None
 
 
 def _text(value: Any) -> str:
-    """A text that SQLite can hold."""
+    """Return a value as a text that SQLite can store."""
     return str(value if value is not None else "").encode("utf-8", "replace").decode()

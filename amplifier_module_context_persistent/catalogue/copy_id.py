@@ -1,7 +1,7 @@
-"""The id of a message that is the same in all sessions that have a copy of it.
+"""The id that a message shares with its copies in other sessions.
 
-A fork begins with a copy of its origin's history, and agents copy it into the session of a resume. What was done, was
-done once.
+A fork begins with a copy of its origin's history, and agents copy the history into the session of a resume. With this
+id, copied messages are counted only once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RANDOM = 20
 
 
 def copy_id(message: Mapping[str, Any]) -> str:
-    """The id that a message shares with its copies only; "" if nothing identifies it.
+    """Return the id that a message shares with its copies only, or "" if nothing identifies the message.
 
     It is made from the message's own id, its time, and what it says. Id and time alone may be those of a stranger: an
     importer numbers messages that have no ids, and many agents write whole seconds.
@@ -32,6 +32,6 @@ def copy_id(message: Mapping[str, Any]) -> str:
 
 
 def said_in(message: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a copy of a message keeps in every form: its text, and the ids, names and arguments of its calls."""
+    """Return what every copy of a message keeps: its text, and the ids, names and arguments of its calls."""
     asked = (part for call in calls_of(message) for part in (call.id, call.asks.hex()))
     return (text_of(message).strip(), *asked)

@@ -25,7 +25,7 @@ _TAIL_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Identifies the state of a file. Its change time cannot be set by a program."""
+    """The state of a file by its status. A program cannot set the change time."""
 
     device: int
     inode: int
@@ -35,11 +35,11 @@ class Stamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """The stamp of a file, from the status that a `FileHandle` gives."""
+        """Make the stamp of a file from the status that a `FileHandle` gives."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     def is_of(self, path: str | Path) -> bool:
-        """Whether it is the present stamp of a log. An archived log is opened to get its size.
+        """Return whether this is the present stamp of a log. An archived log is opened to get its size.
 
         Raises:
             OSError: the file's status cannot be read.
@@ -61,7 +61,7 @@ class LogCoverage:
 
     @classmethod
     def up_to(cls, reader: LogReader, end_offset: int, stamp: Stamp) -> LogCoverage:
-        """The coverage of an open log up to an offset.
+        """Return the coverage of an open log up to an offset.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -70,14 +70,14 @@ class LogCoverage:
         return cls(stamp, end_offset, reader.file.read(start, end_offset - start))
 
     def is_whole_of(self, path: str | Path) -> bool:
-        """Whether the whole log is covered and its file unchanged; the log is not opened."""
+        """Return whether the whole log is covered and its file is unchanged. The log is not opened."""
         try:
             return self.end_offset == self.stamp.size_bytes and self.stamp.is_of(path)
         except OSError:
             return False  # opening it will raise the error
 
     def still_holds(self, reader: LogReader) -> bool:
-        """Whether a log still has the covered bytes. A damaged log must be wholly unchanged.
+        """Return whether a log still has the covered bytes. A damaged log must be entirely unchanged.
 
         Raises:
             LogUnreadableError: it cannot be read.
@@ -95,14 +95,14 @@ class LogCoverage:
 
 
 def name_of(log: str | Path) -> str:
-    """The name of a log in its catalogue: its relative path, made valid UTF-8."""
+    """Return the name of a log in its catalogue: its path relative to the catalogue, made valid UTF-8."""
     beginning = os.path.dirname(catalogue_of(log))  # of the log's path
     below = os.path.abspath(log)[len(beginning) :].lstrip(os.sep)
     return below.encode("utf-8", "backslashreplace").decode()
 
 
 def is_same_file(log: str | Path, stamp: Stamp) -> bool:
-    """Whether a log is still the same file, and was not replaced by a purge."""
+    """Return whether a log is still the same file, so that no purge replaced it."""
     try:
         status = os.lstat(log)
     except OSError:
@@ -111,7 +111,7 @@ def is_same_file(log: str | Path, stamp: Stamp) -> bool:
 
 
 def session_id(connection: sqlite3.Connection, name: str) -> int:
-    """The id of a session; a new session is added.
+    """Return the id of a session in the catalogue. A new session is added.
 
     Raises:
         DamagedError: the added session is not found.
@@ -124,12 +124,12 @@ def session_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def covered_of(connection: sqlite3.Connection, name: str, part: str) -> LogCoverage | None:
-    """The coverage of a session; None if there is none."""
+    """Return how far a part of the catalogue covers a session, or None if it does not."""
     return covered_by_path(connection, part, name).get(name)
 
 
 def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None = None) -> dict[str, LogCoverage]:
-    """The coverage of each session, or of one, by its log's name."""
+    """Return the coverage of each session, or of the one session `name`, by its log's name."""
     rows = connection.execute(
         "SELECT path, device, inode, size_bytes, mtime_ns, ctime_ns, end_offset, tail"
         " FROM covered JOIN sessions ON id = session WHERE part = ? AND path = ifnull(?, path)",
@@ -139,7 +139,7 @@ def covered_by_path(connection: sqlite3.Connection, part: str, name: str | None 
 
 
 def follow_file(connection: sqlite3.Connection, name: str, before: Stamp, after: Stamp) -> None:
-    """Make the coverage of a log valid for another file with the same bytes; older coverage is not changed."""
+    """Make the coverage of a log valid for a new file with the same bytes. Coverage of other stamps is not changed."""
     connection.execute(
         "UPDATE covered SET (device, inode, size_bytes, mtime_ns, ctime_ns) = (?, ?, ?, ?, ?)"
         " WHERE session = (SELECT id FROM sessions WHERE path = ?)"

@@ -1,6 +1,6 @@
-"""A glance of a log: the facts that `list` shows, and the text with a checksum by which a catalogue keeps them.
+"""A glance: the facts that `list` shows of one log, and their encoding, with a checksum, in a catalogue.
 
-The first line that a person wrote is not kept, only its place in the log.
+The first line that a person wrote is not stored, only its place in the log.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """The facts that `list` shows of a log."""
+    """The facts that `list` shows of one log."""
 
     size_bytes: int = 0
     messages: int = 0
@@ -86,7 +86,10 @@ def told_of(glance: dict[str, Any], line: tuple[int, int, int]) -> str:
 
 
 def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
-    """Decode a kept glance and read its first line; None if that line changed, or another program wrote the glance."""
+    """Decode a stored glance and read its first line.
+
+    Return None if that line changed, or if another program wrote the glance.
+    """
     try:
         known, (offset, length, check) = _read_told(told)
         if not length:
@@ -98,7 +101,7 @@ def glance_told(told: str, read: Callable[[int, int], bytes]) -> Glance | None:
 
 
 def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
-    """Decode a glance, and the offset, the length and the checksum of its line (zero if there is none).
+    """Decode a glance, with the offset, length and checksum of its first line (zeros if there is none).
 
     Raises:
         ValueError, KeyError, TypeError: it was altered, or another program or an earlier version wrote it.
@@ -127,5 +130,5 @@ def _check_fields(known: Glance | LastRequest) -> None:
 
 
 def said_first(message: Message) -> str:
-    """The first line that a person wrote in a message, or the person's slash command; "" if there is neither."""
+    """Return the first line that a person wrote in a message, or the person's slash command, or ""."""
     return first_line(message) if is_human(message) or command_named(text_of(message)) else ""

@@ -1,7 +1,8 @@
-"""Snapshots of scans, kept in the catalogues of their logs; implements `log.base.Snapshots`.
+"""Snapshots of scans, stored in the catalogues of their logs. Implements `log.base.Snapshots`.
 
-Each chunk of the index's columns is a row, named by its checksum. So only changed chunks are written, and the old
-snapshot stays valid until the last chunk is there. Rules:
+A *scan* reads a whole log to make its index; with a snapshot, only the part after it is read. Each chunk of the index's
+columns is a row, named by its checksum. So only changed chunks are written, and the old snapshot stays valid until the
+last chunk is there. Rules:
 - A snapshot is valid if the log is still the same file and has the same bytes before the snapshot's end.
 - A process that read a log before a purge does not write its snapshot, because the log is another file then.
 - A failure is only logged; the log is scanned instead.
@@ -38,7 +39,7 @@ _DESCRIPTION = -1
 
 
 class CatalogueSnapshots:
-    """The snapshots of logs in their catalogues.
+    """The snapshots of logs in the logs' catalogues.
 
     Args:
         wait_s: how long to wait for another process's transaction.
@@ -48,7 +49,7 @@ class CatalogueSnapshots:
         self._wait_s = wait_s
 
     def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
-        """Make the scanner that continues at the end of a log's snapshot; None without a valid snapshot."""
+        """Return the scanner that continues at the end of a log's snapshot, or None without a valid snapshot."""
         if log.opened_status is None or log.opened_status.st_size < LEAST_LOG_BYTES:
             return None
         now = Stamp.of(log.opened_status)
@@ -69,7 +70,7 @@ class CatalogueSnapshots:
         return None
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Take a snapshot; returns a function that writes it, on any thread. None if none can be taken."""
+        """Take a snapshot and return a function that writes it, for any thread. Return None if none can be taken."""
         if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not may_be_written():
             return None
         with contextlib.suppress(OSError):
@@ -114,7 +115,7 @@ class CatalogueSnapshots:
 
 
 def _is_beginning(known: LogCoverage, log: FileHandle, now: Stamp) -> bool:
-    """Whether a snapshot covers the start of a log: the file is unchanged, or it is the same file and has grown."""
+    """Return whether a snapshot covers the start of a log: the file is unchanged, or it has only grown."""
     was, end = known.stamp, known.end_offset
     if was != now and ((was.device, was.inode) != (now.device, now.inode) or was.size_bytes == now.size_bytes):
         return False
@@ -122,7 +123,7 @@ def _is_beginning(known: LogCoverage, log: FileHandle, now: Stamp) -> bool:
 
 
 def _content(connection: sqlite3.Connection, name: str, number: int, check: int | None = None) -> bytes:
-    """The content of a row.
+    """Return the content of a row.
 
     Raises:
         ValueError: the row is missing or was altered.
@@ -138,7 +139,7 @@ def _content(connection: sqlite3.Connection, name: str, number: int, check: int 
 
 
 def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> bool:
-    """Whether to write a snapshot: not if the log is another file by now, or if a kept snapshot covers more."""
+    """Return whether to write a snapshot. It is not written if the log is another file or a stored one covers more."""
     if not is_same_file(path, now.stamp):
         return False
     other = covered_of(connection, name_of(path), SNAPSHOT)
@@ -150,7 +151,7 @@ def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> boo
 def _finish(
     connection: sqlite3.Connection, session: int, checks: list[int], described: bytes, now: LogCoverage
 ) -> None:
-    """Make the written chunks valid and remove the old ones; not if another process removed some of them."""
+    """Make the written chunks valid and remove the old ones, unless another process removed some of them."""
     rows = connection.execute("SELECT chunk, crc32 FROM snapshots WHERE session = ?", (session,)).fetchall()
     wanted = set(enumerate(checks))
     if wanted <= set(rows):

@@ -1,4 +1,4 @@
-"""The figures of a session: queried from the catalogue, or computed if the catalogue does not have the present log.
+"""The figures of a session: from the catalogue, or computed if the catalogue does not have the present log.
 
 Computed figures are written to the catalogue if possible. If not, the same code computes them again the next time. So
 the answers are the same, only slower.
@@ -47,7 +47,7 @@ ROWS_AT_ONCE = 1_000
 
 @dataclass(slots=True)
 class Figures:
-    """The figures of one session; they can be queried while the catalogue is open."""
+    """The figures of one session. They can be queried while the catalogue is open."""
 
     connection: sqlite3.Connection
     session: int
@@ -57,7 +57,7 @@ class Figures:
     """The catalogue, whose file may be truncated during a query."""
 
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Run a query whose first parameter is the session."""
+        """Run a query whose first parameter is the session, and return its rows."""
         try:
             rows = self.connection.execute(query, (self.session, *parameters)).fetchall()
             if self.add_up is None or self.catalogue is None or not self.catalogue.is_cut(self.connection):
@@ -79,7 +79,7 @@ def figures_of(
     wait_s: float = COMMAND_WAIT_S,
     note: Callable[[FigureRows], None] = lambda _: None,
 ) -> Iterator[Figures]:
-    """The figures of an open log.
+    """Yield the figures of an open log.
 
     Args:
         reader: the log.
@@ -133,7 +133,7 @@ def _close(opened: ExitStack) -> None:
 
 
 def _session_that_is_up(connection: sqlite3.Connection, reader: LogReader, counter: TokenCounter) -> int:
-    """The id of the session, if its kept figures are those of the log as the reader knows it; else 0."""
+    """Return the id of the session if its stored figures are up to date with the log, else 0."""
     name = name_of(reader.path)
     known = covered_of(connection, name, FIGURES)
     if known is None or known.end_offset != _end(reader) or not known.still_holds(reader):

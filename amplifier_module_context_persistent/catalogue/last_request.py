@@ -1,6 +1,6 @@
-"""The last request of a session, as far as a live message or a usage record tells what it read.
+"""The last request of a session whose input size is known from a live message or a usage record.
 
-What the next request costs follows from it: its input is that of the last one, and what came since.
+From it follows what the next request costs: its input is the input of the last one and the messages added since.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ANSWERS = 20  # so many of the last answers are looked at: some are an agent's 
 
 
 def last_request_of(log: ReadableLog) -> LastRequest:
-    """Find the last request that a live message answered; `NO_REQUEST` if nobody tells of it."""
+    """Return the last request that a live message answered, or `NO_REQUEST` if its input is unknown."""
     for message in islice(_answers(log), _ANSWERS):
         usage = usage_of_message(message) or _reported(log, message)
         if usage is not None and usage.has_input and usage.requests == 1 and usage.input_tokens:
@@ -36,7 +36,7 @@ def last_request_of(log: ReadableLog) -> LastRequest:
 
 
 def _answers(log: ReadableLog) -> Iterator[Message]:
-    """The live messages of the assistant, the last one first."""
+    """Yield the live messages of the assistant, the last one first."""
     index = log.index
     for position in reversed(range(len(index.live))):
         if index.columns.roles[index.live[position]] == ASSISTANT:
@@ -44,7 +44,7 @@ def _answers(log: ReadableLog) -> Iterator[Message]:
 
 
 def _reported(log: ReadableLog, message: Message) -> ReportedUsage | None:
-    """What the log's last usage record of the message's model says; None if several models may be meant."""
+    """Return the usage in the log's last usage record of the message's model, or None if it is not clear."""
     records = log.index.session.usage
     model = metadata_of(message).get("model") or message.get("model")
     of_model = [record for (_, name), record in records.items() if name == model] or list(records.values())

@@ -32,7 +32,7 @@ class WaitBudget:
         self._mutex = threading.Lock()
 
     def left_s(self) -> float:
-        """The seconds that are left."""
+        """Return the number of seconds that are left."""
         with self._mutex:
             if self._clock() - self._last_spent > FULL_AGAIN_S:
                 self._left_s = self._full_s
@@ -70,7 +70,7 @@ class LockWait:
         self._pause_s = _FIRST_PAUSE_S
 
     def pause(self) -> bool:
-        """Pause before another try; returns False at once if no time is left."""
+        """Pause before another try and return True. If no time is left, return False at once."""
         pause_s = min(self._pause_s, self._left_s, self._budget.left_s())
         if pause_s <= 0:
             return False

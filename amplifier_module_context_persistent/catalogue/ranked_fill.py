@@ -1,8 +1,8 @@
 """Fill the ranked index of one log, in batches: read missing messages, index them, and write to the catalogue.
 
-A batch is read on a thread that may read the log, and indexed on any thread. It is effective at once: it becomes a
-segment of the catalogue, or of the memory if the catalogue cannot be written. So a fill may stop after any batch, and
-the next fill continues there. Nothing is written if another file is in the log's place, as after a purge.
+A batch is read on a thread that may read the log, and indexed on any thread. An indexed batch becomes a *segment* of
+the catalogue, or of the memory if the catalogue cannot be written. So a fill may stop after any batch, and the next
+fill continues there. Nothing is written if another file is in the log's place, as after a purge.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class FillTarget:
-    """The target of a fill: the catalogue, the log's name in it, and the log's path."""
+    """Where a fill writes: the catalogue, the log's name in it, and the log's path."""
 
     catalogue: Catalogue
     name: str
@@ -47,7 +47,7 @@ class FillTarget:
 
 
 class RankedFill:
-    """The fill of one log.
+    """The ranked index of one log while missing messages are added.
 
     Args:
         target: the catalogue to write to; None keeps the index in memory.
@@ -70,7 +70,7 @@ class RankedFill:
         self._covered: LogCoverage | None = None
 
     def still_holds(self, reader: LogReader) -> bool:
-        """Whether a log's file still has the indexed bytes.
+        """Return whether a log's file still has the indexed bytes.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -79,15 +79,15 @@ class RankedFill:
 
     @property
     def made_bytes(self) -> int:
-        """The bytes of the log whose index is in memory only."""
+        """The number of bytes of the log whose index is in memory only."""
         return self.end_offset - (self.stored.end_offset if self.stored is not None else 0)
 
     def is_of(self, path: str | Path) -> bool:
-        """Whether the file at a path is the indexed one, which may have grown; the log is not opened."""
+        """Return whether the file at a path is the indexed one, which may have grown. The log is not opened."""
         return self._covered is not None and is_same_file(path, self._covered.stamp)
 
     def is_whole_of(self, path: str | Path) -> bool:
-        """Whether all of the log at a path is in segments, and its file is unchanged; the log is not opened."""
+        """Return whether the whole log at a path is in segments and its file is unchanged. The log is not opened."""
         return not len(self._builder) and self._covered is not None and self._covered.is_whole_of(path)
 
     def take(self, batch: Batch) -> None:
@@ -101,7 +101,7 @@ class RankedFill:
             self.finish()
 
     def finish(self) -> None:
-        """Make a segment of the messages since the last segment, and write it."""
+        """Make a segment of the messages since the last segment, and write it to the catalogue."""
         if len(self._builder):
             self.made.append(self._builder.segment())
             self._builder = SegmentBuilder()
@@ -117,7 +117,7 @@ class RankedFill:
                 return
 
     def drop_small(self) -> int:
-        """Drop many small segments in memory, so that one can be made of them; returns the number of their messages."""
+        """Drop small segments in memory if there are many, to make one of them. Return the number of their messages."""
         first = len(self.made)
         while first and self.made[first - 1].chars < SMALL_TEXT:
             first -= 1
@@ -142,7 +142,7 @@ class RankedFill:
 
 
 def _without_small(words: RankedWords) -> RankedWords | None:
-    """The words without the small segments at their end, if these are to be replaced by one."""
+    """Return the words without the small segments at their end, if these must be replaced by one segment."""
     first = words.first_small()
     if len(words.segments) - first < MOST_SMALL:
         return words
@@ -150,7 +150,7 @@ def _without_small(words: RankedWords) -> RankedWords | None:
 
 
 def batches(log: ReadableLog, first: int) -> Iterator[range]:
-    """The ordinals of a log from `first` on, in batches that take a few milliseconds to read."""
+    """Yield the ordinals of a log from `first` on, in batches that take a few milliseconds to read."""
     lengths, count = log.index.columns.lengths, len(log.index)
     while first < count:
         end, size = first, 0
@@ -162,7 +162,7 @@ def batches(log: ReadableLog, first: int) -> Iterator[range]:
 
 
 def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
-    """Read a batch of messages from a log's file; after the last message the log is covered to its end.
+    """Read a batch of messages from a log's file, with the coverage of the log after them.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -181,7 +181,7 @@ def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
 
 
 def lacking(reader: LogReader, start: int, stamp: Stamp) -> Iterator[Batch]:
-    """Read the messages of a log's file from an offset on; one empty batch if there is none.
+    """Yield the messages of a log's file from an offset on, in batches. Yield one empty batch if there are none.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -194,7 +194,7 @@ def lacking(reader: LogReader, start: int, stamp: Stamp) -> Iterator[Batch]:
 
 
 def still_known(reader: LogReader, known: KnownWords | None) -> KnownWords | None:
-    """The kept words of a log, if the log still has the indexed bytes; else None.
+    """Return the stored words of a log if the log still has the indexed bytes, else None.
 
     Raises:
         LogUnreadableError: the log cannot be read.

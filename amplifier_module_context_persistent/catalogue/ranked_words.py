@@ -43,7 +43,7 @@ _FEW_SESSIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class SegmentNote:
-    """Facts about a segment: `chars` of text, and the offset in the log at which it ends."""
+    """Facts about a segment: the number of messages and characters, and the offset in the log at which it ends."""
 
     level: int
     messages: int
@@ -65,7 +65,7 @@ class RankedWords:
         return self.segments[-1].end_offset if self.segments else 0
 
     def first_small(self) -> int:
-        """The number of the first of the small segments at the end; the number of all segments if none is small."""
+        """Return the number of the first of the small segments at the end, or the number of all if none is small."""
         first = len(self.segments)
         while first and self.segments[first - 1].chars < SMALL_TEXT:
             first -= 1
@@ -73,7 +73,7 @@ class RankedWords:
 
 
 def ranked_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, RankedWords]:
-    """The unaltered ranked words of each session, or of one, by its log's name."""
+    """Return the unaltered ranked words of each session, or of the session `name`, by its log's name."""
     found = {}
     query = (
         "SELECT id, path, mark, segments, ranked.crc32 FROM ranked JOIN sessions ON id = session"
@@ -128,7 +128,7 @@ def take_in_segment(
 
 
 def note_covered(connection: sqlite3.Connection, name: str, *, seen: LogCoverage, now: LogCoverage) -> None:
-    """Note the new stamp of a log's file for the same covered part, unless the entry is no longer `seen`."""
+    """Note a new stamp of a log's file for the same covered part, unless another process changed the coverage."""
     if covered_of(connection, name, RANKED) == seen:
         cover(connection, session_id(connection, name), RANKED, now)
 
@@ -160,7 +160,7 @@ def forget_ranked(connection: sqlite3.Connection, session: int) -> None:
 
 
 def _forget_segments(connection: sqlite3.Connection, session: int, first: int) -> None:
-    """Remove the segments of a session from a number on."""
+    """Remove the segments of a session from the number `first` on."""
     begin, end = session << _SESSION_SHIFT | first, (session + 1) << _SESSION_SHIFT
     removed = connection.execute("DELETE FROM ranked_messages WHERE id >= ? AND id < ?", (begin, end)).rowcount
     if removed:
@@ -194,7 +194,7 @@ class StoredSegments:
                 self._counts[note.level] += 1
 
     def postings(self, key: int) -> Iterator[tuple[int, Postings]]:
-        """The postings of a term, each with the number of its segment.
+        """Yield the postings of a term, each with the number of its segment.
 
         Raises:
             DamagedError: a row is missing or was altered.
@@ -212,7 +212,7 @@ class StoredSegments:
                 raise DamagedError("rows of the ranked words are missing")
 
     def _rows(self, code: int) -> Iterator[tuple[int, bytes]]:
-        """The contents of a bucket in each segment, with the segment's number."""
+        """Yield the contents of a bucket in each segment, with the segment's number."""
         first, mask = code << _BUCKET_SHIFT, (1 << _BUCKET_SHIFT) - 1
         ranges = [(first, first | mask)]
         if len(self._sessions) <= _FEW_SESSIONS:
@@ -231,7 +231,7 @@ class StoredSegments:
         return number in self._places
 
     def columns(self, number: int) -> MessageColumns:
-        """Where and when the messages of a segment were written.
+        """Return where and when the messages of a segment were written.
 
         Raises:
             DamagedError: as `postings`.
@@ -269,7 +269,7 @@ class KnownWords:
 
 
 def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, RankedWords]) -> None:
-    """Check that the ranked words of sessions, given by their logs' names, are unchanged since they were read.
+    """Check that the ranked words of sessions are unchanged since they were read.
 
     Raises:
         CatalogueError: another process changed them meanwhile.
@@ -283,7 +283,10 @@ def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, Ranke
 
 
 def known_words(connection: sqlite3.Connection, name: str | None = None) -> dict[str, KnownWords]:
-    """The ranked words of each session, or of one, by its log's name; those that were altered are left out."""
+    """Return the ranked words and coverage of each session, or of the session `name`, by its log's name.
+
+    Words that were altered are left out.
+    """
     covered = covered_by_path(connection, RANKED, name)
     return {
         found: KnownWords(words, covered[found])

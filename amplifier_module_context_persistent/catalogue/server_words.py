@@ -29,7 +29,7 @@ CLOSE_S = 2.0
 
 
 def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], str]:
-    """How far logs in databases are indexed, by location; and why it is unknown for some ("" if for none)."""
+    """Return how far logs in databases are indexed, by location, and why it is unknown for some ("" for none)."""
     found: dict[str, RankedLog] = {}
     said = ""
     by_storage: dict[str, dict[str, str]] = {}
@@ -46,12 +46,12 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
 
 
 def kept_in_database(location: str) -> RankedLog | None:
-    """How far a log is indexed; None if it is not in a database, or its database does not tell."""
+    """Return how far a log is indexed, or None if it is not in a database or the database does not answer."""
     return kept_in_databases([location])[0].get(location)
 
 
 class ServerFill:
-    """Indexes messages of a log in a database, in the ranked words there.
+    """Adds messages to the ranked words of a log in a database.
 
     Args:
         location: the location of the log.
@@ -64,7 +64,7 @@ class ServerFill:
         """How far the log is indexed."""
 
     def take(self, batch: Batch, end_offset: int) -> bool:
-        """Store messages up to an offset of the log; returns False if the database refuses them."""
+        """Store messages up to an offset of the log. Return False if the database refuses them."""
         if not may_be_written():
             return False
         first = self.kept.messages
@@ -87,12 +87,12 @@ def _row_of(number: int, offset: int, message: Message) -> RankedRow:
 
 
 def _signed(key: int) -> int:
-    """A checksum as a signed 32-bit number, the server's type `integer`."""
+    """Return a checksum as a signed 32-bit number, which is the server's type `integer`."""
     return key - (1 << 32) if key >> 31 else key
 
 
 def ends_of(log: ReadableLog, ordinals: range) -> int:
-    """The offset up to which a log is covered after some adjacent messages were indexed."""
+    """Return the offset up to which a log is covered once the messages at some adjacent ordinals are indexed."""
     if ordinals.stop >= len(log.index):
         return log.describe().size_bytes
     last = ordinals.stop - 1
@@ -140,12 +140,12 @@ class ServerWords:
         """Offset and time of found messages, by segment and number."""
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
-        """For each term, the number of messages that have it."""
+        """Return the number of messages with each term."""
         found = self._server.frequencies(self._logs, list(map(_signed, keys)))
         return [found.get(_signed(key), 0) for key in keys]
 
     def postings(self, key: int, among: Collection[int] | None) -> Iterator[tuple[int, Postings]]:
-        """The postings of a term in all segments, or in some, each with the number of its segment."""
+        """Yield the postings of a term, each with the number of its segment. `among` limits the segments."""
         chunks = [self._log_of[number] for number in among if number in self._log_of] if among is not None else None
         rows = self._server.messages(self._logs, _signed(key), chunks)
         for (log_id, chunk), messages in groupby(rows, lambda row: (row[0], row[1] // CHUNK)):
@@ -160,15 +160,15 @@ class ServerWords:
         return segment in self._log_of
 
     def place(self, segment: int, number: int) -> tuple[int, int]:
-        """The offset and the time of a found message."""
+        """Return the offset and the time, in seconds since 1970, of a message that `postings` found."""
         return self._met[segment, number]
 
 
 def segments_of(messages: int) -> int:
-    """The number of segments of a log, given its number of messages."""
+    """Return the number of segments of a log, given its number of messages."""
     return -(-messages // CHUNK)
 
 
 def counts_of(log: RankedLog) -> list[int]:
-    """The number of messages in each segment of a log."""
+    """Return the number of messages in each segment of a log."""
     return [min(CHUNK, log.messages - first) for first in range(0, log.messages, CHUNK)]

@@ -33,7 +33,7 @@ _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class Glances:
-    """The kept glances of some logs, and new ones to be kept.
+    """The stored glances of some logs, and new ones to be stored.
 
     A catalogue is read at the first question about one of its logs, and written once, by `keep`.
     """
@@ -49,7 +49,7 @@ class Glances:
         self._new_stored: dict[str, list[tuple[str, int, str, int]]] = {}
 
     def of(self, path: str, files: FileSystem | None = None) -> Glance | None:
-        """The kept glance of a log; None if there is none, or if the log has changed since.
+        """Return the stored glance of a log, or None if there is none or the log has changed since.
 
         Raises:
             LogUnreadableError: the log cannot be read.
@@ -69,13 +69,13 @@ class Glances:
             log.close()
 
     def expect(self, locations: Iterable[str]) -> None:
-        """Announce the next logs in databases, in their order, so that one query asks for many."""
+        """Announce the next logs in databases, in their order, so that one query reads the glances of many."""
         for location in locations:
             storage, name = split_location(location)
             self._expected.setdefault(storage, []).append(name)
 
     def is_archived(self, location: str) -> bool:
-        """Whether all of a log in a database is archived."""
+        """Return whether a log in a database is archived entirely."""
         from ..log.postgres.names import archived_among  # its driver is an extra
 
         storage, name = split_location(location)
@@ -93,7 +93,7 @@ class Glances:
         return glance_told(told, lambda _offset, _length: line)
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
-        """Query the kept glances of a log and of the logs expected after it."""
+        """Read the stored glances of a log and of the logs expected after it."""
         from ..log.postgres.names import archived_among, kept_glances  # its driver is an extra
 
         expected = self._expected.get(storage, [])
@@ -106,7 +106,7 @@ class Glances:
         return {one: kept.get(one, ("", b"")) for one in names}
 
     def look_at(self, log: ReadableLog, location: str = "") -> Glance:
-        """Take the glance of an open log, to be kept. Those of small and of damaged logs are not kept.
+        """Take the glance of an open log, to be stored. Glances of small and of damaged logs are not stored.
 
         Args:
             log: the log.
@@ -146,7 +146,7 @@ class Glances:
         return glance
 
     def keep(self) -> None:
-        """Write the new glances. If that fails, the logs are read again the next time."""
+        """Write the new glances. If this fails, the logs are read again the next time."""
         for place, new in self._new.items():
             with contextlib.suppress(CatalogueError), Catalogue(place).writing() as connection:
                 for path, covered, told in new:
@@ -165,7 +165,7 @@ class Glances:
 
 
 def keep_in_database(log: Log) -> None:
-    """Keep the glance of a log in its database, so that no list has to open it. Logs in files are ignored.
+    """Store the glance of a log in its database, so that lists need not open it. Logs in files are ignored.
 
     Failures are not reported.
     """

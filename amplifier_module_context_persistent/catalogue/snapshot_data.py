@@ -1,8 +1,10 @@
-"""A snapshot of the scan of a sound log, as plain data: if it is kept (`base.Snapshots`), no scan is needed next time.
+"""A snapshot of the scan of a sound log, as plain data.
+
+If it is stored (`base.Snapshots`), the next scan begins after it.
 
 The module is pure. Rules:
 - A snapshot has no content of messages: only columns, the live history, the state of the scan, and the places of the
-  control records in use. These are read from the log again and verified.
+  control records in use. These records are read from the log again and verified.
 - No snapshot is taken within an open reset, of a damaged log, or of a log of a later version.
 - Everything that is read is checked: every code and ordinal, and the leading byte of every length and offset. A
   snapshot may be forged, so a value of twice its bound is refused before anything is read or allocated for it.
@@ -34,12 +36,12 @@ Read = Callable[[int, int], bytes]
 
 
 class SnapshotError(Exception):
-    """A snapshot cannot be used; says why."""
+    """A snapshot cannot be used. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state of a scan at one moment; the log may have grown since."""
+    """The state of a scan at one moment. The log may have grown since."""
 
     index: Index
     """Its columns only grow, except the flags."""
@@ -50,7 +52,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, scanner: Scanner) -> Snapshot | None:
-        """Take a snapshot; None if it is not possible now."""
+        """Take a snapshot of a scan, or return None if this is not possible now."""
         scan = scanner.snapshot()
         if scan is None:
             return None
@@ -84,11 +86,11 @@ class Snapshot:
         return cls(index, bytes(index.columns.flags), index.live[:], state)
 
     def described(self) -> dict[str, Any]:
-        """Everything but the columns, in plain JSON types."""
+        """Return all but the columns, in plain JSON types."""
         return {**self.state, "live": spans_of(self.live).tolist()}
 
     def chunks(self) -> Iterator[bytes]:
-        """The columns in chunks of `CHUNK_RECORDS` records; within a chunk, one column after the other."""
+        """Yield the columns in chunks of `CHUNK_RECORDS` records. A chunk has one column after the other."""
         for start in range(0, len(self.flags), CHUNK_RECORDS):
             part = slice(start, min(start + CHUNK_RECORDS, len(self.flags)))
             columns = (self.flags if name == "flags" else getattr(self.index.columns, name) for name in COLUMNS)
@@ -96,7 +98,7 @@ class Snapshot:
 
 
 def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read) -> Scanner:
-    """Make a scanner from a snapshot, which continues at an offset.
+    """Make the scanner that continues at the end of a snapshot.
 
     Args:
         given: the result of `Snapshot.described`.
@@ -173,7 +175,11 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
 
 
 def _may_exceed(numbers: bytes, size: int, most: int) -> bool:
-    """Whether a number of `size` bytes is over a bound, by the bound's leading byte and the bytes above that.
+    """Return whether any number in a column may be over a bound. Only leading bytes are compared.
+
+    A code of one byte is checked exactly. A larger number that passes is less than twice the bound, and the reader of
+    its record finds that the bytes are not there. Comparing each number took fifty times as long: a third of the time
+    in which a million messages are restored.
 
     So codes of one byte are checked exactly. A larger number that passes is less than twice the bound, and who reads
     the record finds that its bytes are not there. To compare each number took fifty times as long: a third of the time
@@ -189,7 +195,7 @@ def _may_exceed(numbers: bytes, size: int, most: int) -> bool:
 
 
 def _controls(given: dict[str, Any], index: Index, end: int, read: Read) -> HeldControls:
-    """Read the control records of the index from the log again."""
+    """Read the control records in use from the log again."""
     places, met = HeldControls(), set[int]()
     for kind in ("headers", "usage", "plan", "side_plan"):
         for numbers in given.get(kind, ()):

@@ -1,4 +1,4 @@
-"""Figures of sessions in a database, kept there, so that totals over many sessions open only the changed ones.
+"""Figures of sessions in a database, stored there, so that totals over many sessions open only the changed ones.
 
 The rows are the same as in a catalogue of files, so answers by day, model, tool or project are the same. They have
 tokens and times, but no money, since prices change.
@@ -30,7 +30,7 @@ _ASKED, _KEPT_AT_ONCE = 500, 50
 
 
 class StoredFigures:
-    """The kept figures of some sessions in databases, and new ones to be kept.
+    """The stored figures of some sessions in databases, and new ones to be stored.
 
     Args:
         counter: the counter of tokens; figures by another counter are not used.
@@ -41,7 +41,7 @@ class StoredFigures:
         self._new: dict[str, list[tuple[str, int, bytes]]] = {}
 
     def kept(self, locations: Iterable[str]) -> Iterator[tuple[str, FigureRows]]:
-        """Give the kept figures of unchanged logs, each with its location."""
+        """Yield the stored figures of unchanged logs, each with its location."""
         from ..log.postgres.figure_rows import kept_figures  # its driver is an extra
 
         by_storage: dict[str, dict[str, str]] = {}
@@ -57,7 +57,7 @@ class StoredFigures:
                         yield by_name[name], rows
 
     def add(self, log: ReadableLog, location: str, added: FigureRows) -> None:
-        """Add the figures of a log. They are written in groups, so an interrupted command continues after these."""
+        """Add the figures of a log. They are written in groups, so an interrupted command continues after a group."""
         if not may_be_written():
             return
         storage, name = split_location(location)
@@ -68,7 +68,7 @@ class StoredFigures:
                 self.keep()
 
     def keep(self) -> None:
-        """Write the new figures. If that fails, they are computed again the next time."""
+        """Write the new figures. If this fails, they are computed again the next time."""
         from ..log.postgres.figure_rows import keep_figures  # its driver is an extra
 
         for storage, new in self._new.items():
@@ -78,7 +78,7 @@ class StoredFigures:
 
 
 def keep_figures_in_database(log: Log, counter: TokenCounter) -> None:
-    """Keep the figures of a log in its database, unless it is long. Logs in files are ignored.
+    """Store the figures of a log in its database, unless the log is long. Logs in files are ignored.
 
     Failures are not reported.
     """
@@ -103,7 +103,7 @@ def _told(added: FigureRows) -> bytes:
 
 
 def _read(told: bytes) -> FigureRows | None:
-    """Decode kept figures; None if another program wrote them."""
+    """Decode stored figures, or return None if another program wrote them."""
     with suppress(ValueError, KeyError, TypeError, zlib.error):
         given = orjson.loads(zlib.decompress(told))
         return FigureRows(

@@ -1,7 +1,7 @@
 """Take the glance of an open log: its messages, estimated tokens, first line, times and model.
 
 Tokens are counted for at most `SAMPLES` messages, at even distances in bytes, so that large messages have their share.
-Their tokens per byte are used for the whole log. If there are no more messages than that, all are counted.
+Their tokens per byte are used for the whole log. If the log has no more messages than that, all are counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NEIGHBOURS = 20  # most messages at either end to search for a time
 
 
 def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
-    """Take the glance of a log, and the ordinal of the message with its first line (-1 if there is none).
+    """Take the glance of a log. Return it with the ordinal of the message of its first line, or -1 without one.
 
     Raises:
         LogUnreadableError: its bytes changed.
@@ -56,7 +56,7 @@ def take_glance(log: ReadableLog, counter: TokenCounter) -> tuple[Glance, int]:
 
 
 def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
-    """The tokens of the live messages; estimated from a sample of long histories."""
+    """Return the number of tokens of the live messages, estimated from a sample if there are many."""
     live, lengths = log.index.live, log.index.columns.lengths
     if len(live) <= SAMPLES:
         return sum(tokens_of(message, counter) for message in log.read(live))
@@ -74,7 +74,7 @@ def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
 
 
 def _record_at(mark: int, runs: Sequence[range], ends: Sequence[int], lengths: array[int]) -> int:
-    """Find the record at a byte of the live messages, by the ends of their runs."""
+    """Return the ordinal of the record at a byte of the live messages, given the ends of their runs."""
     at = bisect_right(ends, mark)
     run = runs[at]
     start = ends[at] - sum(lengths[run.start : run.stop])
@@ -97,7 +97,7 @@ def _open_calls(log: ReadableLog) -> int:
 
 
 def _time_near(log: ReadableLog, positions: range) -> str:
-    """The first time in some adjacent messages."""
+    """Return the first time in some adjacent messages, or "" if they have none."""
     for position in positions[:_NEIGHBOURS]:
         for message in log.read([log.index.live[position]]):
             if instant_of(said := timestamp_of(message)) is not None:
@@ -121,7 +121,9 @@ def _model(log: ReadableLog) -> str:
 
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:
-    """The first line that a person wrote, and its message's ordinal; "" and -1 if there is none.
+    """Return the first line that a person wrote and its message's ordinal, or "" and -1 if there is none.
+
+    If the history only has commands without arguments and texts of programs, return the first line of these.
 
     If there are only commands without arguments, and texts of programs, it is the first of these.
     """

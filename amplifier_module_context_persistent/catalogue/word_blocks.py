@@ -56,7 +56,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class FoundBlocks:
-    """The blocks of a project in which a text may be."""
+    """The blocks of a project that may contain a text."""
 
     ranges: dict[str, list[tuple[int, int]]]
     """For each log, by name: the offsets of the first and the last message of each block that may match."""
@@ -65,7 +65,7 @@ class FoundBlocks:
 
 
 def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
-    """The runs of a pattern: a matching text has all runs of at least one alternative; empty if unknown."""
+    """Return alternatives of runs: a matching text has all runs of one alternative. Empty if unknown."""
     alternatives = [sorted(set().union(*map(_runs, texts)))[:_MOST_ASKED] for texts in pattern.literals]
     return alternatives if all(alternatives) else []
 
@@ -73,7 +73,7 @@ def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
 def find_blocks(
     connection: sqlite3.Connection, asked: Iterable[Sequence[str]], covered: Mapping[str, LogCoverage]
 ) -> FoundBlocks:
-    """Find the blocks that may contain all runs of an alternative.
+    """Find the blocks that may contain all runs of any alternative.
 
     Args:
         connection: in a transaction.
@@ -104,7 +104,7 @@ class Row:
 
 
 def _may_match(row: Row | None, places: Sequence[Places]) -> bool:
-    """Whether a block may contain all these runs. It may if its row was altered or its filter is empty."""
+    """Return whether a block may contain all these runs. It may if its row was altered or its filter is empty."""
     return row is None or not row.filter or may_hold(row.filter, places)
 
 
@@ -132,7 +132,7 @@ class _FilterReader:
         self._read = dict[int, dict[tuple[str, int], Row]]()
 
     def all_rows(self, part: int) -> dict[tuple[str, int], Row]:
-        """The rows of all blocks, by the log's name and the block's number."""
+        """Return the rows of all blocks in one table, by the log's name and the block's number."""
         if part not in self._read:
             self._read[part] = self._all_rows(part)
         return self._read[part]
@@ -149,7 +149,7 @@ class _FilterReader:
         return rows
 
     def row(self, part: int, key: tuple[str, int]) -> Row | None:
-        """The row of a block; None if it is missing or was altered."""
+        """Return the row of a block, or None if it is missing or was altered."""
         name, number = key
         row_id = self._sound[name][0] * _BLOCKS_OF_SESSION + number
         query = f"SELECT {_ROW} FROM {FILTER_TABLES[part]} WHERE id = ?"
@@ -160,7 +160,7 @@ class _FilterReader:
         return row
 
     def _checked(self, name: str, part: int, number: int, given: Sequence[Any]) -> Row | None:
-        """A row as it was read; None if it was altered."""
+        """Check a row that was read. Return it, or None if it was altered."""
         first, last, made, check = given
         if type(made) is not bytes or type(first) is not int or type(last) is not int:
             return None
@@ -178,7 +178,7 @@ def take_in(
     begins: bool,
     now: LogCoverage,
 ) -> bool:
-    """Add a block (None if the messages have no text), and note how far a session is covered.
+    """Add a block, or none if the messages have no text, and note how far a session is covered.
 
     Args:
         connection: in a transaction that writes.
@@ -253,7 +253,7 @@ class _Words:
 
 
 def _sound_words(connection: sqlite3.Connection, session: int | None = None) -> Iterator[tuple[int, str, _Words]]:
-    """The unaltered words of each session, or of one, with its id and its log's name."""
+    """Yield the unaltered words of each session, or of one, with the session's id and its log's name."""
     rows = connection.execute(
         "SELECT id, path, mark, blocks, end_offset, crc32 FROM words JOIN sessions ON id = session"
         " WHERE id = ifnull(?, id)",
@@ -266,18 +266,18 @@ def _sound_words(connection: sqlite3.Connection, session: int | None = None) -> 
 
 
 def _check_of_words(name: str, words: _Words) -> int:
-    """The checksum of a session's words."""
+    """Return the checksum of a session's words."""
     return crc32(repr((name, words.mark, words.blocks, words.end_offset)).encode("utf-8", "backslashreplace"))
 
 
 def _check_of_row(mark: int, part: int, number: int, row: Row) -> int:
-    """The checksum of a block's row."""
+    """Return the checksum of a block's row."""
     place = b"%d %d %d %d %d" % (mark, part, number, row.first_offset, row.last_offset)
     return crc32(row.filter, crc32(place))
 
 
 def filters_of(text: str) -> list[bytes]:
-    """The filters of a block's text; empty if they would be too large."""
+    """Return the filters of a block's text. They are empty if they would be too large."""
     folded = _folded(text)
     runs = {folded[at : at + RUN_CHARS] for at in range(len(folded) - RUN_CHARS + 1)}
     text_bytes = len(folded) if folded.isascii() else len(folded.encode())
@@ -287,13 +287,13 @@ def filters_of(text: str) -> list[bytes]:
 
 
 def _runs(text: str) -> set[str]:
-    """The runs of a text, line by line, because a search may leave out lines of a message."""
+    """Return the runs of a text, line by line, because a search may leave out lines of a message."""
     lines = _folded(text).split("\n")
     return {line[at : at + RUN_CHARS] for line in lines for at in range(len(line) - RUN_CHARS + 1)}
 
 
 def _folded(text: str) -> str:
-    """Fold the case of a text, so that texts that an expression regards as equal become equal, and fit for SQLite."""
+    """Fold the case of a text and make it fit for SQLite. Texts that an expression regards as equal become equal."""
     if text.isascii():
         return text.lower().replace("\0", " ")
     text = text.replace("\u0130", "i").replace(
