@@ -127,11 +127,11 @@ class Narrowing:
     until_s: float | None = None
 
     @property
-    def written(self) -> Written:
+    def time_limits(self) -> Written:
         """The time limits of this filter as a `Written`, which `RankedSearch.ask` takes."""
         return Written(self.since_s, self.until_s)
 
-    def takes(self, placed: LiveMessage) -> bool:
+    def accepts(self, placed: LiveMessage) -> bool:
         """Return whether the filter accepts a message.
 
         Ephemeral messages and results of the `recall` tool are never accepted.
@@ -212,9 +212,9 @@ def best_messages(
     is_narrowed = narrowing.role is not None or bool(narrowing.tools)
     ranked = max(most + _SPARE, _NARROWED if is_narrowed else 0)
     while True:
-        answer = search.ask(question, most=ranked, written=narrowing.written)
+        answer = search.ask(question, most=ranked, written=narrowing.time_limits)
         with _OpenTranscripts(answer) as transcripts:
-            found = _said_once(transcripts, transcripts.messages(narrowing, shown), most)
+            found = _merge_copies(transcripts, transcripts.messages(narrowing, shown), most)
         if len(found) == most or len(answer.found) < ranked or ranked >= _MOST_RANKED:
             break
         ranked *= 4  # too many were copies, hidden, or excluded by the filter
@@ -255,7 +255,7 @@ def _word_in(found: Sequence[BestMessage], term: str) -> str:
     return ""
 
 
-def _said_once(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], most: int) -> list[BestMessage]:
+def _merge_copies(transcripts: _OpenTranscripts, ranked: Iterable[BestMessage], most: int) -> list[BestMessage]:
     """Return the best messages, at most `most`, with the copies of a message merged into one.
 
     Copies of a message in forks have the same score, so they are adjacent in the ranking.
@@ -300,10 +300,10 @@ class _OpenTranscripts:
             except Exception as error:  # noqa: BLE001 - whatever it is: the others can be shown
                 self.errors[path] = error_of_session(error)
                 continue
-            if placed is None or not narrowing.takes(placed) or (message := shown(placed.message)) is None:
+            if placed is None or not narrowing.accepts(placed) or (message := shown(placed.message)) is None:
                 continue
             self._copy_ids[path, placed.number] = copy_id(placed.message)
-            best = _best_message(one.session, _looked_up(placed, message), one.ranked)
+            best = _best_message(one.session, _detached_copy(placed, message), one.ranked)
             if best.marks or message is placed.message or not _has_words(placed.message, best.worth):
                 yield best
 
@@ -346,7 +346,7 @@ def _position(log: ReadableLog, offset: int) -> int | None:
     return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
 
 
-def _looked_up(placed: LiveMessage, message: Message) -> LiveMessage:
+def _detached_copy(placed: LiveMessage, message: Message) -> LiveMessage:
     """Return a copy of `placed` with the message to show, with everything read, so that the log can be closed."""
     tools, ending, open_calls = placed.tools, placed.ending, placed.open_calls
     return LiveMessage(placed.number, message, lambda: tools, lambda: ending, lambda: open_calls)

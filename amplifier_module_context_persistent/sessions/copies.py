@@ -24,19 +24,19 @@ _MOST_HEADER_BYTES = 1 << 20
 def count_once(connection: sqlite3.Connection) -> None:
     """Find the copied turns, calls and requests in the figures of sessions, so that they are not counted twice.
 
-    The copied turns and calls are listed in new tables (`copies_of`). The tokens of copied requests are set to NULL, so
-    that these requests cost nothing.
+    The copied turns and calls are listed in new tables (`copies_table`). The tokens of copied requests are set to NULL,
+    so that these requests cost nothing.
     """
     _note_created(connection)
     for table, when in (("turns", TIMES["turns"]), ("calls", TIMES["calls"])):
-        connection.execute(f"CREATE TABLE {copies_of(table)} (place INTEGER PRIMARY KEY)")
-        connection.execute(f"INSERT INTO {copies_of(table)} {_COPIES.format(table, 'copy_id', when, 1)}")
+        connection.execute(f"CREATE TABLE {copies_table(table)} (place INTEGER PRIMARY KEY)")
+        connection.execute(f"INSERT INTO {copies_table(table)} {_COPIES.format(table, 'copy_id', when, 1)}")
     paid = "uncached_tokens = NULL, cached_tokens = NULL, written_tokens = NULL, written_1h_tokens = 0"
     copies = _COPIES.format("requests", "bill_id", TIMES["requests"], "uncached_tokens IS NOT NULL")
     connection.execute(f"UPDATE requests SET {paid} WHERE rowid IN ({copies})")
 
 
-def copies_of(table: str) -> str:
+def copies_table(table: str) -> str:
     """Return the name of the table that lists the copied rows of a table."""
     return f"copied_{table}"
 

@@ -27,11 +27,11 @@ def last_session(working_dir: str | Path = ".", *, storage: str | None = None) -
     found = project_sessions(working_dir, storage=storage)
     if not found:
         place = f" in {storage}" if storage is not None else ""
-        raise SessionNameError(f"this project has no session{place}; {where_else(working_dir, storage)}")
+        raise SessionNameError(f"this project has no session{place}; {other_projects_hint(working_dir, storage)}")
     return found[0]
 
 
-def where_else(working_dir: str | Path = ".", storage: str | None = None) -> str:
+def other_projects_hint(working_dir: str | Path = ".", storage: str | None = None) -> str:
     """Return a sentence that names other projects with sessions, for a project without sessions."""
     usual = "`context-persistent list --all` shows those of others"
     if storage is not None:
@@ -67,7 +67,7 @@ def named_projects(sessions: Iterable[SessionFile]) -> str:
     return f"of other projects {listed}{more} (--project NAME)"
 
 
-def without_remote(found: Sequence[SessionFile], working_dir: str | Path = ".") -> str:
+def earlier_checkouts_hint(found: Sequence[SessionFile], working_dir: str | Path = ".") -> str:
     """Return a text that names earlier checkouts of this repository with sessions that were not found; else "".
 
     Args:

@@ -237,7 +237,7 @@ class PriceList:
         left out for a model without a price step. `day` is "" for a user's own table.
         """
         found = {model: one for model, one in sorted(self._found.items()) if one}
-        return {model: {**asdict(origin), **_told(price)} for model, (price, origin) in found.items()}
+        return {model: {**asdict(origin), **_prices_by_key(price)} for model, (price, origin) in found.items()}
 
     def unpriced(self) -> list[str]:
         """Return the models that were looked up so far and have no price, sorted."""
@@ -325,11 +325,11 @@ def _times(price: Any) -> float:
     return float(price.tiers[0].price / price.base)
 
 
-def _told(price: Price) -> dict[str, float]:
+def _prices_by_key(price: Price) -> dict[str, float]:
     """Return the prices with the keys of a user's table."""
-    told = asdict(price)
+    values = asdict(price)
     keys = _KEYS if math.isfinite(price.above) else _KEYS[:5]
-    return {key: round(told[key], 6) for key in keys}
+    return {key: round(values[key], 6) for key in keys}
 
 
 def _price(model: str, given: Any) -> Price:

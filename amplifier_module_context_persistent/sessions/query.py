@@ -177,7 +177,7 @@ def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float)
         QueryError: the query does more than read, takes too much time or memory, or SQLite refuses it.
     """
     connection = found.connection
-    _bound(connection)
+    _restrict(connection)
     end = monotonic() + timeout_s
     connection.set_progress_handler(lambda: monotonic() > end, _OPERATIONS)
     try:
@@ -200,13 +200,13 @@ def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
         if isinstance(error, QueryError):
             raise
-        raise QueryError(_told(str(error), timeout_s)) from error
+        raise QueryError(_error_text(str(error), timeout_s)) from error
     finally:
         connection.set_authorizer(None)
         connection.set_progress_handler(None, 0)
 
 
-def _bound(connection: sqlite3.Connection) -> None:
+def _restrict(connection: sqlite3.Connection) -> None:
     """Restrict a connection to reading its database, and limit the memory and the length of values."""
     connection.execute("SELECT 1 FROM json_each('[]') JOIN json_tree('[]')").fetchall()  # their first use is a write
 
@@ -236,7 +236,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     return made
 
 
-def _told(said: str, timeout_s: float) -> str:
+def _error_text(said: str, timeout_s: float) -> str:
     if said == "interrupted":
         return f"the query takes more than {timeout_s:g} s; ask for less, or give it more time (--timeout)"
     if said.startswith("not authorized"):

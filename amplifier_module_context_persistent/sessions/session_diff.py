@@ -18,7 +18,7 @@ from .transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
+class PartAfterFork:
     """The part of a session after the messages that it shares with the other session.
 
     Attributes:
@@ -46,8 +46,8 @@ class SessionDiff:
 
     common_messages: int
     common_turns: int
-    one: Since
-    other: Since
+    one: PartAfterFork
+    other: PartAfterFork
 
     def to_json(self) -> dict[str, Any]:
         """Return the difference as plain JSON types."""
@@ -67,7 +67,7 @@ def diff_of(one: Transcript, other: Transcript, counter: TokenCounter, prices: P
             break
         common += 1
     turns = sum(turn.stop <= common for turn in one.turns())
-    return SessionDiff(common, turns, *(_since(each, common, counter, prices) for each in (one, other)))
+    return SessionDiff(common, turns, *(_part_after_fork(each, common, counter, prices) for each in (one, other)))
 
 
 def _said(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
@@ -75,7 +75,7 @@ def _said(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
         yield message.get("role"), message.get("content"), message.get("tool_calls"), message.get("tool_call_id")
 
 
-def _since(transcript: Transcript, common: int, counter: TokenCounter, prices: PriceList) -> Since:
+def _part_after_fork(transcript: Transcript, common: int, counter: TokenCounter, prices: PriceList) -> PartAfterFork:
     turns = [turn for turn in transcript.turns() if turn.stop > common]
     later: list[Message] = list(transcript.messages(common))
     files: dict[str, list[str]] = {}
@@ -93,4 +93,4 @@ def _since(transcript: Transcript, common: int, counter: TokenCounter, prices: P
     lines = [first_line(message) for message in begun]
     has_answers = any(message.get("role") == "assistant" for message in later)
     cost = None if has_answers and not bill.has_cost else bill.cost
-    return Since(len(later), numbers, lines, calls, files, cost, bill.is_estimated)
+    return PartAfterFork(len(later), numbers, lines, calls, files, cost, bill.is_estimated)

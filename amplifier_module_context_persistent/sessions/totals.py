@@ -24,7 +24,7 @@ from ..catalogue.kept_figures import Figures, figures_of, insert
 from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
-from .copies import TIMES, copies_of, count_once
+from .copies import TIMES, copies_table, count_once
 from .costs import Bill, bill_of, sums_by_model
 from .find_session import SessionFile, root_of
 from .prices import PriceList
@@ -233,7 +233,7 @@ def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Pe
     return {path: of_log for path, of_log in places.items() if of_log}
 
 
-def held_failures(found: GatheredFigures) -> dict[str, int]:
+def failures_by_log(found: GatheredFigures) -> dict[str, int]:
     """Return the number of failed calls in each log, by path. A fork's copies of its origin's calls are included."""
     rows = found.connection.execute("SELECT path, total(failed) FROM calls JOIN logs USING (session) GROUP BY path")
     return {path: int(failed) for path, failed in rows}
@@ -271,7 +271,7 @@ def _note_tags(found: GatheredFigures) -> None:
 
 def _is_own(table: str) -> str:
     """Return the SQL condition that a row of `turns` or `calls` is not a copy from another session."""
-    return f"{table}.rowid NOT IN (SELECT place FROM {copies_of(table)})"
+    return f"{table}.rowid NOT IN (SELECT place FROM {copies_table(table)})"
 
 
 def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:

@@ -10,7 +10,7 @@ import json
 import click
 
 from ...sessions.prices import PriceList
-from ...sessions.session_diff import Since, diff_of
+from ...sessions.session_diff import PartAfterFork, diff_of
 from ...sessions.session_name import name_of
 from ...tokens.on_demand import named_counter
 from .amounts import money
@@ -53,8 +53,8 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
         turn = f", up to turn {found.common_turns:,}" if found.common_turns else ""
         same = f"The {first} the same{turn}."
         say(same if found.common_messages else "Their first messages differ: they have no beginning in common.")
-        for log, since in ((path, found.one), (target, found.other)):
-            _show("  ".join(filter(None, (session_name(log), name_of(log).name))), since)
+        for log, part in ((path, found.one), (target, found.other)):
+            _show("  ".join(filter(None, (session_name(log), name_of(log).name))), part)
     is_same = not found.one.messages and not found.other.messages
     context.exit(FINDINGS if is_same else DONE)
 
@@ -74,16 +74,14 @@ def _origin_of(fork: str, parent: str) -> str:
         ) from error
 
 
-def _show(name: str, since: Since) -> None:
-    counts = (
-        f"{counted(since.messages, 'message')}, {counted(len(since.turns), 'turn')}, {counted(since.calls, 'call')}"
-    )
-    cost = "cost not known" if since.cost is None else f"{'~' * since.is_estimated}{money(since.cost)}"
+def _show(name: str, part: PartAfterFork) -> None:
+    counts = f"{counted(part.messages, 'message')}, {counted(len(part.turns), 'turn')}, {counted(part.calls, 'call')}"
+    cost = "cost not known" if part.cost is None else f"{'~' * part.is_estimated}{money(part.cost)}"
     say(f"{name}: {counts}, {cost}")
-    for turn, line in list(zip(since.turns, since.first_lines, strict=True))[:_MOST_LINES]:
+    for turn, line in list(zip(part.turns, part.first_lines, strict=True))[:_MOST_LINES]:
         say(f"  turn {turn:,}: {cut(one_line(line), _LINE_CELLS)}")
-    for path, actions in list(since.files.items())[:_MOST_LINES]:
+    for path, actions in list(part.files.items())[:_MOST_LINES]:
         say(f"  {path}: {', '.join(actions)}")
-    more = max(len(since.turns), len(since.files)) - _MOST_LINES
+    more = max(len(part.turns), len(part.files)) - _MOST_LINES
     if more > 0:
         say(f"  ... and {more:,} more; --json has all")

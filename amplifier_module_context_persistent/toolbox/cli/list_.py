@@ -29,7 +29,7 @@ from ...sessions.find_session import (
     stored_session_pages,
 )
 from ...sessions.open_files import Identity
-from ...sessions.other_projects import where_else, without_remote
+from ...sessions.other_projects import earlier_checkouts_hint, other_projects_hint
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
@@ -316,14 +316,14 @@ def _totals(sessions: Sequence[SessionFile], prices: PriceList) -> Mapping[str, 
 
     The failed calls are all those in a session, as for `--failed`; a fork also has the ones of its copied history.
     """
-    from ...sessions.totals import held_failures, totals
+    from ...sessions.totals import failures_by_log, totals
     from ...tokens.on_demand import named_counter  # most lists have no totals
     from .many_sessions import gathering
 
     try:
         with gathering(sessions, named_counter("auto")) as found:
             by_path = totals(found, prices, "path")
-            for path, failed in held_failures(found).items():
+            for path, failed in failures_by_log(found).items():
                 by_path[path].failed_calls = failed
             return by_path
     except UnusableError as error:
@@ -360,7 +360,7 @@ def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
 
 def _say_without_remote(sessions: Sequence[SessionFile]) -> None:
     """Print on the error stream which sessions of a moved checkout are not found by its git remote."""
-    if left := without_remote(sessions):
+    if left := earlier_checkouts_hint(sessions):
         click.echo(f"not listed: {one_line(left)}", err=True)
 
 
@@ -370,7 +370,7 @@ def _nothing(*, found: bool, has_scope: bool) -> str:
         return "no session matches"
     if has_scope:
         return "no sessions"
-    return f"no sessions in this project; {one_line(where_else(storage=storage()))}"
+    return f"no sessions in this project; {one_line(other_projects_hint(storage=storage()))}"
 
 
 def sessions_of(wanted: SessionFilter, *, everywhere: bool) -> list[SessionFile]:
