@@ -126,7 +126,7 @@ def _append_batch(log: Log, batch: Sequence[tuple[bytes, int]]) -> None:
     Each is a record of its own, without a frame.
 
     Raises:
-        SyncError: somebody else wrote to the log.
+        SyncError: another process wrote to the log.
         LogError: the log cannot be written.
     """
     for outcome in log.append([_prepared(log, batch, at) for at in range(len(batch))]):

@@ -5,7 +5,8 @@ Rules:
   renamed ("set aside") before the log is copied again.
 - Two things in a backup can still hold erased content: copies that were set aside because of a purge, and sessions that
   were deleted in the home. Each run reports them, and `erase_held` deletes them if a person asks for it.
-- The backup notes what was erased in the home: the lines of the home's file of erasures are copied to the backup's own.
+- The lines of the home's list of erasures, which say what was deleted or purged there, are copied to the backup's own
+  list.
 - If a backup is killed, each copy is whole or ends earlier; the next run continues from there.
 """
 

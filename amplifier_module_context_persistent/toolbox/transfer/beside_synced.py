@@ -1,6 +1,6 @@
 """Update the host's files beside a log that a sync changes, so that they match the log.
 
-"In step" means here that the host's files (`transcript.jsonl`, `metadata.json`) tell the same as the log.
+"In step" means that the host's files (`transcript.jsonl`, `metadata.json`) have the same content as the log.
 
 Before a sync changes anything, it writes a note beside the log (`toolbox/maintenance/written_files.py`). So if it is
 killed, the next sync finds the note and finishes the work.

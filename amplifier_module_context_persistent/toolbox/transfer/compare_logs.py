@@ -4,8 +4,8 @@ A record's checksum covers all records before it. So one log is the beginning of
 header and have the same bytes at the end of the shorter one: nothing in between needs to be read. Rules:
 - Two logs are copies of one session if their headers have the same `log_id`; without headers, if they begin with the
   same record.
-- Two imports of one source are not copies: their headers differ. One of them contains the other if the other has no
-  additional message, and no session continued it.
+- Two imports of one source are not copies: their headers differ. One import contains the other if the other has no
+  additional message and was not continued by a session.
 - A torn tail is ignored: no writer was told that it was stored.
 - A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
   continues a copy if the copy has no additional message, and no additional record that matters to the session.
@@ -33,7 +33,7 @@ from .append_to_copy import whole_lines
 _HEADER_BYTES = 4096
 _END_BYTES = 64
 _SAYS_SOMETHING = frozenset({"reset_begin", "reset_commit", "label", "hide", "pin"})
-"""Kinds of control records by which a person or a host changes what a session is."""
+"""Kinds of control records by which a person or a host changes a session."""
 _OF_A_SESSION = _SAYS_SOMETHING | {"view", "plan", "side_plan"}
 """Kinds of control records that an import does not write."""
 

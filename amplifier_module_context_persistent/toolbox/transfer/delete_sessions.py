@@ -207,20 +207,23 @@ def delete_session(
 
 
 def _place_of(deletion: Deletion) -> str:
-    """The absolute path of the session's log, or its location in a database."""
+    """Return the absolute path of the session's log, or its location in a database."""
     path = str(deletion.seen.session.path)
     return path if stored_name(path) is not None else os.path.abspath(path)
 
 
 def _lock_left(log: str) -> str:
-    """The empty file of the lock on a session's metadata, beside the session's directory; "" if there is none."""
+    """Return the path of the lock file for a session's metadata, or "" if there is no such empty file."""
     lock = lock_path(Path(log).parent)
     is_left = is_hosts_log(log) and lock.is_file() and not lock.is_symlink() and not lock.stat().st_size
     return os.fspath(lock) if is_left else ""
 
 
 def _remove_lock(log: str) -> list[str]:
-    """Remove the lock's file of a session whose directory is gone, unless another program holds it; what went."""
+    """Delete the lock file of a session whose directory was deleted, and return its path in a list.
+
+    The list is empty if nothing was deleted, for example because another program holds the lock.
+    """
     lock = _lock_left(log)
     if not lock or os.path.lexists(os.path.dirname(log)):
         return []

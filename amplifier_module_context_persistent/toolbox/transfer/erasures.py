@@ -294,7 +294,7 @@ def erasure_of(
     content = _named(salt, source.content) if source.content else ""
     answers = frozenset(_named(salt, name) for name in source.answers)
     ids = b""
-    if len(source.id_hashes) <= _MOST_IDS:  # else some of them would be taken for all
+    if len(source.id_hashes) <= _MOST_IDS:  # an incomplete list would look complete
         ids = b"".join(sorted({_salted_id(salt, id_hash) for id_hash in source.id_hashes}))
     return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids)
 

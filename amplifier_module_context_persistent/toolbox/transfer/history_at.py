@@ -84,6 +84,11 @@ def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") 
 
 
 def _up_to(transcript: Transcript, message_id: str) -> array[int]:
+    """Return the history up to a message, as ordinals; for a hidden message, the latest history that contained it.
+
+    Raises:
+        PlaceError: no history contains the message.
+    """
     index = transcript.reader.index
     ordinal = index.find(message_id)
     if ordinal is not None:

@@ -80,7 +80,7 @@ def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
 def _contents(draft: SessionDraft) -> Any:
     """Return the function that hashes the first messages of a session. They identify it if its source gives no id."""
 
-    @cache  # many erasures may name as many messages
+    @cache  # several erasures may ask for the same count
     def content_of(count: int) -> str:
         if draft.start.source_id or not 0 < count <= draft.messages:
             return ""

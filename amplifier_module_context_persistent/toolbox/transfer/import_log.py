@@ -262,7 +262,7 @@ def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) 
 
 
 def _why_no_message(message: Message) -> str:
-    """Return why an object with a role is not a message in the form that hosts keep, or "" if it is one."""
+    """Return why an object with a role is not a message in the form that hosts keep, or "" if it is a message."""
     if "content" in message or message.get("tool_calls"):
         return ""
     return f"a message without content: it has {', '.join(sorted(message))[:80]}"

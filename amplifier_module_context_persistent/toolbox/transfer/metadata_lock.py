@@ -21,7 +21,10 @@ TIMEOUT_S = 10.0
 
 
 def lock_path(directory: Path) -> Path:
-    """Return the path of the lock file for a session's directory. The file stays when the directory is deleted."""
+    """Return the path of the lock file for a session's directory.
+
+    It is beside the directory, so it remains when the directory is deleted.
+    """
     whole = directory.absolute()
     return whole.parent / f".{whole.name}.metadata.lock"
 

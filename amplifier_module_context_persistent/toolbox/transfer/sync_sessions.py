@@ -269,7 +269,7 @@ class Sync:
                 return self._parted(to_there, to_here)
             case Relation.OTHER:
                 return Step(here.id, What.LEFT, why="another session has its id on the other side")
-        for step in (to_there, to_here):  # an earlier sync was killed before the files beside the log were in step
+        for step in (to_there, to_here):  # an earlier sync was killed before it updated the files beside the log
             if is_unfinished(step.target) or is_interrupted(step.target):
                 step.what = What.FINISH
                 return step

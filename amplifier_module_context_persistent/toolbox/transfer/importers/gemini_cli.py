@@ -61,7 +61,7 @@ class _Chat:
         self.live[key] = _Said(line, list(map(self.waiting.put, events)))
 
     def rewind(self, line: int, to: Any) -> None:
-        """Remove a message and all later ones; everything if there is no such message."""
+        """Remove a message and all later ones. If there is no such message, remove everything."""
         ids = list(self.live)
         stay = ids.index(to) if to in ids else 0
         if stay < len(ids):

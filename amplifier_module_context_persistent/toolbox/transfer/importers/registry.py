@@ -99,7 +99,7 @@ IMPORTERS = (
     Importer("anthropic", "Anthropic messages", anthropic.read, anthropic.score),
     Importer("openai", "OpenAI messages", openai.read, openai.score),
     Importer("jsonl", "JSON Lines of messages", read_messages, _lines(_is_message)),
-    Importer("transcript", "a host's transcript", amplifier_agent.read_transcript, lambda _: 0),  # `_bare_kind` tells
+    Importer("transcript", "a host's transcript", amplifier_agent.read_transcript, lambda _: 0),  # see `_bare_kind`
     Importer("amplifier-agent", "a session of amplifier-agent", amplifier_agent.read, lambda _: 0),
     Importer("older", "a file of the older module", read_messages, lambda _: 0),
 )
