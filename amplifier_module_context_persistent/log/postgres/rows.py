@@ -1,11 +1,11 @@
-"""The statements of a log in PostgreSQL. Each function is one round trip on a connection; nothing is kept here.
+"""The SQL statements of a log. The functions send statements on a given connection; this module keeps no state.
 
-A statement names everything that it depends on, so it may run on any connection of a pool. Rules:
-- Functions are always taken from `pg_catalog`, not from `search_path`. `unnest` of several arrays is a form of the
-  server's grammar, which uses `pg_catalog` by itself.
-- An append is one statement: it advances the log's row only if head, checksum and generation are the caller's, and
-  inserts the lines in the same statement. Otherwise it does nothing and says so.
-- With the log's row locked (`lock=True`, inside a transaction), nobody else can append.
+A statement does not depend on earlier ones, so it may run on any connection of a pool. Rules:
+- Functions are always called with `pg_catalog`, never by `search_path`. Only `unnest` of several arrays is written
+  without it: it belongs to the server's grammar, which uses `pg_catalog`.
+- An append is one statement. It advances the log's row only if head, checksum and generation are as the caller knows
+  them, and inserts the lines. Otherwise it does nothing, and the function returns False.
+- While the log's row is locked (`lock=True`, in a transaction), no other client can append.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 MESSAGE, CONTROL, OTHER, INDEXED, RECEIPT = range(5)
-"""Kinds of rows: a message record and a control record, whose lines must be read; any other line, which only a scan can
-judge; a sound message whose columns have all facts for the index; a sound receipt, which is only counted."""
+"""Kinds of rows, in this order: a message record, whose line must be read; a control record, whose line must be read;
+any other line, which must be scanned; a sound message whose columns have all facts for the index; a sound receipt (the
+record of a request to a model), of which only one line for each recipient must be read."""
 
 PLAIN_USER = 1 << 5
-"""A flag of a message: `Index.plain_users`."""
+"""A flag of a plain user's message (`MessageColumns.plain_users`)."""
 
 NO_NEWLINE = 1 << 14
-"""A flag of a log's last row: its line has no LF (it was copied from such a file)."""
+"""A flag of a log's last row: its line has no LF, because the log was copied from such a file."""
 
 BLOCK_BYTES = 4 << 20
 BLOCK_ROWS = 20_000
 
 COLUMNS = "seq, at, kind, crc, role, flags, id_hash, length, line"
-"""Of a row with a line, without those of its log."""
+"""The columns of a row of `record`, without the key of its log."""
 _VALUES = "new.at, new.kind, new.crc, new.role, new.flags, new.id_hash, pg_catalog.length(new.line), new.line"
 _ROWS = """
     unnest(%(at)b::bigint[], %(kind)b::smallint[], %(crc)b::bigint[], %(role)b::smallint[], %(flags)b::smallint[],
@@ -52,18 +53,18 @@ MAY_TOUCH = """
              where attrelid = pg_catalog.to_regclass('{s}.log') and attname = 'touched'
                and pg_catalog.has_column_privilege(attrelid, attnum, 'update'))
 """
-"""Whether the role may write `touched`; one that older tables gave its rights may not."""
+"""SQL: whether the role may write `touched`. A role that got its rights before `touched` was added may not."""
 _IS_BEHIND = f"log.touched < pg_catalog.now() - interval '{TOUCHED_S} s'"
 TOUCHING = f", touched = case when {_IS_BEHIND} then pg_catalog.now() else log.touched end"
-"""Keeps `touched` an hour at most behind `changed`, in an update of a log's row (`steps.TOUCHED`)."""
+"""SQL, in an update of a log's row: keep `touched` at most an hour behind `changed` (`steps.TOUCHED`)."""
 
 
 WAITS = "coalesce(pg_catalog.current_setting('synchronous_commit', true), 'off') <> 'off'"
-"""Whether the server waits for its disk by its own setting."""
+"""SQL: whether the server's own setting makes it wait for its disk."""
 
 
 def level_of(*, durable: bool) -> str:
-    """A query that lets the transaction at hand wait until the server has it on its disk, or not."""
+    """Return a query that makes the current transaction wait, or not wait, until the server has it on its disk."""
     level = "coalesce(nullif(pg_catalog.current_setting('synchronous_commit'), 'off'), 'on')" if durable else "'off'"
     return f"select pg_catalog.set_config('synchronous_commit', {level}, true)"
 
@@ -75,14 +76,14 @@ class Columns(NamedTuple):
     role: int
     flags: int
     length: int
-    """With LF."""
+    """The length of the line in bytes, with LF."""
     crc: int
     id_hash: int
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One stored line of a log, without its LF, and its offset."""
+    """A line of a log without its LF, its offset `at`, and its columns."""
 
     at: int
     columns: Columns
@@ -91,7 +92,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The row of a log: its id, its lines, their bytes with LF, and the checksum that the next line continues."""
+    """The row of a log in the table `log`.
+
+    `head` is the number of its lines, `size` their bytes with LF, and `crc` the checksum that the next line continues.
+    """
 
     log_id: LogId
     head: int
@@ -103,30 +107,30 @@ class Head:
 
     @property
     def key(self) -> LogKey:
-        """What its rows are found by."""
+        """The key of the log's rows."""
         return LogKey(self.log_id, self.generation)
 
     def after(self, new: Sequence[Row]) -> Head:
-        """The log's row after these rows were appended."""
+        """Return the log's row after these rows are appended."""
         last = new[-1]
         end = last.at + last.columns.length
         return Head(self.log_id, self.head + len(new), end, last.columns.crc, self.generation, self.archived)
 
 
 def begin(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
-    """Begin a transaction that ends by itself, should this process vanish or wait for another one for ever.
+    """Begin a transaction with time limits, so that the server ends it if this process dies or waits too long.
 
     Args:
-        connection: in autocommit mode, in no transaction.
-        limit_s: how long it may wait for a lock.
-        idle_s: how long this process may take between two statements; at least `limit_s`.
+        connection: the connection, in autocommit mode and in no transaction.
+        limit_s: how long a statement may wait for a lock, in seconds.
+        idle_s: how long this process may take between two statements, in seconds; `limit_s` if that is longer.
     """
     connection.execute(b"begin")
     limit_waits(connection, limit_s=limit_s, idle_s=idle_s)
 
 
 def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) -> None:
-    """Limit the waits of the transaction at hand, as `begin` does, and see whether the server waits for its disk."""
+    """Set the time limits of the current transaction, as for `begin`, and update `DeadlineConnection.waits`."""
     limits = [f"{round(1000 * seconds) + 1000}ms" for seconds in (limit_s, max(limit_s, idle_s))]
     row = connection.execute(
         f"select {WAITS}, pg_catalog.set_config('lock_timeout', %s, true),"
@@ -137,7 +141,7 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
-    """Read a log's row; with `lock`, hold it until the transaction ends."""
+    """Read a log's row; None if there is no such log. With `lock`, lock the row until the transaction ends."""
     archived = "archived" if connection.has(ARCHIVE) else "0"  # type: ignore[attr-defined]  # of DeadlineConnection
     layout = layout_of(connection)
     statement = f"""
@@ -149,7 +153,7 @@ def read_head(connection: Connection, schema: str, name: str, *, lock: bool = Fa
 
 
 def read_archived(connection: Connection, schema: str, log_id: LogId) -> int | None:
-    """Read how many lines of a log are in frames; None if there is no such log, or the tables have no frames."""
+    """Read the number of a log's archived lines; None if there is no such log, or no table for archived lines."""
     if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
         return None
     row = connection.execute(f"select archived from {schema}.log where log_id = %s".encode(), [log_id]).fetchone()
@@ -159,14 +163,14 @@ def read_archived(connection: Connection, schema: str, log_id: LogId) -> int | N
 def create(
     connection: Connection, schema: str, name: str, *, like: LogKey | None = None, generation: int | None = None
 ) -> Head | None:
-    """Make a log's row, and give it; None if there is one already.
+    """Create a log's row, and return it; None if nothing was created, because a log has this name already.
 
     Args:
         connection: to the server.
         schema: the tables' schema.
         name: the name of the log.
-        like: the log whose owner and creation it gets; if that is gone, nothing is made.
-        generation: of a log that is made again with the lines that it had; else the server gives a new one.
+        like: a log whose owner and time of creation the new row gets. If it does not exist, nothing is created.
+        generation: the former generation of a log that is created again with its old lines; None for a new one.
     """
     layout = layout_of(connection)
     values, source = {"name": "%(name)s::text"}, ""
@@ -196,7 +200,7 @@ def delete(connection: Connection, schema: str, key: LogKey) -> None:
 
 
 def rename(connection: Connection, schema: str, made: LogKey, name: str, key: LogKey) -> None:
-    """Give a log's row another name and key; nothing refers to it, and no other row has the name."""
+    """Give a log's row another name and key. No rows may refer to it, and no other row may have the name."""
     values = {"made": made.log_id, "name": name, **key._asdict()}
     if not layout_of(connection).has_derived_ids:
         statement = f"update {schema}.log set name = %(name)s, generation = %(generation)s where log_id = %(made)s"
@@ -212,7 +216,7 @@ def rename(connection: Connection, schema: str, made: LogKey, name: str, key: Lo
 
 
 def insert(connection: Connection, schema: str, key: LogKey, start: int, rows: Sequence[Row]) -> None:
-    """Insert lines from number `start` on, of a log whose row is written in the same transaction."""
+    """Insert lines with the numbers from `start` on. The caller updates the log's row in the same transaction."""
     layout = layout_of(connection)
     statement = f"""
         insert into {schema}.record ({layout.key_columns}, {COLUMNS})
@@ -224,15 +228,15 @@ def insert(connection: Connection, schema: str, key: LogKey, start: int, rows: S
 def append(
     connection: Connection, schema: str, known: Head, rows: Sequence[Row], *, durable: bool, touches: bool = False
 ) -> bool:
-    """Append lines after what is known; False, and nothing done, if the log is not as known any more.
+    """Append lines if the log still is as the caller knows it, and return whether they were stored.
 
     Args:
-        connection: in autocommit mode the statement is its own transaction.
+        connection: the connection; in autocommit mode the statement is its own transaction.
         schema: the tables' schema.
         known: the log's row as the caller knows it.
         rows: the lines.
-        durable: wait until the server has it on its disk; else a crash of the server may lose the last moments.
-        touches: keep `touched` an hour at most behind `changed` (`steps.TOUCHED`).
+        durable: wait until the server has the lines on its disk; if false, a crash of the server may lose them.
+        touches: keep `touched` at most an hour behind `changed` (`steps.TOUCHED`).
     """
     values, columns = _values_of(rows), layout_of(connection).key_columns
     statement = f"""
@@ -262,16 +266,16 @@ def append(
 
 
 def _values_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """The values of new rows, as `_ROWS` names them."""
+    """Return the parameters of `_ROWS` for new rows."""
     values: dict[str, Any] = {"at": [row.at for row in rows], "line": [row.line for row in rows]}
     columns = zip(*(row.columns for row in rows), strict=True)
     return values | {name: list(column) for name, column in zip(Columns._fields, columns, strict=True)}
 
 
 def read_block(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> list[bytes]:
-    """Read lines from number `start` on: at least one, up to about `BLOCK_BYTES`; a missing number ends it.
+    """Read a block of lines from number `start` on: at least one line, about `BLOCK_BYTES`, up to a missing number.
 
-    Both limits are numbers of lines, so the work is one block with any plan of the server.
+    The query is limited by line numbers, so the server reads only one block, whatever its query plan is.
     """
     statement = f"""
         select line, seq from (
@@ -288,14 +292,14 @@ def read_block(connection: Connection, schema: str, key: LogKey, start: int, sto
 
 
 def read_lines(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> Iterator[bytes]:
-    """Return the lines from number `start` up to `stop`; fewer if one is missing."""
+    """Yield the lines from number `start` to before `stop`; end early if a line is missing."""
     while start < stop and (block := read_block(connection, schema, key, start, stop)):
         yield from block
         start += len(block)
 
 
 def read_columns(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> list[Columns]:
-    """Read the columns of some rows from number `start` on, from the covering index; fewer if one is missing."""
+    """Read the columns of the rows from number `start` to before `stop`, from the covering index."""
     statement = f"""
         select kind, role, flags, length + 1, crc, id_hash from {schema}.record
          where {layout_of(connection).of_log} and seq >= %(start)s and seq < %(stop)s order by seq
@@ -306,7 +310,7 @@ def read_columns(connection: Connection, schema: str, key: LogKey, start: int, s
 
 
 def read_chosen(connection: Connection, schema: str, key: LogKey, numbers: Sequence[int]) -> dict[int, bytes]:
-    """Read the lines with some numbers; one that is missing is not in the answer."""
+    """Read the lines with these numbers, and return them by number. Missing lines are left out."""
     of_log = layout_of(connection).of_log
     statement = f"select seq, line from {schema}.record where {of_log} and seq = any(%(numbers)s::bigint[])"
     values = {**key._asdict(), "numbers": list(numbers)}
@@ -316,7 +320,10 @@ def read_chosen(connection: Connection, schema: str, key: LogKey, numbers: Seque
 def find_bytes(
     connection: Connection, schema: str, key: LogKey, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
 ) -> set[int]:
-    """Find the lines, of some, that hold bytes; a line that writes all but ASCII by escapes may hold any others."""
+    """Search the lines with these numbers for bytes, and return the numbers of lines that may contain them.
+
+    A line that is marked as pure ASCII with escapes (`MARK`) may contain any bytes that are not ASCII.
+    """
     asked, line = compared("%(needle)b::bytea", ignores_case=ignores_case)
     escaped = "" if needle.isascii() else " or pg_catalog.position(line, %(mark)b::bytea) > 0"
     statement = f"""
@@ -329,10 +336,10 @@ def find_bytes(
 
 
 def compared(asked: str, *, ignores_case: bool) -> tuple[str, str]:
-    """The SQL expressions for the searched bytes and a line, in a form that can be compared.
+    """Return SQL expressions for the searched bytes and for a line, in a form that can be compared.
 
-    With `ignores_case` both are in the server's notation of ASCII characters only. So every line with the bytes is
-    found, and now and then one without them.
+    With `ignores_case` both are written with escapes, in ASCII and in lower case. So every line with the bytes is
+    found, and sometimes a line without them.
     """
     if not ignores_case:
         return asked, "line"

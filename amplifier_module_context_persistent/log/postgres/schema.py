@@ -1,14 +1,14 @@
-"""The tables of logs in PostgreSQL: what `context-persistent storage init` creates and checks.
+"""The tables of logs in PostgreSQL, which `context-persistent storage init` creates and checks.
 
-`log` has one row for each log: how far it goes, and the checksum that its next record continues. `record` has one row
-for each line of the log, with the bytes that a file would have (`bytea`, not `jsonb`, so that bytes and checksums
-survive). Rows of `record` are never updated. The index of a session is read from the columns of a covering index,
-without the lines. `glance` has what `list` says of a log; it goes with the log's row, as in a purge.
+`log` has one row for each log, with its number of lines and the checksum that its next record continues. `record` has
+one row for each line of a log, with the bytes that a file would have (`bytea`, not `jsonb`, so that bytes and checksums
+survive). Rows of `record` are never updated. The index of a session is read from a covering index, without the lines.
+`glance` has the text that `list` shows for a log; it is deleted with the log's row, also in a purge.
 
 A schema is versioned by the one row of `version`. A client works with the versions that it knows (`layout.py`); it
 refuses a newer one when it connects, and asks for `storage init --migrate` if it finds an older one. New tables get the
-newest version. Tables that exist keep their layout. Within a version, tables get what is new by steps (`steps.py`),
-without which a client goes on.
+newest version. Tables that exist keep their layout. Within a version, new parts of the tables are added by steps
+(`steps.py`); a client also works without them.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ _RIGHTS = {READ: _READ, APPEND: _APPEND, PURGE: _PURGE}
 
 
 def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (), has_parts: bool = False) -> str:
-    """The statements that let a role run sessions, purge, or read and back up; they change no table.
+    """Return the statements that let a role run sessions, purge, or read and back up. They change no table.
 
     Args:
         kind: `READ`, `APPEND` (no DELETE, no UPDATE of records, no renaming), or `PURGE`.
         schema: the tables' schema.
         role: the role.
-        without: steps that are not done.
+        without: the steps that are not done.
         has_parts: whether the tables are partitioned; a backup reads the parts themselves.
     """
     base = _RIGHTS[kind].format(s=check_schema_name(schema), role=quoted(role))
@@ -118,9 +118,9 @@ def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (),
 
 
 def create_statements(schema: str, *, has_parts: bool = False) -> str:
-    """The statements that make the tables; with `has_parts` they are partitioned."""
+    """Return the statements that create the tables; with `has_parts`, partitioned tables."""
     creation = _creation(check_schema_name(schema), steps.STEPS)
-    if has_parts:  # they come last: they get the indexes and settings of their tables
+    if has_parts:  # the parts are created last, so that they get the indexes and settings of their tables
         parts = part_statements(creation, schema)
         creation = divided(creation, schema) + "".join(f"{statement};\n" for statement in parts)
     return f"{creation}{_VERSION.format(s=schema, version=SCHEMA_VERSION)};\n"
@@ -133,13 +133,13 @@ def _creation(schema: str, done: Sequence[Step]) -> str:
 
 
 def create_schema(connection: psycopg.Connection[Any], schema: str, *, has_parts: bool = False) -> None:
-    """Create the schema and its tables; to tables that exist, add what they lack.
+    """Create the schema and its tables, or add missing parts to existing tables.
 
     With `has_parts` new tables are partitioned.
 
     Raises:
         psycopg.Error: the role may not create them, or the server refused otherwise.
-        MigrationError: somebody held a table for too long.
+        MigrationError: another client locked a table for too long.
     """
     statements = create_statements(schema, has_parts=has_parts)
     if schema_version(connection, schema) is not None:
@@ -153,7 +153,7 @@ def create_schema(connection: psycopg.Connection[Any], schema: str, *, has_parts
 def bring_up(
     connection: psycopg.Connection[Any], schema: str, *, tell: Callable[[str], None] = lambda _: None
 ) -> list[Step]:
-    """Add to the tables what they lack; the steps that were done. Errors as of `migrate`."""
+    """Do the missing steps of existing tables, and return these steps. Errors as for `migrate`."""
     before = schema_version(connection, check_schema_name(schema)) or SCHEMA_VERSION
     layout = LAYOUTS[version_after(before)]
     done = migrate(connection, schema, layout, tell=tell)
@@ -164,15 +164,15 @@ def bring_up(
 
 
 def version_after(before: int) -> int:
-    """The version that tables of a version have after `bring_up`: tables keep their layout."""
+    """Return the version that tables of the version `before` have after `bring_up`. Tables keep their layout."""
     return max(before, min(LAYOUTS))
 
 
 def schema_version(connection: psycopg.Connection[Any], schema: str) -> int | None:
-    """Read the version of the tables; None if there are none.
+    """Read the version of the tables; None if there are no tables.
 
     Raises:
-        psycopg.Error: the server refused the question.
+        psycopg.Error: the server refused the query.
     """
     found = connection.execute("select pg_catalog.to_regclass(%s)", [f"{check_schema_name(schema)}.version"]).fetchone()
     if found is None or found[0] is None:

@@ -1,7 +1,7 @@
-"""The connections of this process to a PostgreSQL server: a few for each location, and a deadline on each wait.
+"""The connections of this process to a PostgreSQL server: a few for each location, with a deadline for each wait.
 
-- A deadline is for one answer of the server. Long work (reading a long log, a purge) sets `answer_s`: each answer may
-  take this time, and the time that this process spends between two answers does not count.
+- A deadline limits the wait for the server. Long work (reading a long log, a purge) also sets `answer_s`: each answer
+  may take this time, and the time that this process spends between two answers does not count.
 - Sessions of one process that share a location share its connections; the last session that closes its log closes
   them.
 - Nothing depends on the state of a database session, so a pooler that gives each transaction another connection
@@ -42,19 +42,19 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MOST_CONNECTIONS = 8
-"""For each location and process."""
+"""The largest number of connections for each location, in one process."""
 
 FIRST_SHARE = 1 / 3
-"""Of an operation's time, what its first attempt may take: a connection that nobody answers is given up early."""
+"""The share of an operation's time for its first attempt, so that a dead connection is given up early."""
 
 PAUSE_S = 0.05
-"""Between two attempts."""
+"""The pause between two attempts, in seconds."""
 
 _LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _SHORTEST_CONNECT_S = 2  # libpq's own least timeout
-_IDLE_S = 30.0  # a connection that was not used for so long is asked for a sign of life first
+_IDLE_S = 30.0  # a connection that was unused for longer is tested before its use
 _IDLE = 0  # `psycopg.pq.TransactionStatus`: in no transaction
-_ASIDE_S = 1.0  # for what is asked or cancelled on the side, once a deadline has passed
+_ASIDE_S = 1.0  # the limit for a query or a cancellation on another connection, after a deadline has passed
 
 _DEFAULTS: dict[str, str | int] = {
     "target_session_attrs": "read-write",
@@ -63,7 +63,7 @@ _DEFAULTS: dict[str, str | int] = {
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-"""Parameters of libpq that count if the location does not give them."""
+"""The values of libpq's parameters that are used if the location does not give them."""
 
 _REFUSED_FOR_GOOD = (
     "authentication failed",
@@ -73,28 +73,28 @@ _REFUSED_FOR_GOOD = (
     "not permitted",
     "no password supplied",
 )
-"""Messages of a server that refuses a connection and will refuse the next one; libpq gives no SQLSTATE for them."""
+"""Parts of error messages after which another attempt to connect is useless; libpq gives no SQLSTATE for them."""
 
 _OWN_SEARCH_PATH = b"""
     select case when pg_catalog.pg_backend_pid() operator(pg_catalog.=) %s
                 then pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false) end
 """
-"""Let no operator and no type come from another schema; not behind a pooler, whose connection others use after us."""
+"""SQL: take operators and types from `pg_catalog` only. Not behind a pooler, whose connections have other users."""
 
 _PREPARED_STATEMENTS_LOST = ("26000", "42P05")
-"""SQLSTATE: a prepared statement is not there, or another client of the pooler has one of that name."""
+"""SQLSTATE: a prepared statement does not exist, or another client of the pooler has one with its name."""
 READ_ONLY = "25006"
 """SQLSTATE of a server that takes no writes, since it is a replica or was made read-only."""
 _CONNECTION_CLASSES = ("08", "57P")  # SQLSTATE: connection exceptions, a server that shuts down
 
 
 class ServerError(Exception):
-    """A failure in place of an answer.
+    """The server refused a statement, or did not answer.
 
     Args:
-        reason: one line.
-        sqlstate: the server's code, or empty.
-        is_refusal: the server answered, and rolled back the statement. Else the outcome is unknown.
+        reason: the error in one line.
+        sqlstate: the server's error code, or empty.
+        is_refusal: whether the server refused the statement and rolled it back. If not, the outcome is unknown.
     """
 
     def __init__(self, reason: str, *, sqlstate: str = "", is_refusal: bool = False) -> None:
@@ -103,9 +103,9 @@ class ServerError(Exception):
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether an error is the server's answer to a statement, which it has rolled back.
+    """Return whether an error of the driver means that the server refused a statement and rolled it back.
 
-    A fatal error is none: the server may have committed before it ended the connection.
+    A fatal error does not: the server may have committed before it ended the connection.
     """
     state = getattr(error, "sqlstate", None)
     if not state or state.startswith(_CONNECTION_CLASSES):
@@ -124,7 +124,7 @@ def _import_psycopg() -> Any:
 
 @dataclass(slots=True)
 class Server:
-    """The connections to one location."""
+    """The connections of this process to one location, and their users."""
 
     location: Location
     users: int = 0
@@ -137,34 +137,34 @@ class Server:
     _steps: frozenset[str] = frozenset()
 
     def has(self, step: str) -> bool:
-        """Whether the tables have what a step adds (`steps.STEPS`), as the last connection found them."""
+        """Return whether the tables had the additions of a step (`steps.STEPS`) at the last new connection."""
         return step in self._steps
 
     @property
     def marks(self) -> OpenMarks:
-        """The marks of this process's sessions, which have a connection of their own."""
+        """The marks of logs that this process has open; they use a separate connection."""
         with self._guard:
             self._marks = self._marks or OpenMarks(self._connect)
             return self._marks
 
     def forget_marks(self) -> None:
-        """Let go of the marks that a forked child inherited."""
+        """Drop the marks that a forked child inherited."""
         if self._marks is not None:
             self._marks.forget()
 
     @contextmanager
     def connected(self, deadline: float, *, answer_s: float = 0.0) -> Iterator[psycopg.Connection[Any]]:
-        """Give this thread a connection until the block ends; within the block, the same one again.
+        """Give this thread a connection until the block ends. A nested call gives the same connection.
 
         A transaction that the block leaves open is rolled back.
 
         Args:
-            deadline: until when it is to be there and to answer, of `time.monotonic`.
-            answer_s: how long each answer may take after that deadline, too.
+            deadline: when the waits for the connection and its answers end, of `time.monotonic`.
+            answer_s: how long each answer may take even beyond the deadline, in seconds.
 
         Raises:
             ServerError: no connection by the deadline, or the block's statement was refused or got no answer.
-            LogUnreadableError: the tables are missing, older or newer; says what to do.
+            LogUnreadableError: the tables are missing, older or newer; the text says what to do.
         """
         if self._is_held:
             held = self._held.connection
@@ -192,12 +192,12 @@ class Server:
         *,
         reached: Callable[[], int] = lambda: 0,
     ) -> T:
-        """Call a function that only reads; a broken connection is made anew until the time is over.
+        """Call a function that only reads, and return its result. After a broken connection, try again in time.
 
         Args:
-            function: reads; a second call continues where the first one ended.
-            limit_s: the longest wait for an answer of the server, over all attempts.
-            reached: tells the progress of the function; after an attempt with progress the whole time counts again.
+            function: the function; a second call continues where the first one ended.
+            limit_s: the longest wait for an answer of the server, over all attempts, in seconds.
+            reached: returns the progress of the function. After an attempt with progress, the time begins again.
 
         Raises:
             ServerError: the server refused, or did not answer.
@@ -218,13 +218,13 @@ class Server:
 
     @property
     def _is_held(self) -> bool:
-        """Whether this thread has a connection already."""
+        """Whether this thread is in a `connected` block and has a connection already."""
         held = getattr(self._held, "connection", None)
         return held is not None and not held.closed
 
     @contextmanager
     def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Turn a failure of a connection into a `ServerError`; if the outcome is unknown, close the connection."""
+        """Turn an error of a connection in the block into a `ServerError`; if the outcome is unknown, close it."""
         try:
             yield
         except TimeoutError as error:
@@ -233,7 +233,7 @@ class Server:
             if isinstance(error, ServerError) or not hasattr(error, "sqlstate"):
                 raise
             state, refused = error.sqlstate or "", is_refusal(error)
-            if not refused or state == READ_ONLY:  # then another server of the address may take writes
+            if not refused or state == READ_ONLY:  # another host of the location may accept writes
                 connection.pgconn.finish()
             reason = first_line(error)
             if state in _PREPARED_STATEMENTS_LOST:
@@ -241,11 +241,11 @@ class Server:
             raise ServerError(reason, sqlstate=state, is_refusal=refused) from error
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         with self._guard:
             free, self._free[:] = list(self._free), []
         for connection in free:
-            connection.pgconn.finish()  # at once: a polite end could wait for a server that does not answer
+            connection.pgconn.finish()  # `close` could wait for a server that does not answer
 
     def _take(self, deadline: float) -> psycopg.Connection[Any]:
         with self._guard:
@@ -256,7 +256,7 @@ class Server:
         return self._connect(deadline)
 
     def _is_alive(self, connection: Any, deadline: float) -> bool:
-        """Whether a connection that was not used for a while still answers."""
+        """Return whether a connection still answers. It is tested only if it was unused for `_IDLE_S`."""
         now = time.monotonic()
         if now - connection.used_s < _IDLE_S:
             return True
@@ -270,7 +270,7 @@ class Server:
 
     def _put_back(self, connection: Any) -> None:
         if connection.closed:
-            self.close()  # what broke one has broken the others, or will be found out by new ones
+            self.close()  # the other connections are probably broken too
         elif self.users <= 0 or connection.pgconn.transaction_status != _IDLE:  # the server rolls back
             connection.pgconn.finish()
         else:
@@ -279,7 +279,11 @@ class Server:
                 self._free.append(connection)
 
     def _give_up(self, connection: psycopg.Connection[Any]) -> str:
-        """End a connection, and what the server does for it; say who holds what it waited for, as far as is known."""
+        """Close a connection, and cancel its statement on the server.
+
+        Returns:
+            Text for an error, which names the processes that blocked the statement; "" if they are unknown.
+        """
         pid, psycopg, holders = connection.info.backend_pid, _import_psycopg(), ""
         with contextlib.suppress(Exception):  # it explains an error, and must not take its place
             aside = self._connect_once(psycopg, time.monotonic() + _ASIDE_S)
@@ -293,7 +297,7 @@ class Server:
                 aside.pgconn.finish()
             holders = ", ".join(f"process {row[0]} ({row[1]}, {row[2]})" for row in found)
         if psycopg.capabilities.has_cancel_safe():
-            with contextlib.suppress(Exception):  # the server may be away: then it finds out by itself
+            with contextlib.suppress(Exception):  # an unreachable server will notice the lost connection itself
                 connection.cancel_safe(timeout=_ASIDE_S)
         connection.pgconn.finish()
         return f"; it waits for {holders}" if holders else ""
@@ -367,7 +371,7 @@ class Server:
 
 
 def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[str]:
-    """The steps (`steps.STEPS`) that are done in the tables.
+    """Read the names of the steps (`steps.STEPS`) that are done in the tables.
 
     Raises:
         psycopg.Error: the server refused the question.
@@ -377,10 +381,10 @@ def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[st
 
 
 def timeline_of(connection: psycopg.Connection[Any]) -> str:
-    """The cluster and the timeline of a server, which is another one after a failover; empty on a replica.
+    """Read the cluster's id and the timeline of a server, as text. A failover changes it. "" on a replica.
 
     Raises:
-        psycopg.Error: the server has none.
+        psycopg.Error: the server has no timeline.
     """
     row = connection.execute(b"""
         select case when pg_catalog.pg_is_in_recovery() then ''
@@ -391,10 +395,10 @@ def timeline_of(connection: psycopg.Connection[Any]) -> str:
 
 
 def read_conninfo(location: Location) -> dict[str, Any]:
-    """The parameters of a location, as libpq reads them.
+    """Return the parameters of a location, as libpq reads them.
 
     Raises:
-        LogUnreadableError: it cannot; the error does not repeat what it quotes, which may be part of a password.
+        LogUnreadableError: libpq cannot read them. The text omits libpq's message, which may quote a password.
     """
     psycopg = _import_psycopg()
     with contextlib.suppress(psycopg.ProgrammingError):
@@ -404,7 +408,7 @@ def read_conninfo(location: Location) -> dict[str, Any]:
 
 
 def conninfo_of(parameters: Mapping[str, Any]) -> str:
-    """A connection string of libpq's parameters."""
+    """Return the connection string with these parameters of libpq."""
     return str(_import_psycopg().conninfo.make_conninfo(**parameters))
 
 
@@ -422,7 +426,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def take_server(location: Location) -> Server:
-    """Give this process's server for a location; each one taken is to be given back."""
+    """Return this process's `Server` for a location, and count one more user. The caller must call `give_back`."""
     # a fork shares its parent's sockets and must not use them
     key = os.getpid(), location.conninfo, location.schema, location.prepares
     of_all_logs = replace(location, name="", shown=split_location(location.shown)[0])
@@ -433,7 +437,7 @@ def take_server(location: Location) -> Server:
 
 
 def give_back(server: Server) -> None:
-    """Close the connections if nobody uses them any more."""
+    """Count one user of a server less, and close its connections if it has no other user."""
     with _SERVERS_GUARD:
         server.users -= 1
         idle = server.users <= 0
@@ -443,7 +447,7 @@ def give_back(server: Server) -> None:
 
 @contextmanager
 def using(location: Location) -> Iterator[Server]:
-    """Take this process's server until the block ends."""
+    """Give this process's `Server` for a location until the block ends."""
     server = take_server(location)
     try:
         yield server
@@ -452,5 +456,5 @@ def using(location: Location) -> Iterator[Server]:
 
 
 def first_line(error: Exception) -> str:
-    """The message of a server's error, on one line."""
+    """Return the first line of an error's message; if it is empty, the name of the error's class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

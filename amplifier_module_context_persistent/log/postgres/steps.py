@@ -1,11 +1,12 @@
-"""Additions to the tables, in steps: what `storage init --migrate` runs, and how a client knows which are done.
+"""Additions to the tables, in steps, which `storage init --migrate` runs.
 
 Rules:
-- A step only adds, so clients that do not know it go on. What they could not live with needs a new `SCHEMA_VERSION`.
-- Each statement is a transaction of its own, may be run again, and waits a second at most for a lock: a session that
-  comes behind it waits no longer.
-- A step is done when `is_done` holds; nothing else says so. A client asks that as it connects, and uses what a step
-  adds only if `DeadlineConnection.has` its name.
+- A step only adds, so clients that do not know the step still work. A change that would break them needs a new
+  `SCHEMA_VERSION`.
+- Each statement is a separate transaction, may be run again, and waits at most a second for a lock. So a session that
+  is queued behind the statement does not wait longer either.
+- A step is done if and only if its `is_done` is true. A client queries this when it connects, and uses the additions of
+  a step only if `DeadlineConnection.has` its name.
 
 To add a step, append it to `STEPS`, and give its name a test with tables that lack it.
 """
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 LOCK_TIMEOUT_S = 1
-"""The longest wait of a statement for a lock, and of a session behind it."""
+"""The longest wait of a statement for a lock, in seconds, and so of a session that is queued behind it."""
 ATTEMPTS = 5
 PAUSE_S = 1.0
-"""Between two attempts: those who waited behind the first one go on."""
+"""The pause between two attempts, in which sessions that were queued behind the first one continue."""
 
 _LOCK_NOT_AVAILABLE = "55P03"
 _INDEX = "create index if not exists "
@@ -41,29 +42,29 @@ _ALSO = {READ: (), APPEND: (READ,), PURGE: (READ, APPEND)}
 
 TOUCHED = "touched"
 PROJECT = "pg_catalog.regexp_replace(name, '/[^/]*$', '')"
-"""The part of a log's name before the last `/`, as in `log_by_project`; the whole name if it has no `/`."""
+"""SQL, as in `log_by_project`: the part of a log's name before the last `/`; the whole name if it has no `/`."""
 ARCHIVE = "archive"
 ERASURES = "erasures"
 BY_ID = "by_id"
 ID = "pg_catalog.regexp_replace(name, '^.*/', '') collate \"C\""
-"""The last part of a log's name, the session's id, as `log_by_id` holds it."""
+"""SQL, as in `log_by_id`: the last part of a log's name, which is the session's id."""
 
 
 class MigrationError(ContextPersistentError, OSError):
-    """A step could not be done; those before it are, and it can be tried again."""
+    """A step could not be done. The steps before it are done, and it can be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One addition to the tables. In its SQL, `{s}` is the schema; `written` says what else is filled in.
+    """One addition to the tables. In its SQL, `{s}` is the schema; for other placeholders see `written`.
 
     Args:
-        name: what `DeadlineConnection.has` is asked for.
-        what: what it adds, for people.
-        is_done: an expression that is true once all of it is there.
-        statements: what adds it. `create index if not exists NAME …` is run concurrently under running sessions; an
-            `update` changes some rows, and is run until none is left.
-        rights: what roles need for it, by `READ`, `APPEND`, `PURGE`; `{role}` is the role.
+        name: the name for `DeadlineConnection.has`.
+        what: a description of the addition, for messages.
+        is_done: an SQL expression that is true once the whole step is done.
+        statements: the statements of the step. A `create index if not exists NAME …` is run concurrently, beside
+            running sessions. An `update` changes some rows, and is repeated until no row is left.
+        rights: the grants that roles need, by `READ`, `APPEND`, `PURGE`; `{role}` is the role.
     """
 
     name: str
@@ -118,7 +119,7 @@ STEPS: tuple[Step, ...] = (
     primary key (log_id, number)
 )""",
             "create index if not exists ranked_message_terms on {s}.ranked_message"
-            " using gin (terms) with (fastupdate = off)",  # else each question reads what waits to be put into it
+            " using gin (terms) with (fastupdate = off)",  # else each search also reads the index's pending list
             "comment on table {s}.ranked_log is 'How far a log was taken into ranked_message.'",
             "comment on table {s}.ranked_message is 'Checksums of the words of a message, and the weight of each.'",
         ),
@@ -205,17 +206,17 @@ STEPS: tuple[Step, ...] = (
         {READ: "grant select on {s}.erasure to {role}", APPEND: "grant insert (line) on {s}.erasure to {role}"},
     ),
 )
-"""In the order in which they are done. The first two made version 2 of version 1.
+"""All steps, in the order in which they are done. The first two changed version 1 to version 2.
 
-`log.touched` follows `log.changed` by an hour at most. So an append seldom changes what an index holds, which lets the
-server write the new row of the log beside the old one; and a list still finds by it who was written to last. The
-indexes do not hold the name: in a small table the server took one of them to find a log by its name, and went through
-all of it.
+`log.touched` is at most an hour behind `log.changed`. So an append seldom changes an indexed column, which lets the
+server write the new version of the row beside the old one; and a list can still find the last written logs by the
+index. The indexes do not contain the name: in a small table the server used such an index to find a log by its name,
+and read all of it.
 """
 
 
 def written(statement: str, schema: str, layout: Layout) -> str:
-    """A statement of a step, for the tables of a schema with a layout."""
+    """Fill in the placeholders of a step's statement, for a schema and its layout, and return the statement."""
     generation = "generation bigint not null,\n    " if layout.has_derived_ids else ""
     fills = {"{s}": schema, "{id}": layout.id_type, "{generation}": generation, "{key}": layout.key_columns}
     for place, text in fills.items():
@@ -224,20 +225,20 @@ def written(statement: str, schema: str, layout: Layout) -> str:
 
 
 def is_done_query(schema: str) -> str:
-    """An SQL array that says of each step whether it is done."""
+    """Return an SQL expression for an array that has, for each step, whether it is done."""
     return f"array[{', '.join(step.is_done.format(s=schema) for step in STEPS)}]::boolean[]"
 
 
 def names_done(answer: Sequence[bool]) -> frozenset[str]:
-    """The names of the steps that are done, from the answer to `is_done_query`."""
+    """Return the names of the steps that are done, given the answer to `is_done_query`."""
     return frozenset(step.name for step, is_done in zip(STEPS, answer, strict=True) if is_done)
 
 
 def missing_steps(connection: Connection, schema: str) -> list[Step]:
-    """The steps that are to be done, in their order.
+    """Return the steps that are not done yet, in order.
 
     Raises:
-        psycopg.Error: the server refused the question.
+        psycopg.Error: the server refused the query.
     """
     row = connection.execute(f"select {is_done_query(schema)}".encode()).fetchone()
     done = row[0] if row else []
@@ -247,15 +248,15 @@ def missing_steps(connection: Connection, schema: str) -> list[Step]:
 def migrate(
     connection: Connection, schema: str, layout: Layout, *, tell: Callable[[str], None] = lambda _: None
 ) -> list[Step]:
-    """Do the steps that are missing, while sessions run; gives those that were done.
+    """Do the missing steps while sessions run, and return them.
 
-    Roles that may read, append or purge by now get what the steps add for that.
+    Roles that may read, append or purge already get the new rights for it.
 
     Args:
-        connection: of the tables' owner, in autocommit mode.
+        connection: a connection of the tables' owner, in autocommit mode.
         schema: the tables' schema.
         layout: the tables' layout.
-        tell: is told what is waited for.
+        tell: called with a text when a statement has to wait for another client.
 
     Raises:
         MigrationError: somebody held a table for too long.
@@ -275,7 +276,7 @@ def migrate(
 
 
 def rights_of(step: Step, roles: Mapping[str, Sequence[str]]) -> list[str]:
-    """The statements that give roles what a step needs; by role, what it may do."""
+    """Return the grants that a step needs for roles; `roles` has the kinds of rights of each role."""
     may = {role: {kind for one in kinds for kind in (one, *_ALSO[one])} for role, kinds in roles.items()}
     return [
         right.replace("{role}", quoted(role))
@@ -286,12 +287,12 @@ def rights_of(step: Step, roles: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def quoted(role: str) -> str:
-    """A role's name as a statement may hold it."""
+    """Quote a role's name for a statement."""
     return '"{}"'.format(role.replace('"', '""'))
 
 
 def _roles(connection: Connection, schema: str) -> dict[str, list[str]]:
-    """The rights of each role that has any on the table of logs."""
+    """Return the kinds of rights (`READ`, `APPEND`, `PURGE`) that roles have on the table `log`, by role."""
     found = connection.execute(
         b"""select pg_catalog.pg_get_userbyid(given.grantee), given.privilege_type
               from pg_catalog.pg_class, lateral pg_catalog.aclexplode(relacl) as given
@@ -306,9 +307,9 @@ def _roles(connection: Connection, schema: str) -> dict[str, list[str]]:
 
 
 def _in_parts(statements: Sequence[str], schema: str, roles: Iterable[str]) -> list[str]:
-    """The statements of a step for partitioned tables: a table that is created gets its parts at once.
+    """Return a step's statements for partitioned tables: after a new table they create its parts.
 
-    Roles that may read by now may read the parts.
+    Roles that have rights on the tables may then read the parts.
     """
     found = list[str]()
     for statement in statements:
@@ -320,10 +321,10 @@ def _in_parts(statements: Sequence[str], schema: str, roles: Iterable[str]) -> l
 
 
 def _run(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
-    """Run a statement of a step, and try again if somebody holds what it needs.
+    """Run a statement of a step. While another client holds a lock that it needs, try again.
 
     Raises:
-        MigrationError: somebody holds it still.
+        MigrationError: the lock is still held after all attempts.
     """
     if statement.startswith(_INDEX):
         _create_index(connection, schema, step, statement, tell)
@@ -334,10 +335,10 @@ def _run(connection: Connection, schema: str, step: Step, statement: str, tell: 
 def run_briefly(
     connection: Connection, schema: str, what: str, statement: str, tell: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Run a statement that waits a second at most for a lock, and try again if somebody holds what it needs.
+    """Run a statement that waits at most a second for a lock. While another client holds the lock, try again.
 
     Raises:
-        MigrationError: somebody holds it still; nothing of the statement was done.
+        MigrationError: the lock is still held after all attempts; the statement was not done.
     """
     connection.execute(f"set lock_timeout = '{LOCK_TIMEOUT_S}s'".encode())
     for attempt in range(ATTEMPTS):
@@ -358,9 +359,10 @@ def run_briefly(
 
 
 def _create_index(connection: Connection, schema: str, step: Step, statement: str, tell: Callable[[str], None]) -> None:
-    """Create an index while others write. It waits for every transaction that is open, and nobody waits for it.
+    """Create an index while other clients write. It waits for all open transactions, and no client waits for it.
 
-    No index of a partitioned table can be created so. Its parts get theirs; then the index of the table takes these.
+    An index of a partitioned table cannot be created in this way. So the indexes of its parts are created first, and
+    the index of the table then adopts them.
     """
     name, on_table = statement.removeprefix(_INDEX).split(maxsplit=1)
     table = on_table.removeprefix(f"on {schema}.").split()[0]
@@ -373,7 +375,7 @@ def _create_index(connection: Connection, schema: str, step: Step, statement: st
 
 
 def _create_concurrently(connection: Connection, schema: str, name: str, on_table: str) -> None:
-    """Create an index if it is not there; one that an interrupted attempt left is no use, and goes first."""
+    """Create an index if it does not exist. An invalid index, which an interrupted attempt left, is dropped first."""
     left = connection.execute(
         b"select from pg_catalog.pg_index where indexrelid = pg_catalog.to_regclass(%s) and not indisvalid",
         [f"{schema}.{name}"],
@@ -385,7 +387,7 @@ def _create_concurrently(connection: Connection, schema: str, name: str, on_tabl
 
 
 def _holders(connection: Connection, schema: str) -> str:
-    """Who holds tables of the schema for longest."""
+    """Describe the (at most three) oldest transactions that hold locks on tables of the schema."""
     found = connection.execute(
         b"""select pid, application_name, state from pg_catalog.pg_stat_activity
              where pid <> pg_catalog.pg_backend_pid() and pid in (

@@ -1,10 +1,11 @@
-"""The lines of a log in PostgreSQL by their numbers: the first ones may be in frames, the others are rows of `record`.
+"""Read lines of a log in PostgreSQL by their numbers. The first ones may be in frames; the others are rows of `record`.
 
 Rules:
-- The number of lines in frames is read with the log's row. If a line is not at its place, the row is read again:
-  somebody archived the log or undid that. No lock is needed, since each of both is one transaction.
-- A damaged frame costs its own lines: an unreadable line that says so and empty lines take their place, as in an
-  archived file. The damage is logged once, with its place.
+- A frame is a compressed block of archived lines (`archive_frames`). The number of archived lines is read with the
+  log's row. If a line is missing where it should be, the row is read again, since the log may have been archived or
+  brought back meanwhile. No lock is needed, because each of these changes is one transaction.
+- A damaged frame loses only its own lines. They are replaced with an unreadable line that explains the damage, and
+  empty lines, as in an archived file. The damage is logged once, with its place.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _MOST_KEPT_BYTES = 8 * FRAME_BYTES
 
 
 class StoredLines:
-    """The lines of a log; `follow` sets the log.
+    """The lines of a log, which `follow` sets.
 
     Args:
         schema: the tables' schema.
@@ -51,18 +52,18 @@ class StoredLines:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of what was read."""
+        """Drop all frames and lines that were read."""
         self.damaged: dict[int, str] = {}
-        """The damage of frames whose lines were read, by their numbers."""
+        """The damage of the frames that were read, by the frames' numbers."""
         self.without_columns: set[int] = set()
         """The numbers of frames whose columns are damaged; their lines are read instead."""
         self._frames: list[Frame] = []
         self._kept: OrderedDict[int, list[bytes]] = OrderedDict()
         self._was_replaced = False
-        """Whether a frame was gone that had been there."""
+        """Whether a known frame was missing at the last reading."""
 
     def follow(self, head: Head) -> None:
-        """Take the log that a row names, and which of its lines are in frames."""
+        """Set the log and its number of archived lines, as the log's row names them."""
         if self._of != (head.key, head.archived):
             self._of = head.key, head.archived
             self.forget()
@@ -73,7 +74,7 @@ class StoredLines:
         return self._of[1]
 
     def block(self, connection: Connection, start: int, stop: int) -> list[bytes]:
-        """Read lines from number `start` on: a part of them, at least one; none if the first one is missing."""
+        """Read a block of lines from number `start` on, before `stop`; an empty list if line `start` is missing."""
 
         def read() -> list[bytes]:
             if start >= self.archived:
@@ -87,13 +88,13 @@ class StoredLines:
         return self._read(connection, read, bool)
 
     def lines(self, connection: Connection, start: int, stop: int) -> Iterator[bytes]:
-        """Return the lines from number `start` up to `stop`; fewer if one is missing."""
+        """Yield the lines from number `start` to before `stop`; end early if a line is missing."""
         while start < stop and (block := self.block(connection, start, stop)):
             yield from block
             start += len(block)
 
     def chosen(self, connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
-        """Read the lines with some numbers; one that is missing is not in the answer."""
+        """Read the lines with these numbers, and return them by number. Missing lines are left out."""
 
         def read() -> dict[int, bytes]:
             found = dict(self._from_frames(connection, numbers))
@@ -104,7 +105,7 @@ class StoredLines:
         return self._read(connection, read, lambda found: len(found) == len(set(numbers)))
 
     def find(self, connection: Connection, numbers: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
-        """Find the lines, of some, that hold bytes, as `rows.find_bytes` does."""
+        """Search the lines with these numbers for bytes, as `rows.find_bytes` does."""
 
         def holds(line: bytes) -> bool:
             return needle in (line.lower() if ignores_case else line) or (not needle.isascii() and MARK in line)
@@ -117,10 +118,10 @@ class StoredLines:
             return found
 
         found = read()
-        return read() if self._is_moved(connection) else found  # a row that is gone was not searched
+        return read() if self._is_moved(connection) else found  # rows that were archived meanwhile were not searched
 
     def columns(self, connection: Connection, start: int, stop: int) -> list[Columns]:
-        """Read the columns of some rows from number `start` on; fewer if one is missing or damaged."""
+        """Read the columns of the lines from number `start` to before `stop`; fewer if some are missing or damaged."""
 
         def read() -> list[Columns]:
             found = self._columns_in_frames(connection, start, min(stop, self.archived))
@@ -132,16 +133,16 @@ class StoredLines:
         return self._read(connection, read, lambda found: len(found) == stop - start)
 
     def content_of(self, connection: Connection, number: int) -> list[bytes]:
-        """All lines of a frame; `damaged` has the frame if it cannot be read."""
+        """Return all lines of the frame with this number. If the frame cannot be read, `damaged` gets its damage."""
         return self._lines_of(connection, number)
 
     def described(self, connection: Connection) -> list[Frame]:
-        """The frames of the log, in their order."""
+        """Return the frames of the log, in order."""
         self._number_of(connection, 0)
         return self._frames
 
     def damage(self) -> list[FrameDamage]:
-        """The damage in the frames that were read."""
+        """Return the damage in the frames that were read."""
         found = []
         for number in sorted(self.damaged.keys() | self.without_columns):
             frame, why = self._frames[number], self.damaged.get(number, "its columns were changed; its lines are read")
@@ -155,12 +156,12 @@ class StoredLines:
         return f"frame {number + 1:,} of {len(self._frames):,}, with {lines}"
 
     def _read(self, connection: Connection, read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
-        """Read, and read again if something is missing since the log was archived or brought back meanwhile."""
+        """Call `read`. If its result is incomplete because the log was archived or brought back, call it again."""
         found = read()
         return found if is_whole(found) or not self._is_moved(connection) else read()
 
     def _is_moved(self, connection: Connection) -> bool:
-        """Whether other lines are in frames than were; it is known then which ones."""
+        """Read the number of archived lines again, and return whether the log was archived or brought back."""
         was_replaced, self._was_replaced = self._was_replaced, False
         if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             connection.steps = read_steps(connection, self._schema)  # type: ignore[attr-defined]  # likewise
@@ -172,13 +173,13 @@ class StoredLines:
         return True
 
     def _number_of(self, connection: Connection, line: int) -> int:
-        """The number of the frame that holds a line; -1 if there are no frames."""
+        """Return the number of the frame that contains a line; -1 if there are no frames."""
         if not self._frames:
             self._frames = archive_frames.read_frames(connection, self._schema, *self._of)
         return bisect_right(self._frames, line, key=lambda frame: frame.line) - 1
 
     def _from_frames(self, connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give the lines with some numbers that are in frames, with their numbers."""
+        """Yield the number and the content of each of these lines that is in a frame."""
         archived = sorted({number for number in numbers if number < self.archived})
         for number, wanted in groupby(archived, key=lambda line: self._number_of(connection, line)):
             if number < 0:
@@ -187,14 +188,14 @@ class StoredLines:
             yield from ((line, lines[line - first]) for line in wanted if line - first < len(lines))
 
     def _lines_of(self, connection: Connection, number: int) -> list[bytes]:
-        """The lines of a frame; none if the log was brought back since the frames were read."""
+        """Return the lines of a frame; an empty list if the log was brought back since the frames were read."""
         if (kept := self._kept.get(number)) is not None:
             self._kept.move_to_end(number)
             return kept
         frame, packed = self._frames[number], b""
         if not frame.is_lost:
             read = archive_frames.read_packed(connection, self._schema, self._of[0], frame.line)
-            if read is None:  # a description and its frame are one row
+            if read is None:  # the row with the frame and its description was deleted
                 self._was_replaced = True
                 return []
             packed = read
@@ -218,7 +219,7 @@ class StoredLines:
         return stand_in(frame, told).removesuffix(b"\n").split(b"\n")
 
     def _columns_in_frames(self, connection: Connection, start: int, stop: int) -> list[Columns]:
-        """The columns of archived lines; of fewer if some are damaged."""
+        """Return the columns of the archived lines from `start` to before `stop`; fewer if some are damaged."""
         if start >= stop or (number := self._number_of(connection, start)) < 0:
             return []
         packed = archive_frames.read_packed_columns(
