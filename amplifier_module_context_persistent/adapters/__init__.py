@@ -1,4 +1,6 @@
-"""One memory for other kits: each module gives one kit the sessions of this package, in the shape that the kit wants.
+"""Adapters for other agent kits: each module gives one kit the sessions of this package, in the kit's own types.
+
+A *kit* is a library for agents that stores its history by an interface of its own.
 
 | module | kit |
 | --- | --- |
@@ -10,8 +12,8 @@
 | `working_view` | views of a history that a kit keeps by itself |
 | `kept_plan` | the plan of these views, as a record of the stored session |
 
-Rules of this room:
-- A kit is imported in its own module and nowhere else; no other room imports this one.
-- Thin: what is stored, and how, is decided in the rooms below; the shapes of messages are known in `forms/`.
+Rules of this package:
+- A kit is imported in its own module and nowhere else; no other package of ours imports this one.
+- Adapters are thin: the packages below decide what is stored and how, and `forms/` knows the shapes of messages.
 - Ids come from strangers. They become names by `session_ids`, and are never part of a path otherwise.
 """

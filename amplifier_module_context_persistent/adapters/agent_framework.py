@@ -5,8 +5,8 @@
     kit = PersistentHistory("sessions", max_tokens=100_000)
     agent = Agent(client=client, context_providers=[kit.provider], compaction_strategy=kit.compaction)
 
-The framework hands a compaction strategy a list of messages, and no session. Messages that the provider loaded are
-marked with theirs, so the strategy goes on with the plan of that session, and requests keep their beginning.
+The framework gives a compaction strategy a list of messages, but no session. The provider marks the messages that it
+loads with their session. So the strategy continues the plan of that session, and requests keep their beginning.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PersistentHistory:
         self.provider = PersistentHistoryProvider(self._sessions, source_id, self.compaction)
 
     async def close(self) -> None:
-        """Close the sessions that are open; a later call opens them again."""
+        """Close the open sessions. A later call opens them again."""
         await self._sessions.close()
 
 
@@ -75,7 +75,7 @@ class PersistentHistoryProvider(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        """Return all saved messages of a session, unchanged but for a mark with the session's id."""
+        """Return all saved messages of a session, unchanged except for a mark with the session's id."""
         manager = await self._sessions.open(_key(session_id))
         bodies = (body for _, body in bodies_in(await manager.get_messages(), NAME) if body is not None)
         messages = list(map(Message.from_dict, bodies))
@@ -91,7 +91,7 @@ class PersistentHistoryProvider(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Store messages in order, together or not at all; those that were loaded from a session are left out."""
+        """Store messages in order, together or not at all. Messages that were loaded from a session are left out."""
         told = _REPORTED.get()
         new = [message for message in _checked(messages) if _SESSION not in message.additional_properties]
         parts = [part for message in new for part in read_message(json_copy(message.to_dict()))]
@@ -105,7 +105,7 @@ class PersistentHistoryProvider(HistoryProvider):
             await self._strategy.saved(session_id or "", new)
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
-        """Store the messages of a run, or of one model call of it, with the usage that its response reports."""
+        """Store the messages of a run, or of one model call in it, with the usage that its response reports."""
         before = _REPORTED.set(_reported(agent, context.response))
         try:
             await super().after_run(agent=agent, session=session, context=context, state=state)
@@ -114,7 +114,7 @@ class PersistentHistoryProvider(HistoryProvider):
 
 
 def _reported(agent: Any, response: Any) -> dict[str, Any]:
-    """The usage of a response, its model and its provider, as an answer's metadata; empty without usage."""
+    """Return the usage of a response, its model and its provider as metadata of an answer, or {} without usage."""
     client = getattr(agent, "client", None)
     provider = str(getattr(client, "OTEL_PROVIDER_NAME", ""))
     answers = sum(str(message.role) == "assistant" for message in getattr(response, "messages", ()))
@@ -145,7 +145,7 @@ class ViewStrategy:
         """Working views whose runs were saved, by session."""
 
     async def __call__(self, messages: list[Message]) -> bool:
-        """Compact a list in place; whether it changed."""
+        """Compact a list in place. Return whether it changed."""
         given = _checked(messages)
         if not given:
             return False
@@ -156,7 +156,7 @@ class ViewStrategy:
         return [id(message) for message in given] != [id(message) for message in messages]
 
     async def saved(self, session_id: str, messages: Sequence[Message]) -> None:
-        """Keep the plan of the view that goes on with messages which a session has saved; the next run may use it."""
+        """Keep the plan of the view that has messages which a session saved. The next run may continue the view."""
         view = self._with(messages)
         if view is None:
             return
@@ -170,7 +170,7 @@ class ViewStrategy:
             self._saved.popitem(last=False)
 
     def _with(self, messages: Sequence[Message]) -> WorkingView[Message] | None:
-        """The view of a run that has taken some messages: the very objects, else equal ones."""
+        """Return the view of a run that has some of these messages, or None. The same objects win over equal ones."""
         view: WorkingView[Message]
         for itself in (True, False):
             for view in reversed(self._running):
@@ -179,7 +179,9 @@ class ViewStrategy:
         return None
 
     def _take_out(self, messages: Sequence[Message]) -> WorkingView[Message]:
-        """The view that a list goes on from, to be used by one call alone.
+        """Return the view that a list continues, for use by one call only.
+
+        It is the view that gave the list's beginning, else the last view of the session, else a new one.
 
         It is the one that gave the list's beginning, else the last one of the session, else a new one.
         """
@@ -211,7 +213,7 @@ class ViewStrategy:
 
 
 def _checked(messages: Sequence[Message]) -> list[Message]:
-    """Give messages as a list.
+    """Check messages and return them as a list.
 
     Raises:
         RecordError: it is no list of the framework's messages.
@@ -224,7 +226,11 @@ def _checked(messages: Sequence[Message]) -> list[Message]:
 
 
 def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
-    """Give messages with each answer that calls tools moved to the last of its results, with the results before that.
+    """Move each answer that calls tools, with the earlier of its results, to the last of its results.
+
+    Two runs of one session may save in turns, call by call: then words of the other run are between a call and its
+    result. A view puts the call and its results together, and has to end as the list does, with the result that the
+    model must answer.
 
     Two runs of one session may save in turns, call by call: then words of the other run are between a call and its
     result. A view has both together, and it has to end as the list does, with the result that the model is asked about.

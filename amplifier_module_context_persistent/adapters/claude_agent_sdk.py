@@ -1,14 +1,15 @@
-"""A session store for the Claude Agent SDK: its transcripts in the logs of this package.
+"""A session store for the Claude Agent SDK: its transcripts are stored in the logs of this package.
 
     from amplifier_module_context_persistent.adapters.claude_agent_sdk import PersistentSessionStore
 
     store = PersistentSessionStore("~/.amplifier/projects")
     options = ClaudeAgentOptions(session_store=store, resume=session_id)
 
-The SDK keeps files of its own and builds the requests; the store gets a copy of each entry. What it promises: an entry
-is stored as `durability` says when `append` returns; a batch is there as a whole or not at all; an entry whose `uuid`
-the session has is not stored again, whichever process adds it. Entries come back deep-equal, and the sessions are read
-by `show`, `search`, `report` and `stats` like any other.
+The SDK keeps files of its own and builds the requests; the store gets a copy of each entry. The store promises:
+- An entry is stored as the option `durability` says when `append` returns.
+- A batch is stored as a whole or not at all.
+- An entry whose `uuid` the session already has is not stored again, whichever process adds it.
+- Entries are returned deep-equal. `show`, `search`, `report` and `stats` read the sessions like any other.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class PersistentSessionStore(SessionStore):
         self._sessions = SessionsByKey(where, **options)
 
     async def append(self, key: SdkKey, entries: list[SessionStoreEntry]) -> None:
-        """Store entries in order, together or not at all; those whose `uuid` the session has are left out."""
+        """Store entries in order, together or not at all. Entries whose `uuid` the session has are left out."""
         own = _key(key)
         entries = [_checked(entry) for entry in listed(entries)]
         if not entries:
@@ -97,18 +98,18 @@ class PersistentSessionStore(SessionStore):
             await (await self._sessions.open(own)).change_history(decide, messages)
 
     async def load(self, key: SdkKey) -> list[SessionStoreEntry] | None:
-        """Return all entries of a session, unchanged; None if there are none."""
+        """Return all entries of a session, unchanged, or None if there are none."""
         manager = await self._sessions.open(_key(key))
         entries: Any = list(entries_in(await manager.get_messages()))
         return entries or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
-        """List the sessions of a project, and when each was written last; sub-agents are left out."""
+        """List the sessions of a project with the time of their last write. Sub-agents are left out."""
         found = await self._sessions.main(project_key, _stored_key)
         return [{"session_id": session_id, "mtime": _milliseconds(one.modified_s)} for session_id, one in found]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
-        """Give the SDK's summary of each session of a project."""
+        """Return the SDK's summary of each session of a project."""
         summaries: list[SessionSummaryEntry] = []
         for session_id, one in await self._sessions.main(project_key, _stored_key):
             key: SdkKey = {"project_key": project_key, "session_id": session_id}
@@ -119,7 +120,7 @@ class PersistentSessionStore(SessionStore):
         return summaries
 
     async def delete(self, key: SdkKey) -> None:
-        """Erase a session and the transcripts of its sub-agents; with a `subpath`, only that transcript."""
+        """Erase a session and the transcripts of its sub-agents. With a `subpath`, erase only that transcript."""
         await self._sessions.delete(_key(key))
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
@@ -128,12 +129,12 @@ class PersistentSessionStore(SessionStore):
         return await self._sessions.subpaths(SessionKey(own.project, own.session_id), _stored_key)
 
     async def close(self) -> None:
-        """Close the sessions that are open; a later call opens them again."""
+        """Close the open sessions. A later call opens them again."""
         await self._sessions.close()
 
 
 def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
-    """Read a key of the SDK, which does not check what it is given.
+    """Read a key of the SDK. The SDK does not check the keys that it gets.
 
     Raises:
         TypeError: it is no object, or lacks a part.
@@ -145,7 +146,7 @@ def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
 
 
 def _checked(entry: Any) -> Any:
-    """Give an entry back.
+    """Check an entry and return it.
 
     Raises:
         RecordError: it is no object.
@@ -160,7 +161,7 @@ def _is_cut(key: SessionKey) -> bool:
 
 
 def _answer_id(entry: Mapping[str, Any]) -> str:
-    """The id of the answer that an entry is a part of; "" if it is no answer's."""
+    """Return the id of the answer that an entry is a part of, or "" if it is a part of no answer."""
     message = entry.get("message")
     if entry.get("type") != "assistant" or not isinstance(message, dict):
         return ""
@@ -169,12 +170,12 @@ def _answer_id(entry: Mapping[str, Any]) -> str:
 
 
 def _answers_before(log: ReadableLog) -> set[str]:
-    """The ids of the answers at the end of a log, whose usage it has: their other parts may still come."""
+    """Return the ids of the last answers of a log. Their usage is stored, and more parts of them may follow."""
     return set(filter(None, map(_answer_id, entries_in(log.read(log.index.live[-_LOOKED_AT:])))))
 
 
 def _without_usage(part: Message) -> Message:
-    """A later part of an answer, which is billed once."""
+    """Return a later part of an answer without its usage, because an answer is billed once."""
     metadata = {key: value for key, value in metadata_of(part).items() if key != "usage"}
     return {**part, "metadata": metadata}
 
@@ -185,7 +186,7 @@ def _holds(log: ReadableLog, entry_id: str) -> bool:
 
 
 def _last_summary(log: ReadableLog, key: SdkKey) -> dict[str, Any] | None:
-    """The summary as the last message says it; of a log whose last message says none, made anew."""
+    """Return the summary in the last message. If it has none, make the summary from all entries."""
     live = log.index.live
     if not live:
         return None
@@ -202,7 +203,7 @@ def _fold(data: dict[str, Any] | None, key: SdkKey, entries: list[Any]) -> dict[
 
 
 def _stored_key(log: ReadableLog) -> str:
-    """The id that the first message of a log names, since the log's name is cut."""
+    """Return the id that the first message of a log names, since the log's name may be shortened."""
     first = next(iter(log.read(log.index.live[:1])), {})
     return str(mark_of(first).get(_KEY, ""))
 

@@ -1,7 +1,7 @@
-"""The plan of a kit's views, kept in the stored session: a record of its log, as a mounted session keeps its own.
+"""The plan of a kit's views, kept in the stored session: a record of its log, as a mounted session keeps its own plan.
 
-The kit plans in a log in memory, of messages that the stored session holds under other ids, or does not hold yet. Both
-are told apart by their contents, in order.
+The kit's views are planned in a log in memory. The stored session has the same messages under other ids, or does not
+have them yet. Messages of the two logs are matched by their contents, in order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Named(NamedTuple):
-    """One message of a kit, and the messages of a log that it is."""
+    """One message of a kit, by its key, and the ids of the log's messages that it was stored as."""
 
     key: str
     """Its identity among plans."""
@@ -33,7 +33,7 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A plan that a session keeps.
+    """A plan that a session keeps, and the messages that it refers to.
 
     Args:
         plan: the plan.
@@ -44,7 +44,7 @@ class Kept:
     named: Sequence[Named]
 
     def end_in(self, keys: Sequence[str]) -> int:
-        """The number of a list's messages that the plan covers, by their keys; 0 if the list lacks the last one."""
+        """Return how many messages of a list, given by their keys, the plan covers, or 0 if the last one is missing."""
         upto = str(self.plan.record.get("upto"))
         at = 0
         for key, ids in self.named:
@@ -56,7 +56,7 @@ class Kept:
 
 
 class KeptPlan:
-    """The plan of one conversation.
+    """The plan that is kept for one conversation.
 
     Args:
         open_session: gives the session's manager.
@@ -73,7 +73,7 @@ class KeptPlan:
         """The id of the last plan that was read or kept."""
 
     async def read(self) -> Kept | None:
-        """Return the plan, with the messages that the session holds; None if it has none."""
+        """Return the plan with the messages that the session has, or None without a plan."""
 
         def found(log: ReadableLog) -> Kept | None:
             plan = PortablePlan.of(log)
@@ -84,7 +84,7 @@ class KeptPlan:
         return kept
 
     async def carry_to(self, other: KeptPlan) -> None:
-        """Copy to another conversation the newest plan whose messages it has all.
+        """Copy the newest plan whose messages another conversation has to that conversation.
 
         A fork from an earlier place then continues with the view that was sent there.
 
@@ -102,11 +102,11 @@ class KeptPlan:
                 return
 
     def has(self, plan_id: str) -> bool:
-        """Whether a plan is the last one that was read or kept; True if there is none."""
+        """Return whether a plan is the last one that was read or kept. Return True for the id ""."""
         return plan_id in ("", self._known)
 
     async def write(self, plan: PortablePlan, named: Sequence[Named]) -> bool:
-        """Keep a plan, unless the session lacks a message of it. If it cannot be stored, a warning says so.
+        """Keep a plan, unless the session lacks a message of it. If the plan cannot be stored, log a warning.
 
         Args:
             plan: the plan.

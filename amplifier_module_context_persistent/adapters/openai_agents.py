@@ -1,12 +1,12 @@
-"""A session for the OpenAI Agents SDK, and views of it for every model call: compaction for a kit that has none.
+"""A session for the OpenAI Agents SDK, and views of it for every model call, since the SDK has no compaction.
 
     from amplifier_module_context_persistent.adapters.openai_agents import PersistentSession
 
     session = PersistentSession("user-17", "sessions", max_tokens=100_000)
     await Runner.run(agent, "Hello", session=session, run_config=session.run_config())
 
-The SDK saves the items of each turn before it asks the model again, so a run that is killed goes on from its last turn.
-Without `run_config` the SDK sends the whole history, as with any other session.
+The SDK saves the items of each turn before it calls the model again, so a run that is killed continues after its last
+turn. Without `run_config` the SDK sends the whole history, as with any other session.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PersistentSession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
-        # the agent has no tool `recall`, and believes that what returns was stored
+        # the agent has no tool `recall`, and relies on it that items are stored when a call returns
         options = {"recipient": "openai", "recall": False, "require_persistence": True, **options}
         self.manager = open_session(session_id, where, **options)
 
@@ -89,7 +89,7 @@ class PersistentSession(SessionABC):
             await self.manager.change_history(lambda _, ready: HistoryChange(added=ready), messages)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take back the last item; it stays in the log, hidden."""
+        """Remove the last item from the history and return it, or None. It stays in the log, hidden."""
         popped: Any = None
 
         def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
@@ -105,11 +105,13 @@ class PersistentSession(SessionABC):
         return popped  # type: ignore[no-any-return]  # the SDK may be absent
 
     async def clear_session(self) -> None:
-        """Empty the history; what it held stays in the log until it is purged."""
+        """Empty the history. Its items stay in the log until they are purged."""
         await self.manager.clear()
 
     def run_config(self, **given: Any) -> RunConfig:
-        """Make the configuration of a run of this session, in which every model call gets a view of it.
+        """Make the configuration of a run of this session, in which every model call gets a view of the session.
+
+        With it, a run of another session is refused, because the model would be shown this session.
 
         A run of another session with it is refused: it would show the model this one.
         """
@@ -117,7 +119,7 @@ class PersistentSession(SessionABC):
         return RunConfig(**{**own, **given})
 
     async def filter_model_input(self, data: CallModelData[Any]) -> ModelInputData:
-        """Replace what a model call is about to send by a view, with what the session does not hold yet behind it.
+        """Replace the input of a model call by a view, followed by the items that the session does not have yet.
 
         The instructions count as part of the view; definitions of tools do not.
         """
@@ -138,7 +140,7 @@ class PersistentSession(SessionABC):
     async def combine_input(
         self, history: list[TResponseInputItem], new_input: list[TResponseInputItem]
     ) -> list[TResponseInputItem]:
-        """Begin a run with those items of the history that a view shows, and the new ones.
+        """Return the input of a run: the items of the history that a view shows, and the new items.
 
         Raises:
             ConfigError: the run is of another session.
@@ -155,7 +157,7 @@ class PersistentSession(SessionABC):
         return [*reversed(kept), *new_input]
 
     def _check_is_of_this_run(self) -> None:
-        """Compare with the session whose history the SDK read just before: its callbacks are not told the session."""
+        """Check that the SDK read the history of this session last. Its callbacks are not told the session."""
         read = _READ.get()
         _READ.set(None)
         if read is not None and read.manager.log_path != self.manager.log_path:
@@ -165,7 +167,7 @@ class PersistentSession(SessionABC):
             )
 
     async def _unsaved(self, given: list[Item]) -> list[Any]:
-        """Of what the SDK is about to send, the items behind the last one that the session holds."""
+        """Return the items of a model call's input after the last item that the session has."""
         for count in _LOOKED_AT:
             saved = {key_of(item) for item in items_in(await self.manager.last_messages(count))}
             last = next((at for at in reversed(range(len(given))) if key_of(given[at]) in saved), None)
@@ -174,12 +176,15 @@ class PersistentSession(SessionABC):
         return given
 
     async def close(self) -> None:
-        """Close the log; a later call opens it again."""
+        """Close the log. A later call opens it again."""
         await self.manager.close()
 
 
 def _up_to(item: Item, view: list[Message]) -> list[Message]:
-    """A view that ends with the item that the model is asked about; the whole view if it does not show the item.
+    """Return a view up to the item that the model must answer, or the whole view if it does not show the item.
+
+    Other runs of the session saved the messages after the item. The model would answer these instead, or refuse a
+    request that ends with an answer. The next request shows them.
 
     What follows it was saved by other runs of the session. The model would answer that instead, or refuse a request
     that ends with an answer. The next request shows it.

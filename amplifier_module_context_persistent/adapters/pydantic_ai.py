@@ -7,9 +7,9 @@
     conversation = await store.load("user-17") or Conversation(conversation_id="user-17")
     await store.save(await agent.run("Hello", conversation=conversation))
 
-Each conversation is a session of its own, which holds every entry in the order of saving; its record names the end of
-the current branch. A fork holds the entries that it shares, under the same ids. If two save at once, one of them gets
-`ConversationConflict`: the record is compared under the log's lock.
+Each conversation is a session of its own with all entries, in the order of saving. Its *record* names the end of the
+current branch. A fork has a copy of the entries that it shares, under the same ids. If two processes save at once, one
+of them gets `ConversationConflict`, because the record is compared under the log's lock.
 """
 
 from __future__ import annotations
@@ -70,20 +70,20 @@ class PersistentConversationStore(ConversationStore):
         """Told of what is saved: they keep their plans with it."""
 
     def kept_plan(self, conversation_id: str) -> KeptPlan:
-        """The plan of a conversation's views, kept in its log."""
+        """Return the plan of a conversation's views, which is kept in its log."""
         return KeptPlan(lambda: self._sessions.open(_key(conversation_id)), _named_in)
 
     def tell(self, views: ViewOfHistory) -> None:
-        """Tell these views about each save, as long as they are used."""
+        """Tell a `ViewOfHistory` about each save, as long as it is in use."""
         self._views = [*(known for known in self._views if known() is not None), ref(views)]
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        """Give the record of a conversation; None if there is none."""
+        """Return the record of a conversation, or None if there is none."""
         manager = await self._sessions.open(_key(conversation_id))
         return self._met(_record_in(await manager.last_messages(1)))
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        """Return the stored records, newest first; if `scope` is given, only the records of that scope."""
+        """Return the stored records, newest first. If `scope` is given, return only the records of that scope."""
         found: list[ConversationRecord] = []
         for one in await self._sessions.listed(_PROJECT):
             record = self._met(await self._sessions.read(one, _record_of))
@@ -147,7 +147,7 @@ class PersistentConversationStore(ConversationStore):
             raise ConversationConflict(conversation_id) from error
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        """Give an entry, also one of a branch that was left.
+        """Return an entry, which may be on an abandoned branch.
 
         Raises:
             LookupError: no conversation holds it.
@@ -158,7 +158,7 @@ class PersistentConversationStore(ConversationStore):
         return history[-1]
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
-        """Give the entries up to one, in order, or the last `limit` of them.
+        """Return the entries that lead to the entry `head_id`, in order, or the last `limit` of them.
 
         Raises:
             LookupError: no conversation holds it.
@@ -176,7 +176,7 @@ class PersistentConversationStore(ConversationStore):
         raise LookupError(f"no conversation holds the entry {head_id!r:.80}")
 
     async def close(self) -> None:
-        """Close the conversations that are open; a later call opens them again."""
+        """Close the open conversations. A later call opens them again."""
         await self._sessions.close()
 
     async def _history_in(self, key: SessionKey, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
@@ -186,7 +186,7 @@ class PersistentConversationStore(ConversationStore):
     async def _shared(
         self, record: ConversationRecord, new_entries: Sequence[ConversationEntry]
     ) -> list[ConversationEntry]:
-        """The entries that a fork takes over from the conversation that it was made of."""
+        """Return the entries that a fork takes over from the conversation that it was made from."""
         first = new_entries[0].parent_id if new_entries else record.head_id
         if first is None or record.forked_from is None:
             return []
@@ -195,7 +195,7 @@ class PersistentConversationStore(ConversationStore):
         return await self._history_in(_key(record.forked_from), first, None) or []
 
     def _met(self, record: ConversationRecord | None) -> ConversationRecord | None:
-        """Remember whose a record's entries are."""
+        """Remember which conversation the entries of a record belong to, and return the record."""
         if record is not None:
             ends = [record.head_id, *record.branches]
             self._owners.update(dict.fromkeys(filter(None, ends), record.conversation_id))
@@ -203,7 +203,7 @@ class PersistentConversationStore(ConversationStore):
 
 
 class ViewOfHistory(AbstractCapability[Any]):
-    """A capability that sends each model request a view: it fits, and keeps its beginning between requests.
+    """A capability that sends each model request a view. The view fits, and its beginning stays between requests.
 
     Use it as `capabilities=[ViewOfHistory(store, max_tokens=…)]`; one serves any number of conversations. It changes
     only the request: a run keeps its whole history, which `ProcessHistory` would cut, and a save stores it.
@@ -236,7 +236,7 @@ class ViewOfHistory(AbstractCapability[Any]):
         return request_context
 
     async def view(self, conversation_id: str, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """Give what is sent in place of the messages of a conversation."""
+        """Return the view to send instead of the messages of a conversation."""
         view = self._take_out(conversation_id, messages) or WorkingView(
             read=lambda message: read_message(_messages.dump_python(message, mode="json")),
             write=lambda changed: [_messages.validate_python(message) for message in write(changed)],
@@ -251,13 +251,13 @@ class ViewOfHistory(AbstractCapability[Any]):
         return sent
 
     async def saved(self, conversation_id: str) -> None:
-        """Keep the plan of a conversation's views, now that the conversation was saved."""
+        """Keep the plan of a conversation's views, after the conversation was saved."""
         for known, view in tuple(self._views):
             if known == conversation_id:
                 await view.keep_plan()
 
     def _take_out(self, conversation_id: str, messages: Sequence[ModelMessage]) -> WorkingView[Any] | None:
-        """The view that has the most in common with a list, to be used by one call alone; None if all are in use."""
+        """Return the view that has most in common with a list, for one call only, or None if all are in use."""
         own = [view for known, view in self._views if known == conversation_id]
         best = max(own, key=lambda view: view.in_common(messages), default=None)
         self._views = [one for one in self._views if one[1] is not best]
@@ -280,7 +280,10 @@ def _read(entry: ConversationEntry) -> list[Message]:
 
 
 def _goes_on(record: ConversationRecord) -> str:
-    """The text that people read for a record without a message; a `branch` abandons the messages before it."""
+    """Return the text that people read for a record without a message.
+
+    A `branch` saves such a record. It abandons the messages after the new end of the conversation.
+    """
     return f"[the conversation goes on after {record.head_id or 'nothing'}]"
 
 
@@ -289,7 +292,7 @@ def _record_of(log: ReadableLog) -> ConversationRecord | None:
 
 
 def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
-    """The record that the last message of a conversation holds."""
+    """Return the record in the last message of a conversation, or None if it has none."""
     value = mark_of(messages[-1]).get(_RECORD) if messages else None
     return _records.validate_python(value) if value is not None else None
 
@@ -302,7 +305,7 @@ def _entry_of(group: Sequence[Message], body: Any) -> ConversationEntry | None:
 
 
 def _group_at(log: ReadableLog, entry_id: str) -> list[Message] | None:
-    """The messages of an entry."""
+    """Return the messages that an entry was stored as, or None if the log lacks the entry."""
     first = log.index.find(entry_id)
     if first is None:
         return None
@@ -315,7 +318,7 @@ def _group_at(log: ReadableLog, entry_id: str) -> list[Message] | None:
 
 
 def _named_in(log: ReadableLog) -> list[Named]:
-    """The messages of the current branch."""
+    """Return the messages of the current branch, in order."""
     record = _record_of(log)
     groups = {mark_of(group[0]).get(_ENTRY, {}).get("id"): (group, body) for group, body in _pairs(log)}
     found: list[Named] = []
@@ -334,7 +337,7 @@ def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:
 
 
 def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
-    """The entries up to one, by their parents; None if the log lacks one of them."""
+    """Return the entries that lead to one entry, found by their parents, or None if the log lacks one of them."""
     known: dict[str, ConversationEntry] = {}
     if limit is None:  # of most of the log: read at once
         pairs = (_entry_of(group, body) for group, body in _pairs(log))

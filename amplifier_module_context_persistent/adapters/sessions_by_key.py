@@ -1,8 +1,8 @@
 """Sessions by the keys of a kit: opened at the first use and kept open, listed, deleted.
 
-A key is a project and an id, both texts of strangers; a sub-agent's key has a subpath too. In a directory a session is
-`PROJECT/sessions/ID/context-messages.jsonl`, as Amplifier keeps its own, in a database the log `PROJECT/ID`. So the
-directory may be `~/.amplifier/projects`, and `context-persistent` finds the sessions of all kits there.
+A key is a project and an id, both texts from strangers; a sub-agent's key has a subpath too. In a directory a session
+is `PROJECT/sessions/ID/context-messages.jsonl`, as Amplifier stores its own; in a database it is the log `PROJECT/ID`.
+So the directory may be `~/.amplifier/projects`, and `context-persistent` finds the sessions of all kits there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SessionKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name among the sessions of its project."""
+        """The name of the session among the sessions of its project."""
         name = directory_name(self.session_id)
         return f"{name}{_BELOW}{directory_name(self.subpath)}" if self.subpath else name
 
@@ -70,7 +70,7 @@ class SessionsByKey:
         self._open: dict[SessionKey, PersistentContextManager] = {}
 
     async def open(self, key: SessionKey) -> PersistentContextManager:
-        """Give the manager of a session, new or not; nothing is created before something is added to it."""
+        """Return the manager of a session, new or not. Nothing is created before something is added to the session."""
         manager = self._open.pop(key, None) or self._manager(key)
         self._open[key] = manager  # the last one was used last
         while len(self._open) > _MOST_OPEN:
@@ -83,27 +83,27 @@ class SessionsByKey:
             await manager.close()
 
     async def close(self) -> None:
-        """Close all sessions; a later call opens them again."""
+        """Close all sessions. A later call opens them again."""
         for key in list(self._open):
             await self.let_go(key)
 
     async def listed(self, project: str) -> list[SessionFile]:
-        """List the sessions of a project, sub-agents' too; `SessionFile.id` is `SessionKey.name`."""
+        """List the sessions of a project with those of sub-agents. `SessionFile.id` is `SessionKey.name`."""
         return await asyncio.to_thread(self._listed, project)
 
     async def subpaths(self, key: SessionKey, read_key: Callable[[ReadableLog], str]) -> list[str]:
-        """List the subpaths of a session; `read_key` reads one from its log if its name does not hold all of it."""
+        """List the subpaths of a session. `read_key` reads a subpath from its log if the log's name is shortened."""
         beginning = f"{key.name}{_BELOW}"
         below = [one for one in await self.listed(key.project) if one.id.startswith(beginning)]
         return [await self._id_of(one, one.id.removeprefix(beginning), read_key) for one in below]
 
     async def main(self, project: str, read_key: Callable[[ReadableLog], str]) -> list[tuple[str, SessionFile]]:
-        """List the sessions of a project that are no sub-agents', with their ids; `read_key` as in `subpaths`."""
+        """List the sessions of a project except sub-agents', with their ids. `read_key` is as in `subpaths`."""
         found = [one for one in await self.listed(project) if _BELOW not in one.id]
         return [(await self._id_of(one, one.id, read_key), one) for one in found]
 
     async def delete(self, key: SessionKey, check: Callable[[ReadableLog], None] | None = None) -> None:
-        """Erase a session and its sub-agents' sessions; do nothing if there is none.
+        """Erase a session and its sub-agents' sessions. Do nothing if there is none.
 
         `check` is called with the log before it is erased. If `check` raises, nothing is erased.
         """
@@ -116,7 +116,7 @@ class SessionsByKey:
             await asyncio.to_thread(_delete, self._location(key.project, name), check)
 
     async def read(self, session: SessionFile, function: Callable[[ReadableLog], Any]) -> Any:
-        """Call a function with a session's log, opened to be read."""
+        """Open a session's log for reading, call a function with it and return the result."""
         return await asyncio.to_thread(_read, os.fspath(session.path), function)
 
     def _manager(self, key: SessionKey) -> PersistentContextManager:
@@ -128,7 +128,8 @@ class SessionsByKey:
             snapshots=CatalogueSnapshots(wait_s=0),
             marks_open=False,  # a kit deletes sessions that others of its processes have looked at
         )
-        # a kit believes that what returns was stored; a mounted session may go on in memory, since its person is told
+        # a kit relies on it that messages are stored when a call returns; a mounted session may go on in memory,
+        # since its person is told
         options = {"require_persistence": True} | dict(self._options)
         return PersistentContextManager(log=log, session_id=key.name, **options)
 

@@ -1,12 +1,12 @@
-"""Views of a history that a kit keeps by itself: a log in memory that follows what the kit is about to send.
+"""Views of a history that a kit keeps by itself: a log in memory follows the list that the kit is about to send.
 
-A kit hands over its list before each model call: its whole history, or the last view and the messages after it. New
+A kit passes its list before each model call: its whole history, or the last view and the messages after it. New
 messages are added to the log, so views keep their beginning from one call to the next, as in a session. If the list
-differs (a branch, an edited message), the log is rewound to the part that both have in common.
+differs (a branch, an edited message), the log is rewound to the part that the list and the log have in common.
 
 The plan of the views is kept in the stored session as soon as the session has all messages that the plan names
-(`kept_plan`). The next process reads it there. Markers of views name messages by their ids in this log. The ids follow
-from a message's place and content, so they are the same in the next process.
+(`kept_plan`). The next process reads the plan there. Markers of views name messages by their ids in this log. The ids
+follow from a message's place and content, so they are the same in the next process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class WorkingView(Generic[T]):
-    """The working memory of one conversation; one call at a time may use it.
+    """The working memory of one conversation. Only one call at a time may use it.
 
     Args:
         read: reads a kit's message into canonical ones, with its whole body under `name`.
@@ -70,7 +70,7 @@ class WorkingView(Generic[T]):
         """The parts that each message's body relies on, by the message's id in the log."""
 
     async def view(self, given: Sequence[T]) -> list[T]:
-        """Give what a model call is sent, in place of a kit's list."""
+        """Return the messages that a model call is sent, instead of a kit's list."""
         if not self._taken and self.kept_plan is not None:
             await self._go_on(given, self.kept_plan)
         if self.gave(given):
@@ -88,7 +88,7 @@ class WorkingView(Generic[T]):
         return list(self._sent)
 
     async def keep_plan(self) -> None:
-        """Keep the plan in force in the stored session, if it is not there yet and the session holds what it names."""
+        """Keep the plan in force in the stored session, if it is new and the session has all messages that it names."""
         if self.kept_plan is None or self.kept_plan.has(self._plan_id):
             return
         plan = await self._manager.look(PortablePlan.of)
@@ -96,18 +96,18 @@ class WorkingView(Generic[T]):
             await self.kept_plan.write(plan, self._named())
 
     def knows(self, message: T, *, itself: bool) -> bool:
-        """Whether the log has taken a message: the very object, or an equal one."""
+        """Return whether the log has a message. With `itself`, only the same object counts, else an equal one."""
         if itself:
             return any(one is message for one in reversed(self._taken))
         return self._key(message) in self._keys
 
     def gave(self, given: Sequence[T]) -> bool:
-        """Whether a list begins with the very messages of the last view: the kit goes on with what it got."""
+        """Return whether a list begins with the message objects of the last view, so that the kit continues it."""
         sent = self._sent
         return 0 < len(sent) <= len(given) and all(one is other for one, other in zip(sent, given, strict=False))
 
     def in_common(self, given: Sequence[T]) -> int:
-        """The length of the common beginning of a list and the log, in messages."""
+        """Return the number of messages at the start of a list that the log has at its start too."""
         for number, (known, one) in enumerate(zip(self._taken, given, strict=False)):
             if known is not one:
                 if self._keys[number] != self._key(one):
@@ -134,7 +134,7 @@ class WorkingView(Generic[T]):
         self._keys += keys
 
     async def _rewind(self, count: int) -> None:
-        """Make the log hold this many of the kit's messages."""
+        """Shorten the log to the first `count` messages of the kit."""
         if count == len(self._taken):
             return
         kept = sum(map(len, self._ids[:count]))
@@ -142,7 +142,10 @@ class WorkingView(Generic[T]):
         del self._taken[count:], self._keys[count:], self._ids[count:]
 
     async def _go_on(self, given: Sequence[T], kept_plan: KeptPlan) -> None:
-        """Take a list as the process before took it: what the kept plan is of, the plan, and what came since.
+        """Continue the views of an earlier process: add the messages that the kept plan covers, the plan, and the rest.
+
+        Each answer with reasoning is added after the view that it answers is made again: its reasoning stays if that
+        view is the same.
 
         Each answer with reasoning is taken after the view that it answers: reasoning stays if its view is the same.
         """
@@ -175,7 +178,7 @@ class WorkingView(Generic[T]):
         return list(map(Named, self._keys, self._ids))
 
     def _written(self, view: Sequence[Message]) -> list[T]:
-        """Write a view: what it shows in the shape that it came in from its body, the rest anew."""
+        """Write a view as messages of the kit. Unchanged messages are made from their stored bodies."""
         written: list[T] = []
         changed: list[Message] = []
         for group, body in bodies_in(view, self._name):
@@ -193,7 +196,7 @@ class WorkingView(Generic[T]):
 
 
 def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:
-    """The messages of a kit's one, with ids of our own."""
+    """Return the messages of one kit's message with ids that begin with `name`."""
     ids = (name if number == 0 else f"{name}.{number}" for number in range(len(parts)))
     return [
         {**part, "metadata": {**metadata_of(part), "message_id": one}} for part, one in zip(parts, ids, strict=True)
@@ -206,7 +209,7 @@ def _has_reasoning(message: Message) -> bool:
 
 
 def _shape_of(message: Message) -> tuple[Any, ...]:
-    """The parts of a message that references rely on: its blocks, its calls, the parts that it belongs to."""
+    """Return the parts of a message that references rely on: blocks, calls, and the message that it is a part of."""
     content = message.get("content")
     blocks = [block.get("type") for block in content] if isinstance(content, list) else type(content).__name__
     calls = list(calls_of(message))
