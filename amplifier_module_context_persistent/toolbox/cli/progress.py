@@ -1,9 +1,10 @@
-"""Progress of what takes long, on the error stream: of reading logs, and of stages of work.
+"""Show progress on the error stream: of reading logs, and of work in stages.
 
-In a terminal it is a bar. A bar is removed before anything else is printed there, and does not appear for what is read
-within a second. After something was printed it returns if the next thing takes longer than a second.
+In a terminal the progress is a bar. The bar is removed before anything else is printed there, and appears only if work
+takes longer than a second. After something was printed, the bar appears again if the next work takes longer than a
+second.
 
-Elsewhere it is a line every ten seconds, and rich is not imported.
+Elsewhere the progress is a line every ten seconds, and rich is not imported.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ if TYPE_CHECKING:
     from ...sessions.transcript import Progress as StageProgress
 
 LONG_BYTES = 32 << 20
-"""For so much a bar is shown at once."""
+"""The total size of logs at which a bar is shown immediately."""
 LATE_S = 1.0
 LINE_EVERY_S = 10.0
 
 
 class ReadFiles(FileSystem):
-    """The real file system for a command that prints while it reads; this one shows no bar."""
+    """The real file system, for a command that prints while it reads; this class shows no bar."""
 
     def before_printing(self, *, returns: bool = True) -> None:
-        """Remove the bar from the terminal, because something is to be printed.
+        """Remove the bar from the terminal before something is printed; do nothing without a bar.
 
         Args:
-            returns: the bar may appear again after a second without anything printed; else it does not.
+            returns: whether the bar may appear again after a second in which nothing is printed.
         """
 
 
 class WatchedFiles(ReadFiles):
-    """The real file system; every read advances a progress bar."""
+    """The real file system, with a progress bar that every read advances."""
 
     def __init__(self, bar: Progress, task: TaskID) -> None:
         self.bar, self._task, self._late_s = bar, task, monotonic() + LATE_S
         self.then = ""
-        """The stage after reading, whose progress is not known."""
+        """The name of the stage after reading, whose progress is not known; "" if there is none."""
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`."""
@@ -60,7 +61,7 @@ class WatchedFiles(ReadFiles):
         return block
 
     def note_read(self, size: int) -> None:
-        """Advance the bar by bytes that were read, from a file or a server."""
+        """Advance the bar by a number of bytes that were read from a file or a server."""
         if not self.bar.live.is_started and monotonic() > self._late_s:
             self.bar.start()
         self.bar.advance(self._task, size)
@@ -78,18 +79,18 @@ class WatchedFiles(ReadFiles):
         self._late_s = monotonic() + LATE_S if returns else inf
 
     def finish(self) -> None:
-        """Begin no bar any more; what is read from now on is printed at once."""
+        """Prevent the bar from appearing again, because what is read from now on is printed immediately."""
         self._late_s = inf
 
 
 class ProgressLines:
-    """Progress as lines of text, for an error stream that is no terminal; nothing for what takes a few seconds."""
+    """Progress as lines of text, for an error stream that is not a terminal; short work prints nothing."""
 
     def __init__(self) -> None:
         self._next_s = monotonic() + LINE_EVERY_S
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """Say how far the work is, unless that was said a moment ago."""
+        """Print a line of progress, unless one was printed less than ten seconds ago."""
         if monotonic() < self._next_s:
             return
         self._next_s = monotonic() + LINE_EVERY_S
@@ -97,7 +98,7 @@ class ProgressLines:
 
 
 class ToldFiles(ReadFiles):
-    """The real file system; reading is told in lines, in megabytes."""
+    """The real file system, with lines of progress in megabytes read."""
 
     def __init__(self, title: str, size: int) -> None:
         self._lines, self._title, self._size, self._read = ProgressLines(), f"{title}, MB", size, 0
@@ -112,19 +113,19 @@ class ToldFiles(ReadFiles):
 
 @contextmanager
 def progress(*paths: str, title: str = "reading", passes: int = 1, then: str = "") -> Iterator[ReadFiles]:
-    """A file system to read logs with; while long ones are read, `passes` times, a bar is shown.
+    """Yield a file system that shows the progress of reading logs, if the logs are long.
 
     Args:
-        paths: of the logs.
-        title: what is done.
-        passes: how often each is read.
-        then: what is done once all was read, if that takes long, too; how far it is cannot be told.
+        paths: the paths of the logs.
+        title: the name of the work.
+        passes: the number of times that each log is read.
+        then: the name of the stage after reading, if that takes long too; its progress is not known.
     """
     if not paths:
         yield ReadFiles()
         return
     if not sys.stderr.isatty():
-        size = sum(_size_of(path) for path in paths if stored_name(path) is None)  # a database would be asked
+        size = sum(_size_of(path) for path in paths if stored_name(path) is None)  # no query to a database
         yield ToldFiles(title, size * passes) if size >= LONG_BYTES else ReadFiles()
         return
     from rich.console import Console
@@ -149,7 +150,7 @@ def progress(*paths: str, title: str = "reading", passes: int = 1, then: str = "
 
 
 def _size_of(path: str) -> int:
-    """The bytes of a log; 0 if that is not known: the code that opens it reports the error."""
+    """Return the size of a log in bytes; 0 if an error occurs, which the code that opens the log reports."""
     try:
         if stored_name(path) is None:
             return os.stat(path).st_size
@@ -163,7 +164,7 @@ def _size_of(path: str) -> int:
 
 @contextmanager
 def stages() -> Iterator[StageProgress]:
-    """The progress of work in stages, one after the other."""
+    """Yield a function to report the progress of work in stages: its name, and the parts done of a total."""
     if not sys.stderr.isatty():
         yield ProgressLines().tell
         return

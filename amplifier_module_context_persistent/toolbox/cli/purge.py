@@ -1,7 +1,7 @@
-"""`context-persistent purge`: remove history for good, from one log or a text from all of them.
+"""`context-persistent purge`: remove history from logs, or replace a text in logs, permanently.
 
-Exit codes: 0 done, or there is nothing to remove; 1 done in the logs, but files that were named still hold a text that
-was to go; 2 unusable or refused, or some logs were not purged.
+Exit codes: 0 done, or there is nothing to remove; 1 done in the logs, but files that were named still contain a text
+that was to be removed; 2 unusable or refused, or some logs were not purged.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .session_argument import (
 from .terminal import UnusableError, ask, counted, one_line, reason_beside, say, unusable
 
 Rule = Callable[[str], TextRule]
-"""Gives what an import is to replace after a purge, from a salt."""
+"""Returns, for a salt, the rule by which a later import replaces the purged texts again."""
 
 VACUUM_ADVICE = (
     "The rows are gone. Their bytes leave the server's disk when the table is vacuumed (VACUUM FULL, as its owner), "
@@ -142,7 +142,10 @@ def purge(
 def _plan_chosen(
     wanted: SessionFilter, what: Purge, report: PurgeReport, *, everywhere: bool
 ) -> tuple[list[SessionPurge], list[SessionFile]]:
-    """Plan the purge of the sessions that filters choose, or of all with the places that no session has any more."""
+    """Return the plans for the sessions that filters choose, and the sessions.
+
+    Without a filter, with `--all`, also plan for the places without a log where files are left.
+    """
     is_all = everywhere and wanted == ALL_SESSIONS
     sessions = sessions_here(everywhere=True) if is_all else chosen_sessions(wanted, everywhere=everywhere)
     planned = _plan_all(sessions, what, report)
@@ -152,7 +155,7 @@ def _plan_chosen(
 
 
 def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> Callable[[str], str]:
-    """The replacement of an expression's matches, or without one of all secrets; it adds replaced texts to `taken`.
+    """Return a function that replaces an expression's matches, or without one all secrets, and notes them in `taken`.
 
     Raises:
         UsageError: the expression is invalid.
@@ -161,10 +164,10 @@ def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> C
 
 
 def _check_is_session(name: str) -> None:
-    """Make sure that a name without any option is a session's: somebody may have given the text that is to go.
+    """Check that a name without any option is a session's name, because it may be the text to remove.
 
     Raises:
-        UsageError: it is none; says how a text is replaced.
+        UsageError: there is no such session; the message says how to replace a text.
     """
     try:
         find_path(name)
@@ -175,7 +178,7 @@ def _check_is_session(name: str) -> None:
 
 
 def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:
-    """Refuse a purge that says two things, or nothing, of what is to go."""
+    """Check that exactly one kind of content to remove was chosen, or only torn tails."""
     if sum(chosen) > 1 or not (any(chosen) or torn):
         hint = ". --all means the sessions of all projects; every message is --everything" if all_ else ""
         raise click.UsageError(
@@ -184,22 +187,22 @@ def _check_is_one(chosen: Sequence[bool], *, torn: bool, all_: bool) -> None:
 
 
 def _passes(what: Purge) -> int:
-    """The number of times that most logs are read for the plan."""
+    """Return the number of times that most logs are read for the plan."""
     return 1 if what.redact is not None else 2
 
 
 def _plan(path: str, what: Purge) -> SessionPurge:
-    """See what would go.
+    """Return the plan of a purge of one log.
 
     Raises:
-        UnusableError: the log cannot be read, or not be purged so.
+        UnusableError: the log cannot be read, or cannot be purged in this way.
     """
     with unusable(path), progress(path, title="looking", passes=_passes(what)) as files:
         return plan_session_purge(path, what, files=files)
 
 
 def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport) -> list[SessionPurge]:
-    """See what would go from each session; one that cannot be read is named, and does not hide the others."""
+    """Return the plan for each session; for a session that cannot be read, the plan has the error."""
     planned = list[SessionPurge]()
     paths = [str(session.path) for session in sessions]
     with progress(*paths, title="looking at sessions", passes=_passes(what)) as files:
@@ -216,11 +219,11 @@ def _plan_all(sessions: Sequence[SessionFile], what: Purge, report: PurgeReport)
 
 
 class PurgeReport:
-    """Says what a purge does, as text line by line or as one JSON object in the end.
+    """Reports what a purge does, as lines of text, or as one JSON object at the end.
 
     Args:
         dry_run: whether nothing is done.
-        as_json: whether the object is printed, and nothing else.
+        as_json: whether only the object is printed.
     """
 
     def __init__(self, *, dry_run: bool, as_json: bool) -> None:
@@ -228,18 +231,18 @@ class PurgeReport:
         self._errors: list[dict[str, str]] = []
 
     def say(self, text: str) -> None:
-        """Print a line, unless an object is wanted."""
+        """Print a line, unless JSON is printed."""
         if not self._as_json:
             say(text)
 
     def failed(self, what: str, path: str, why: str) -> None:
-        """Say which session was not read or not purged."""
+        """Report a session that was not read or not purged, with the reason."""
         self._errors.append({"path": path, "error": why})
         if not self._as_json:
             click.echo(f"{what}: {why if one_line(path) in why else f'{one_line(path)}: {why}'}", err=True)
 
     def plan(self, one: SessionPurge) -> None:
-        """Say what goes from one session, and which of its files."""
+        """Print what is removed from one session, and which of its files are changed."""
         be = "would be" if self.dry_run else "will be"
         self.say(f"{one.path}: of this log, this {be} removed{'' if self.dry_run else ' for good'}:")
         if one.finishes:
@@ -255,18 +258,18 @@ class PurgeReport:
             self.say(f"  {name}, {kept}, is removed")
 
     def session_id(self, one: SessionPurge) -> None:
-        """Say if the session's id holds what is to go."""
+        """Print a line if the session's id contains the text to remove."""
         if one.is_id_matching:
             self.say("  the session's id holds it, and stays; only delete removes it")
 
     def counts(self, counts: PurgeCounts) -> None:
-        """Say what a purge removes and keeps."""
+        """Print the counts of what a purge removes and keeps."""
         for number, what, fate in _fates(counts):
             if number:
                 self.say(f"  {counted(number, what)} {fate}")
 
     def end(self, planned: Sequence[SessionPurge], done: Sequence[SessionPurge]) -> None:
-        """Print the object: what was removed, or with `dry_run` what would be."""
+        """Print the JSON object, with what was removed, or with `dry_run` what would be."""
         if self._as_json:
             copies = [copy for one in planned for copy in one.copies]
             purged = [_plain(one) for one in done]
@@ -275,7 +278,7 @@ class PurgeReport:
 
 
 def _plain(one: SessionPurge) -> dict[str, Any]:
-    """The content to remove from a session, as plain JSON types."""
+    """Return the counts and files of a session's purge, as plain JSON types."""
     own = str(one.own) if one.own is not None else None
     return {"path": one.path, **one.counts.to_record(), "own": own, "removed": one.removed, "finishes": one.finishes}
 
@@ -289,7 +292,7 @@ def _purge(
     *,
     yes: bool,
 ) -> int:
-    """Show what would go, ask, and purge; the exit code."""
+    """Print what would be removed, ask, purge, and return the exit code."""
     unread = [one for one in planned if one.error]
     todo = [one for one in planned if not one.is_nothing]
     for one in unread:
@@ -346,14 +349,14 @@ def _say_extent(todo: Sequence[SessionPurge], sessions: Sequence[SessionFile], r
 
 
 def _exit_code(*, is_left: bool, is_failed: bool) -> int:
-    """The exit code of a purge; `is_left` says that a named file still holds a text that was to go."""
+    """Return the exit code; `is_left` says that a named file still contains a text that was to be removed."""
     if is_failed:
         return UNUSABLE
     return FINDINGS if is_left else DONE
 
 
 def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) -> bool:
-    """Purge one session; False if a file that belongs to it still holds what was to go."""
+    """Purge one session; return False if a file of the session still contains what was to be removed."""
     with progress(one.path, title="purging", passes=2) as files:
         done, because = purge_session(one, what, now=utc_now, rule=rule, files=files)
     if because:
@@ -365,7 +368,7 @@ def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) 
 
 
 def _replacing(expression: str, taken: set[str]) -> Callable[[str], str]:
-    """Make what replaces the matches of an expression, and collects them in `taken`."""
+    """Return a function that replaces the matches of an expression, and adds the matches to `taken`."""
     try:
         pattern = compile_regex(expression)
     except RecallError as error:
@@ -382,7 +385,7 @@ def _without_secrets(own: OwnForms | None, taken: set[str], text: str) -> str:
 
 
 def _fates(counts: PurgeCounts) -> Sequence[tuple[int, str, str]]:
-    """The counts of removed or replaced records, in words."""
+    """Return the counts of a purge, each with its noun and what happens to it."""
     return (
         (counts.messages_removed, "message", "removed"),
         (counts.messages_redacted, "message", "redacted"),

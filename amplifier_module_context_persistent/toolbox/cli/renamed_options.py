@@ -1,4 +1,4 @@
-"""Options that had another name, or have another name elsewhere: whoever gives the old one is told the new one."""
+"""Hints for wrong names of options and commands: names of older versions, or of other programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RENAMED_IN = {
     ("purge", "--cleared-only"): "--cleared",
     ("show", "--failed"): "--errors",
 }
-"""The same for single commands."""
+"""The right names of options, by a command and a wrong name; these precede `_RENAMED`."""
 _OPTION_OF_WORD = {
     "fork": ("--at", "the last turn to copy, or a message's id"),
     "rewind": ("--to", "the last turn to keep, or a message's id"),
@@ -46,13 +46,13 @@ _OPTION_OF_WORD = {
     "view": ("--request", "a request"),
     "tail": ("--number", "how many messages"),
 }
-"""By a command that takes no further argument, the option that may be meant by one, and what that takes."""
+"""The option that a person may mean by an extra argument, and the option's value, by command."""
 _ARGUMENTS = {("reports", "-o"): "DIRECTORY", ("reports", "--output"): "DIRECTORY", ("rename", "--name"): "NAME"}
 """The argument to use, by a command and an option that it does not have."""
 
 
 def in_one_line(error: click.UsageError, group: click.Context | None = None) -> UnusableError:
-    """A usage error on one line that says what to do.
+    """Return a usage error as an error on one line that says what to do.
 
     Args:
         error: the error.
@@ -73,7 +73,7 @@ def in_one_line(error: click.UsageError, group: click.Context | None = None) -> 
     elif context is not None and (found := _NO_COMMAND.fullmatch(error.format_message())):
         return UnusableError(_no_such_command(found[1], context, path))
     elif type(error) is click.UsageError and not said.startswith(("Got unexpected", "No such command")):
-        return UnusableError(said)  # it says what to do
+        return UnusableError(said)  # the message says what to do
     return UnusableError(f"{said.rstrip('.')}; see `{path} --help`")
 
 
@@ -88,11 +88,11 @@ _COMMANDS = {
     **dict.fromkeys(("undo", "reset"), "rewind"),
     **dict.fromkeys(("html", "page"), "report"),
 }
-"""Commands by other names that people try."""
+"""The right names of commands, by wrong names that people try."""
 
 
 def _as_option(word: str, context: click.Context) -> str:
-    """Say which option takes a word that a command does not take as an argument; "" if none may be meant."""
+    """Return a hint on the option that takes an extra argument; "" if no option fits."""
     option, meaning = _OPTION_OF_WORD.get(context.info_name or "", ("", ""))
     if not option or " " in word:
         return ""
@@ -103,7 +103,7 @@ def _as_option(word: str, context: click.Context) -> str:
 
 
 def _no_such_command(given: str, context: click.Context, path: str) -> str:
-    """Say that there is no such command, and which may be meant."""
+    """Return a message that a command does not exist, with the most similar one."""
     group = context.command
     names = group.list_commands(context) if isinstance(group, click.Group) else []
     close = [_COMMANDS[given]] if _COMMANDS.get(given) in names else get_close_matches(given, names, 1)

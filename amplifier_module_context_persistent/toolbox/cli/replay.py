@@ -2,7 +2,7 @@
 
 Exit codes: 0 played, 1 a view cannot be proved because the log was altered, 2 unusable, 130 Ctrl-C. A terminal gets the
 session's timing; a pipe gets everything at once, as plain text or JSON. A mark is a colour and a letter,
-so it can be read without colours: K kept, E elided, D dropped, S summarised.
+so that it can be read without colours: K kept, E elided, D dropped, S summarised.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .terminal import (
 )
 
 _LONG_PAUSE_S = 3.0
-_MOST_PAUSE_S = 86_400.0  # longer ones overflow on some systems
+_MOST_PAUSE_S = 86_400.0  # longer pauses overflow on some systems
 
 
 @click.command()
@@ -114,7 +114,7 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """The settings for a replay without a recording, or with other wishes."""
+    """The policy, budget and tokenizer for a replay that does not use the recorded requests."""
 
     name: str | None
     budget_tokens: int
@@ -122,12 +122,12 @@ class _Policy:
 
 
 def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Progress | None) -> Iterator[Seen]:
-    """The requests from a message on: those that were recorded, or those under a policy."""
+    """Yield the requests from a message on: the recorded ones, or if a policy is given those under the policy."""
     if policy is None:
         yield from requests(transcript, start=start)
         return
     played = play(transcript, policy.name or "default", budget_tokens=policy.budget_tokens, tokenizer=policy.tokenizer)
-    with stages() if tell is None else nullcontext(tell) as telling:  # those before are played too, which may take long
+    with stages() if tell is None else nullcontext(tell) as telling:  # earlier requests may take long
         for seen in played:
             if seen.place >= start:
                 break
@@ -154,10 +154,10 @@ class _Output:
         self._begun = {turn.start: turn.number for turn in transcript.turns()}
         self._compactions = source_compactions(transcript)
         self.altered = False
-        """Whether a view was shown that is not the one in use then."""
+        """Whether a rebuilt view was shown that differs from the recorded one, because the log was altered."""
 
     def introduce(self, policy: _Policy | None) -> None:
-        """Say what is not obvious: that there is nothing, or under which policy views are made."""
+        """Print that the session is empty, or under which policy views are made."""
         if self._as_json:
             return
         if not self._begun:
@@ -170,13 +170,13 @@ class _Output:
             )
 
     def wait(self, pause_s: float) -> None:
-        """Wait as long as the session did; a long pause is announced."""
+        """Wait for a number of seconds; announce a long pause."""
         if pause_s > _LONG_PAUSE_S:
             self._console.print(Text(f"({duration(pause_s)}; --max-pause and --speed shorten it)", "dim"))
         time.sleep(pause_s)
 
     def show(self, step: Step) -> None:
-        """Print what happened: a message, or a request."""
+        """Print a step: a message, or a request."""
         if step.seen is not None and step.seen.proved is False and not step.seen.lacks:
             self.altered = True
         if self._as_json:
@@ -196,7 +196,7 @@ class _Output:
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:
-    """A step as JSON objects: a message, or a request after the compaction that it shows, if there was one."""
+    """Yield a step as JSON objects: a message, or a request, before it the compaction that the request shows."""
     seen, marks = step.seen, step.seen.marks if step.seen is not None else None
     if step.placed is not None:
         yield {
@@ -237,11 +237,11 @@ _MOST_RUNS = 8
 
 
 class RequestPanel:
-    """Lays out requests.
+    """Formats requests for a terminal.
 
     Args:
-        width: of the terminal, in cells.
-        encoding: of the output; without block characters in it, plain ones are used.
+        width: the width of the terminal, in cells.
+        encoding: the encoding of the output; if it has no block characters, ASCII characters are used.
     """
 
     def __init__(self, width: int, encoding: str = "utf-8") -> None:
@@ -250,7 +250,7 @@ class RequestPanel:
         self._bar = ("█", "░") if _carries(encoding, "█░") else ("#", "-")
 
     def request(self, seen: Seen) -> Text:
-        """The model's view at a request: the gauge, a mark for each message before it, and the proof."""
+        """Return what the model saw at a request: the gauge, a mark for each earlier message, and the proof."""
         lead, width = 2 * self._rule, self._width
         shown = Text()
         if seen.compaction is not None:
@@ -266,7 +266,7 @@ class RequestPanel:
         return shown.append(_proof(seen), "bold red" if seen.proved is False else "dim")
 
     def gauge(self, tokens: int, budget_tokens: int) -> Text:
-        """A bar of tokens against the budget."""
+        """Return a bar that shows the tokens as a share of the budget."""
         share = tokens / max(1, budget_tokens)
         said = f" {tokens:,} of {budget_tokens:,} tokens, {share:.0%}"
         cells = max(8, min(40, self._width - len(said) - 2))
@@ -282,7 +282,7 @@ class RequestPanel:
 
 
 def strip(marks: Marks, width: int) -> Text:
-    """The marks of a history on one line: a letter for each message, or for the majority of some neighbours."""
+    """Return the marks of a history on one line: a letter for each message, or for most of some neighbours."""
     shown = Text("saw ")
     cells = max(8, width - 4)
     exact = marks.total <= cells
@@ -292,7 +292,7 @@ def strip(marks: Marks, width: int) -> Text:
 
 
 def counts_text(marks: Marks) -> Text:
-    """The number of messages with each mark, and their ranges."""
+    """Return the number of messages with each mark, and their ranges if these are few."""
     counts = marks.counts()
     shown = Text("    ")
     for mark in MARKS:
@@ -307,7 +307,7 @@ def counts_text(marks: Marks) -> Text:
 
 
 def compaction_text(compaction: Compacted) -> str:
-    """The changes of a compaction."""
+    """Return the changes of a compaction as text."""
     parts = {ELIDED: compaction.elided, DROPPED: compaction.dropped, SUMMARISED: compaction.summarised}
     what = ", ".join(f"{count:,} {mark}" for mark, count in parts.items() if count)
     lacking = f"\n   {compaction.lacking:,} of the dropped name what the view lacks" if compaction.lacking else ""
@@ -323,7 +323,7 @@ def _proof(seen: Seen) -> str:
 
 
 def _left_out(seen: Seen) -> str:
-    """The reasoning that the view leaves out, on a line of its own; empty if it leaves out none."""
+    """Return a line on the answers without their reasoning; "" if there are none."""
     if not seen.unbound:
         return ""
     return f"{counted(seen.unbound, 'answer')} without reasoning, as what stood before it had changed\n"

@@ -1,7 +1,7 @@
-"""`context-persistent report` and `reports`: a session as one page to send round; a project's sessions, with a list.
+"""`context-persistent report` and `reports`: make a page of one session, or pages of many with a list.
 
-Exit codes of `report`: 0 done, 1 views of it are not proved since the log was altered or lacks something, 2 nothing was
-made. Of `reports`: 0 done, 1 the reports of some sessions could not be made, 2 nothing was made.
+Exit codes of `report`: 0 done, 1 some views are not proved, because the log was altered or lacks something, 2 nothing
+was made. Of `reports`: 0 done, 1 the reports of some sessions could not be made, 2 nothing was made.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .terminal import (
     unusable,
 )
 
-_MOST_NAMED = 10  # messages in which something was redacted
+_MOST_NAMED = 10  # the number of messages with redactions to list
 
 
 @click.command()
@@ -189,7 +189,7 @@ def reports(
 
 
 def _sub_agents(session: SessionFile, known: Sequence[SessionFile]) -> list[SessionFile]:
-    """The sessions of a session's sub-agents, among those that are known."""
+    """Return the sessions of a session's sub-agents, among the known sessions."""
     here = next((one for one in known if str(one.path) == str(session.path)), session)
     return with_sub_agents(here, known)[1:]
 
@@ -201,7 +201,7 @@ def show_page(path: str) -> None:
 
 
 def _own_name(transcript: Transcript) -> str:
-    """A name in this directory by the session's id, with what a name may hold."""
+    """Return the default file name of a report, made from the session's id without special characters."""
     name = session_id_in(transcript) or Path(transcript.path).stem
     return "report-" + "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:80] + ".html"
 

@@ -1,4 +1,4 @@
-"""The options that seal files for somebody, and that name the key which opens them (age)."""
+"""Options for sealed files, which are encrypted with age: the public keys to seal for, and the private key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IDENTITY = f"{__name__}.identity"
 
 
 def identity_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the option `--identity`; it gets the path of the file with the private key, or None."""
+    """Add `--identity` to a command, which gets the path of the file with the private key, or None."""
     return click.option(
         "--identity",
         metavar="FILE",
@@ -33,7 +33,7 @@ def identity_option(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def encrypt_to_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the option `--encrypt-to`; it gets the public keys as `recipients`."""
+    """Add `--encrypt-to` to a command, which gets the public keys as `recipients`."""
     return click.option(
         "--encrypt-to",
         "recipients",
@@ -44,7 +44,7 @@ def encrypt_to_option(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def reads_sealed(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command that only reads the option `--identity`, with which a SESSION may be a sealed log."""
+    """Add `--identity` to a command that only reads, so that a SESSION may be a sealed log."""
 
     def keep(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
         context.meta[_IDENTITY] = value
@@ -60,9 +60,9 @@ def reads_sealed(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def plain_path(path: str) -> str:
-    """The path of a log, or for a sealed log the path of a plain copy that exists while the command runs.
+    """Return a log's path, or for a sealed log the path of a plain copy, which exists while the command runs.
 
-    No content of a sealed log gets into the catalogue.
+    No content of a sealed log is written to the catalogue.
 
     Raises:
         SealError: the command does not read sealed logs, no key was given, or the key does not open the log.
@@ -84,15 +84,15 @@ def plain_path(path: str) -> str:
 
 
 def sealed_files_in(directory: str) -> list[str]:
-    """The sealed files in a directory and below it, in order."""
+    """Return the paths of the sealed files in a directory and below it, sorted."""
     return sorted(map(os.fspath, Path(directory).rglob(f"*{SEALED_ENDING}")))
 
 
 def public_keys(keys: Sequence[str]) -> list[Recipient]:
-    """The public keys of `--encrypt-to`; none if the option was not given.
+    """Return the public keys of `--encrypt-to`; an empty list if the option was not given.
 
     Raises:
-        UnusableError: one is no public key, or the extra `seal` is not installed.
+        UnusableError: a key is not a public key, or the extra `seal` is not installed.
     """
     from ..transfer.sealing import recipients_of
 

@@ -50,14 +50,14 @@ from .terminal import (
 )
 
 FindPlaces = Callable[[LogReader], list[int] | None]
-"""Names the positions of the messages of a log that may match; None means all."""
+"""Returns the positions of the messages of a log that may match, or None for all messages."""
 
 
 class _HowMany(click.IntRange):
-    """The number of answers; a question in its place gets a hint about the order."""
+    """The number of answers; if a person gives the question here, the error says in which order to give them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read it."""
+        """Parse a number."""
         if isinstance(value, str) and not value.strip().lstrip("-+").isdecimal():
             self.fail("give how many first, as in `search --best 5 'QUESTION'`", param, ctx)
         return super().convert(value, param, ctx)
@@ -157,7 +157,7 @@ def search_command(
 
 
 _BEST_UNASKED = 5
-"""So many best answers are shown in a terminal if no message has the text."""
+"""The number of best answers that are shown in a terminal if no message has the text."""
 _QUESTION = re.compile(r"[\w\s,.;:?!'\u2019\"-]+")
 _LEAST_WORDS = 3
 
@@ -168,7 +168,7 @@ def _check_options(
     """Refuse options that contradict each other.
 
     Raises:
-        UsageError: two options do.
+        UsageError: two options contradict each other.
     """
     if in_words and fixed:
         raise click.UsageError("give one of --fixed and --words")
@@ -181,13 +181,13 @@ def _check_options(
 
 
 def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[..., int] | None, *, tells: bool) -> int:
-    """Search for a text; if it is not found, take it for a question, or say in a terminal that there is nothing.
+    """Search for a text, or if no message has the text, answer it as a question; return the exit code.
 
     Args:
         one: the search.
         chosen: the sessions.
-        question: answers the text as a question; None if it is none.
-        tells: whether a person may be told that nothing was found.
+        question: answers the text as a question; None if the text is not a question.
+        tells: whether to print in a terminal that nothing was found.
     """
     if one.by_time:
         newest = {session: -chosen.look(str(session.path)).last_s for session in chosen.files}
@@ -205,7 +205,7 @@ def _search_texts(one: _Search, chosen: SearchedSessions, question: Callable[...
 
 
 def _taken_as_question(answer: Callable[..., int]) -> int:
-    """Answer a pattern that no message has as a question; not in a terminal, name the option only. The exit code."""
+    """Answer a text as a question, and return the exit code; without a terminal, only name the option."""
     if not is_terminal():
         click.echo("no message has this text; --best N takes it as a question", err=True)
         return FINDINGS
@@ -215,17 +215,17 @@ def _taken_as_question(answer: Callable[..., int]) -> int:
 
 
 def is_terminal() -> bool:
-    """Whether a person reads the output."""
+    """Return whether the standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def _is_question(pattern: str) -> bool:
-    """Whether a pattern reads as a question: several words, and nothing that only expressions have."""
+    """Return whether a pattern looks like a question: several words, and no characters of expressions."""
     return _QUESTION.fullmatch(pattern) is not None and len(re.findall(r"\w+", pattern)) >= _LEAST_WORDS
 
 
 def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: SessionFilter) -> SearchedSessions:
-    """The named sessions, or the filtered sessions of this project, of another one, of all or in directories.
+    """Return the named sessions, or the filtered ones of this project, of another one, of all, or in directories.
 
     Raises:
         UsageError: the arguments contradict each other.
@@ -234,7 +234,7 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
     if sessions and last:
         raise click.UsageError("give either SESSION or --last")
     sessions, places = split_places(sessions, wanted.places)
-    of_sessions = replace(wanted, tools=(), places=places)  # `--tool` means messages here
+    of_sessions = replace(wanted, tools=(), places=places)  # `--tool` chooses messages here
     if not sessions and not last:
         return SearchedSessions(chosen_sessions(of_sessions, everywhere=everywhere), are_named=False)
     check_no_filter(replace(of_sessions, since_s=None, until_s=None), everywhere=everywhere)
@@ -243,10 +243,10 @@ def _chosen(sessions: Sequence[str], *, everywhere: bool, last: bool, wanted: Se
 
 
 def _named_path(name: str) -> str:
-    """The log of a session that the command line names.
+    """Return the path of the log of a session that the command line names.
 
     Raises:
-        UnusableError: there is none; whoever asks a question may have forgotten its quotes.
+        UnusableError: there is no such session; the message says that a question needs quotes.
     """
     try:
         return path_of(name)
@@ -267,7 +267,7 @@ def _answer(
     as_json: bool,
 ) -> int:
     from ...sessions.best_messages import Narrowing
-    from .best_answers import show_best_answers  # the ranking, which a search for a text does not need
+    from .best_answers import show_best_answers  # a search for a text does not need the ranking
 
     return show_best_answers(
         chosen.files,
@@ -282,7 +282,7 @@ def _answer(
 
 
 def _search_all(one: _Search, chosen: SearchedSessions) -> int:
-    """Search the sessions for a text, without those that a catalogue or a database rules out."""
+    """Search the sessions for a text, except those that a catalogue or a database rules out; return the exit code."""
     files = chosen.files
     if chosen.are_named or one.hidden:
         return _searched(one, ((str(session.path), None) for session in files))
@@ -313,7 +313,7 @@ def _paths_there(files: list[SessionFile], where: str, pattern: Pattern | AllWor
 
 
 def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> int:
-    """Search logs, each at the positions that something names."""
+    """Search logs, each at the positions that its function returns, and return the exit code."""
     code = FINDINGS
     for path, find_places in logs:
         try:
@@ -326,7 +326,7 @@ def _searched(one: _Search, logs: Iterable[tuple[str, FindPlaces | None]]) -> in
 
 
 def _tool_names(paths: Iterable[str]) -> list[str]:
-    """The tools that are called in some sessions."""
+    """Return the names of the tools that some sessions call."""
     names: set[str] = set()
     for path in paths:
         with open_transcript(path) as transcript:
@@ -354,22 +354,22 @@ def _pattern(pattern: str, *, fixed: bool, ignore_case: bool, in_words: bool) ->
 
 @dataclass(frozen=True)
 class _Search:
-    """The pattern of a search, and the printer of its matches."""
+    """A search for a text: the pattern, the conditions, and the printer of the matches."""
 
     pattern: Pattern | AllWords
     printer: MatchPrinter
     role: str | None
     wanted: SessionFilter
-    """Of it, the tools and the times mean messages."""
+    """The filter; its tools and times choose messages."""
     context: int
     hidden: bool
     by_time: bool
 
     def run(self, path: str, find_places: FindPlaces | None) -> bool:
-        """Search one session and print each match at once; returns whether there was one.
+        """Search one session, print each match immediately, and return whether there was one.
 
         Raises:
-            UnusableError: the session cannot be read, or not searched to its end.
+            UnusableError: the session cannot be read, or cannot be searched completely.
         """
         total = given_up = 0
         printer = self.printer

@@ -1,4 +1,4 @@
-"""The argument SESSION, the option --last, and the place of sessions: the disk, or a database by --storage."""
+"""The argument SESSION, the option --last, and the place of sessions: the disk, or the database of --storage."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ R = TypeVar("R")
 NAME_ONE = "name one SESSION: a path, an id or a name, the beginning of one, or --last"
 _STORAGE = f"{__name__}.storage"
 _REPLICA = f"{__name__}.replica"
-_MOST_BYTES = 64 << 20  # a longer log is not read while somebody types
+_MOST_BYTES = 64 << 20  # longer logs are not read for a completion
 
 
 def storage_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the option `--storage`; `storage()` says what it names.
+    """Add `--storage` to a command; `storage()` returns the database that it names.
 
-    The connection is kept for as long as the command runs. A password in the URL is shown nowhere.
+    The connection is kept until the command ends. A password in the URL is never shown.
     """
 
     @click.option(
@@ -78,7 +78,7 @@ def storage_option(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def no_catalogue_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the option `--no-catalogue`: nothing of it uses or writes a catalogue then."""
+    """Add `--no-catalogue` to a command, with which the command neither uses nor writes a catalogue."""
 
     def switch(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it
         if value:
@@ -94,15 +94,15 @@ def no_catalogue_option(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def storage() -> str | None:
-    """The database in which the command at hand looks for sessions, without a password; None for the disk."""
+    """Return the location of the current command's database, without a password; None for the disk."""
     found: str | None = click.get_current_context().meta.get(_STORAGE)
     return found
 
 
 def read_replica() -> None:
-    """Let the command at hand read from the replica that `--storage` names, and say how far that is behind.
+    """Let the current command read from the replica that `--storage` names, and print how far it is behind.
 
-    If the replica cannot be reached, the primary is read, and the command says so.
+    If the replica cannot be reached, the command reads from the primary, and a message says so.
     """
     place = storage()
     if place is None or not parse_location(place).read:
@@ -120,14 +120,14 @@ def read_replica() -> None:
 
 
 def leave_replica() -> None:
-    """Let the command at hand read from the primary from now on."""
+    """Let the current command read from the primary from now on."""
     reading: ExitStack | None = click.get_current_context().meta.get(_REPLICA)
     if reading is not None:
         reading.close()
 
 
 def find_path(name: str) -> str:
-    """Find the path of the log that a name means, or its location in a database, without a password.
+    """Return the path of a session's log, by any name of the session, or its location without a password.
 
     Raises:
         SessionNameError: no session has that name, or more than one.
@@ -139,7 +139,7 @@ def find_path(name: str) -> str:
 
 
 def is_place(name: str) -> bool:
-    """Whether a name is a directory of sessions, not a session or its directory."""
+    """Return whether a name is a directory of sessions, and not a session or its directory."""
     if not os.path.isdir(name):
         return False
     try:
@@ -150,12 +150,12 @@ def is_place(name: str) -> bool:
 
 
 def name_for_errors(name: str) -> str:
-    """A session's name as an error shows it: of a location or a URL nothing, as it may hold a password."""
+    """Return a session's name for an error message, which must not show URLs, because of passwords."""
     return name if stored_name(name) is None and not why_no_place(name) else "the location"
 
 
 def path_of(name: str) -> str:
-    """Find a path like `find_path`; for a sealed log the path of a plain copy, if the command reads such logs.
+    """Return a path as `find_path` does; for a sealed log the path of a plain copy, if the command reads such logs.
 
     Raises:
         UnusableError: no session has that name, or more than one; the database cannot be read; or a key is missing.
@@ -168,17 +168,17 @@ def path_of(name: str) -> str:
 
 
 def last_path() -> str:
-    """The path, or the location, of the session of this project that was written last.
+    """Return the path or the location of the log of this project that was written last.
 
     Raises:
-        UnusableError: there is none, or the database cannot be asked.
+        UnusableError: there is no session, or the database cannot be asked.
     """
     with unusable():
         return str(last_session(storage=storage()).path)
 
 
 def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
-    """The sessions of this project, or of all, on disk or in the database.
+    """Return the sessions of this project, or of all projects, on disk or in the database.
 
     Raises:
         UnusableError: the database cannot be asked.
@@ -188,7 +188,7 @@ def sessions_here(*, everywhere: bool = False) -> list[SessionFile]:
 
 
 def sessions_that_may_belong(paths: Iterable[str]) -> list[SessionFile]:
-    """The sessions among which those of some logs and of their sub-agents are; on disk, all sessions.
+    """Return sessions that include those of some logs and of their sub-agents; on disk, all sessions.
 
     Raises:
         UnusableError: the database cannot be asked.
@@ -200,10 +200,10 @@ def sessions_that_may_belong(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def session_file(path: str) -> SessionFile:
-    """A session by its log's path or location; its project is not known.
+    """Return the session of a log's path or location; the session's project is left empty.
 
     Raises:
-        UnusableError: there is none.
+        UnusableError: there is no such log.
     """
     session_id = session_id_of(path) or Path(path).stem
     if stored_name(path) is not None:
@@ -213,10 +213,10 @@ def session_file(path: str) -> SessionFile:
 
 
 def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
-    """The sessions of logs, each with its sub-agents' sessions.
+    """Return the sessions of logs, each followed by its sub-agents' sessions.
 
     Raises:
-        UnusableError: one is not there, or the database cannot be asked.
+        UnusableError: a log does not exist, or the database cannot be asked.
     """
     named = list(paths)
     known = sessions_that_may_belong(named)
@@ -226,17 +226,17 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def session_name(path: str) -> str:
-    """The name of a log's session: its id, or the path of a file that is not named by an id."""
+    """Return a session's id, by its log's path, or the path itself if it does not contain an id."""
     return session_id_of(path) or path
 
 
 def file_name(session_id: str) -> str:
-    """A name for a file about a session, without what has a meaning in paths."""
+    """Return a session's id as a file name, without characters that have a meaning in paths."""
     return "".join(char if char.isalnum() or char in "-_." else "-" for char in session_id)
 
 
 def say_how_to_go_on(path: str) -> None:
-    """Print the command that goes on with a new session; the host resumes one in its project's directory only."""
+    """Print the command that continues a new session; a host resumes it only in its project's directory."""
     session_id = session_id_of(path)
     if stored_name(path) is not None or session_id is None or Path(path).parents[1].name != "sessions":
         say("Go on with it: name it in the configuration of a session (`transcript_path`, `storage`).")
@@ -250,7 +250,7 @@ def say_how_to_go_on(path: str) -> None:
 
 
 def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a session's id, with its name beside it; or give the ids of sessions whose names begin so; or a file."""
+    """Return completions: ids that begin so, or ids of sessions whose names begin so, or else files."""
     sessions = session_files()
     found = [session for session in sessions if session.id.startswith(incomplete)]
     if not found and (wanted := key_of(incomplete)):
@@ -262,13 +262,13 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
 
 
 def complete_tool(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a tool that the session named before calls."""
+    """Return the completions of a tool's name, among the tools of the session named before."""
     names = _look(context, lambda transcript: transcript.tool_names())
     return [CompletionItem(one_line(name)) for name in names if name.startswith(incomplete)]
 
 
 def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the number of a turn, or the id of a turn's first message, of the session named before."""
+    """Return completions: turn numbers, or ids of turns' first messages, of the session named before."""
     from ...messages.metadata import given_id
 
     def positions(transcript: Transcript) -> list[str]:
@@ -281,7 +281,7 @@ def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, inc
 
 
 def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
-    """Look into the session that the command line names already; nothing if it names none, or one of many megabytes."""
+    """Return what `look` finds in the session named so far; empty if there is none, or its log is too long."""
     from ...sessions.transcript import Transcript
 
     try:
@@ -295,13 +295,13 @@ def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> li
 
 
 def _named_so_far(context: click.Context) -> Path | str | None:
-    """The log of the session that the command line names already; None if it names none.
+    """Return the log of the session that the incomplete command line names; None if it names none.
 
     Raises:
         ValueError: no session has that name.
     """
     given = context.params
-    left = context.args  # an option that still lacks its value leaves the arguments before it unread
+    left = context.args  # while an option lacks its value, click has not parsed the arguments before it
     name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
     if name:
         return find_session(str(name))
@@ -309,10 +309,10 @@ def _named_so_far(context: click.Context) -> Path | str | None:
 
 
 class SessionFirst(click.Command):
-    """A command whose arguments are SESSION and others. With `--last` there are only the others."""
+    """A command with the argument SESSION and others; with `--last` only the others are given."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        """Read a command line; click would take the first argument for SESSION."""
+        """Parse a command line; with `--last`, click would take the first argument for SESSION."""
         if "--last" not in arguments:
             return super().parse_args(context, arguments)
         params, context.params["session"] = self.params, None
@@ -324,9 +324,10 @@ class SessionFirst(click.Command):
 
 
 def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the argument SESSION and the option `--last`; it gets the log's path as `path`, None without.
+    """Add the argument SESSION and `--last` to a command, which gets the log's path, or None, as `path`.
 
-    With `--storage` it gets the log's location instead. If the command has `--in`, SESSION may be such a directory.
+    With `--storage` the command gets the log's location instead. If the command has `--in`, SESSION may be a directory
+    of sessions.
     """
 
     @storage_option
@@ -346,7 +347,7 @@ def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def session_argument(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the same; one of the two must be given, or a person chooses from a list in a terminal."""
+    """Add SESSION and `--last` to a command; if neither is given, a person picks a session in a terminal."""
 
     @optional_session_argument
     @functools.wraps(command)
@@ -360,7 +361,7 @@ def session_argument(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def picked() -> str | None:
-    """The session that a person chooses from a list; None without a terminal, or if nobody says."""
+    """Let a person pick a session from a list, and return its log's path; None without a terminal or an answer."""
     from .pick_session import can_pick, pick_session  # most commands name their session
 
     return pick_session(sessions_here()) if can_pick() else None
