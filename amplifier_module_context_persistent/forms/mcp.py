@@ -45,18 +45,18 @@ from .canonical import (
 
 NAME = "mcp"
 KINDS = frozenset({"resource", "resource_link"})
-"""Types of blocks that only this form has."""
+"""Types of blocks that only MCP has."""
 _TYPE_KEYS = ("mimeType", "mime_type")
 _KEPT = frozenset({"resource", "link"})
 ON_RESULTS = frozenset({"structuredContent", "isError"})
-"""Keys of a result that only this form has."""
+"""Keys that only MCP has on a result."""
 
 
 def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read results: messages of the role `tool` with the content of a `CallToolResult`, or with its keys.
+    """Read results: messages of the role `tool` with the content or with the keys of a `CallToolResult`.
 
     Raises:
-        RecordError: one is malformed, or has no call's id; says where.
+        RecordError: a result is malformed or does not name its call; the error says where.
     """
     return [_read_one(message) for message in messages]
 
@@ -81,7 +81,7 @@ def _read_one(message: Mapping[str, Any]) -> Message:
 
 
 def read_block(block: Mapping[str, Any]) -> Message:
-    """Return one block of a result's content."""
+    """Return a block of a result's content in canonical form."""
     kind = block.get("type")
     if kind in ("image", "audio") and isinstance(block.get("data"), str):
         named = text(block.get("mimeType")) or text(block.get("mime_type"))
@@ -104,14 +104,14 @@ def read_block(block: Mapping[str, Any]) -> Message:
 
 
 def bare_content(content: Any) -> Any:
-    """Content of a result without what only this form needs to write it again, for importers."""
+    """Return the content of a result without the keys that only this form needs to write it again, for importers."""
     if not isinstance(content, list):
         return content
     return [without(block, *_KEPT) if not _KEPT.isdisjoint(block) else block for block in content]
 
 
 def _link(block: Mapping[str, Any]) -> str:
-    """Return a link as one line: its name, what it is, where it is."""
+    """Return a link as one line: its name, its description and its address."""
     name = text(block.get("title")) or text(block.get("name"))
     details = [text(block.get("description")), text(block.get("mimeType")), text(block.get("uri"))]
     told_of = ", ".join(" ".join(detail.split()) for detail in details if detail)
@@ -119,11 +119,11 @@ def _link(block: Mapping[str, Any]) -> str:
 
 
 def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
-    """Write results as `CallToolResult`s with the id of their call under `tool_call_id`; other messages are left out.
+    """Write results as `CallToolResult`s, with the id of their call under `tool_call_id`; leave out other messages.
 
     Args:
-        messages: in order.
-        exact: of no meaning here: the results are the same.
+        messages: canonical messages in order.
+        exact: has no effect here.
     """
     return [_write_one(message) for message in messages if message["role"] in ("tool", "function")]
 
@@ -137,7 +137,7 @@ def _write_one(message: Message) -> Message:
     if structured:
         try:
             written |= {"content": [], "structuredContent": parsed(text(structured[0].get("text")))}
-        except ValueError:  # a view has shortened it
+        except ValueError:  # a view has shortened the result
             written |= {"content": blocks}
     elif isinstance(message.get("content"), str) and own:
         written["content"] = message["content"]
@@ -146,7 +146,7 @@ def _write_one(message: Message) -> Message:
 
 
 def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
-    """Write a block of a result; `own`: it was read from this form, so it is written back as it came."""
+    """Return a result's block in MCP's form; with `own`, a block that was read from MCP is written back unchanged."""
     original = original_of(block)
     if own and isinstance(link := original.get("link"), Mapping):
         return {"type": "resource_link", **link}

@@ -1,8 +1,8 @@
-"""Items of the OpenAI Agents SDK's sessions: those of OpenAI's Responses, each of which comes back as it was.
+"""Items of the OpenAI Agents SDK's sessions: items of OpenAI's Responses that are given back unchanged.
 
-Items of an answer that follow each other in one batch become one message, as `openai_responses` reads them. What that
-form would write otherwise than it came is kept with its whole body (`whole_body`); what it refuses is kept for people
-alone, and given back.
+Adjacent items of an answer in one batch become one message, as in `openai_responses`. If that form would write an item
+differently, the item is stored with its whole body (`whole_body`). If that form refuses an item, the item is stored for
+people only and still given back.
 
 Source: `TResponseInputItem` in the SDK's `items.py` (0.24).
 """
@@ -26,7 +26,7 @@ Item = dict[str, Any]
 
 
 def read_items(items: Sequence[Item]) -> list[Message]:
-    """Read a batch of items, as plain JSON."""
+    """Read a batch of items, given as plain JSON, and return canonical messages."""
     messages: list[Message] = []
     for of_answer, found in groupby(items, openai_responses.is_of_answer):
         run = list(found)
@@ -36,7 +36,7 @@ def read_items(items: Sequence[Item]) -> list[Message]:
 
 
 def items_in(messages: Iterable[Message]) -> list[Item]:
-    """Return the items of a history, as they were added."""
+    """Yield the items of a history in the form in which they were added."""
     items: list[Item] = []
     for group, body in bodies_in(messages, NAME):
         items += body if isinstance(body, list) else _written(group)
@@ -44,7 +44,7 @@ def items_in(messages: Iterable[Message]) -> list[Item]:
 
 
 def key_of(item: Mapping[str, Any]) -> str:
-    """Return the key by which an item is recognised: its call id, else its id, else its content."""
+    """Return the text by which an item is recognised: its call id, else its id, else its content."""
     kind, call_id = kind_of(item), item.get("call_id")
     if isinstance(call_id, str):
         return f"{kind} {call_id}"

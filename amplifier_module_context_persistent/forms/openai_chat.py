@@ -15,8 +15,9 @@
 | `annotations` of an answer, unknown parts | `metadata.form.beside`; provider's items |
 | `finish_reason`, `model`, `usage` of a completion | metadata |
 
-Written for a request: thinking and metadata have no place (but see `write`); system text has no images; of a result,
-only text. Calls that another provider's server ran are calls with results like others.
+If messages are written for a request, thinking and metadata are left out (but see `write`), and so are images in system
+text and everything but text in results. Calls that another provider's server ran are written as ordinary calls with
+results.
 
 Sources: platform.openai.com/docs/api-reference/chat, .../guides/pdf-files, .../guides/audio (read 2026-11); the types
 of the package `openai` 3.57.
@@ -65,14 +66,14 @@ NAME = CHAT
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
 _AUDIO = "answer_audio"
-"""The type of the item that spoken words of an answer are, if only their id is given."""
+"""The type of the item for spoken words of an answer of which only the id is known."""
 ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", _DETAILS, *_THOUGHTS})
 """Keys of an answer that only this form has."""
 _RULES = rules_of(OPENAI, strict=True)
 _SECRETS = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 _INSTRUCTING = ("system", "developer")
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
-"""Names of speakers that OpenAI takes."""
+"""Names of speakers that OpenAI accepts."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ def read_completion(completion: Mapping[str, Any]) -> list[Message]:
     """Read a completion: the answer of its first choice.
 
     Raises:
-        RecordError: it has no choice with a message.
+        RecordError: the completion has no choice with a message.
     """
     choices = completion.get("choices")
     first = mapping(choices[0]) if isinstance(choices, list) and choices else {}
@@ -114,7 +115,7 @@ _COMPLETION = ("object", "choices", "model", "usage", "created", "system_fingerp
 
 
 def usage(reported: Any) -> dict[str, Any]:
-    """Usage as OpenAI reports it, in either of its APIs, by the names that the log uses."""
+    """Return OpenAI's usage, from either of its APIs, under the names that the log uses."""
     given = mapping(reported)
     details = mapping(given.get("prompt_tokens_details")) or mapping(given.get("input_tokens_details"))
     return usage_of(
@@ -170,7 +171,7 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
 
 
 def _thoughts_of(message: Mapping[str, Any], told_of: Message) -> list[Message]:
-    """What an answer of a compatible server thought, as blocks; notes under which key it was."""
+    """Return the thinking in a compatible server's answer as blocks, and note its key under `thoughts` in `told_of`."""
     signed = message.get("thinking_blocks")
     if isinstance(signed, list) and signed:
         told_of["thoughts"] = "thinking_blocks"
@@ -183,7 +184,7 @@ def _thoughts_of(message: Mapping[str, Any], told_of: Message) -> list[Message]:
 
 
 def _read_call(asked: Any) -> Any:
-    """Return a call; a custom tool's input is its one argument."""
+    """Return a call in Amplifier's shape if it is of a custom tool, whose input is its argument; others unchanged."""
     custom = asked.get("custom") if isinstance(asked, Mapping) else None
     if not isinstance(custom, Mapping):
         return asked
@@ -192,7 +193,7 @@ def _read_call(asked: Any) -> Any:
 
 
 def _legacy_id(named: Mapping[str, Any]) -> str:
-    """Return the id of a call that has none: the older form has one call an answer, and names the function."""
+    """Return an id for a call of the older form, which has no ids: one made of the function's name."""
     return f"call_{text(named.get('name')) or 'function'}"
 
 
@@ -209,10 +210,10 @@ def write(messages: Iterable[Message], *, exact: bool = False, reasoning: bool =
     """Write canonical messages as those of Chat Completions.
 
     Args:
-        messages: in order.
+        messages: canonical messages in order.
         exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
-        reasoning: whether answers in this form go back with what compatible servers add to them: reasoning, and keys
-            of calls such as signatures. OpenAI's own server refuses both.
+        reasoning: whether answers of this form keep the keys that compatible servers add: reasoning, and keys of calls
+            such as signatures. OpenAI's own server refuses them.
     """
     return [one for message in messages for one in _write_one(message, exact=exact, reasoning=reasoning)]
 
@@ -222,7 +223,7 @@ def _is_own(message: Message) -> bool:
 
 
 def _keeps_list(message: Message, *, exact: bool) -> bool:
-    """Return whether content that was a list stays one; for a request, other providers' texts become one text."""
+    """Return whether list content stays a list; in a request, the texts of other providers become one text."""
     is_alike = _is_own(message) or (exact and not form_of(message))
     return is_alike and isinstance(message.get("content"), list)
 
@@ -238,7 +239,7 @@ def _write_one(message: Message, *, exact: bool, reasoning: bool) -> Iterator[Me
 
 
 def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
-    """Yield a message of a person, the system or a developer; nothing if a request would find it empty."""
+    """Yield the message of a person, the system or a developer; nothing if it would be empty in a request."""
     role = message["role"]
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     if role in _INSTRUCTING:  # system text has no images
@@ -253,7 +254,7 @@ def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
 
 
 def _named(message: Message) -> Message:
-    """Return the name of a speaker, as far as it is one that OpenAI takes."""
+    """Return the name of a speaker as a key of the message; empty if OpenAI does not accept the name."""
     name = message.get("name")
     is_name = isinstance(name, str) and form_of(message) in ("", NAME) and _NAME.fullmatch(name)
     return {"name": name} if is_name else {}
@@ -273,13 +274,13 @@ def _write_result(message: Message, *, exact: bool) -> Message:
 
 
 def _exact_answer(message: Message) -> Message:
-    """Return an answer as it was added."""
+    """Return an answer in the form in which it was added."""
     kept = beside(message)
     blocks = blocks_without_calls(message)
     thinking = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
     spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
     refusals = list[str]()
-    if kept.get("refusal"):  # it stood beside the content
+    if kept.get("refusal"):  # the refusal was beside the content
         refusals = [block["text"] for block in spoken if block.get("refusal") is True]
         spoken = [block for block in spoken if not block.get("refusal")]
     content = _exact_content(message, spoken, is_text=bool(kept.get("refusal") or thinking))
@@ -311,7 +312,7 @@ def _exact_answer(message: Message) -> Message:
 
 
 def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool) -> Any:
-    """Return the content of an answer as it was added; if it `is_text`, one part of text is written as that text."""
+    """Return the content of an answer as it was added; with `is_text`, a single text part becomes a text."""
     if not isinstance(message.get("content"), list):
         return message.get("content")
     parts = [part for block in spoken if (part := write_part(block, message, exact=True)) is not None]
@@ -321,7 +322,7 @@ def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool
 
 
 def _added_by_server(message: Message) -> Message:
-    """Reasoning of an answer under the keys that its server gave it."""
+    """Return the reasoning of an answer under the keys that its server used."""
     kept = beside(message)
     key = text(kept.get("thoughts"))
     blocks = [block for block in blocks_without_calls(message) if is_block(block, THINKING_BLOCKS)]
@@ -334,13 +335,16 @@ def _added_by_server(message: Message) -> Message:
 
 
 def _audio_in(blocks: Iterable[Message]) -> Message | None:
-    """Return the spoken words of an answer of which only the id is known."""
+    """Return the reference to an answer's spoken words of which only the id is known; None if there is none."""
     given = next((one for one in map(original_of, blocks) if one.get("type") == _AUDIO), None)
     return None if given is None else without(given, "type")
 
 
 def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
-    """Yield an answer for a request; one in which a server ran tools is several, with the results between them."""
+    """Yield the messages of an answer in a request.
+
+    If the provider's server ran tools in it, it becomes several messages, with the results between them.
+    """
     spoken = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
     originals = [block if (kept := original_of(block)) is block or not _of_server(kept) else kept for block in spoken]
     said: list[Message] = []
@@ -390,7 +394,7 @@ def _answer(said: list[Message], calls: list[Message], message: Message, *, reas
 
 
 def _content_of_answer(said: list[Message], message: Message) -> Any:
-    """Return the content of an answer: text, or parts if it came as a list; None if it says nothing."""
+    """Return the content of an answer: a text, or parts if the answer was added with parts; None if it is empty."""
     was_list = {"thoughts", "refusal", _DETAILS}.isdisjoint(beside(message)) or len(said) > 1
     if said and _keeps_list(message, exact=False) and (was_list or said[0].get("refusal")):
         parts = [part for part in map(spoken_part, said) if part is not None]
@@ -416,7 +420,7 @@ def _function(call_id: str, name: str, arguments: str) -> Message:
 
 
 def _without_secrets(value: Any) -> Any:
-    """Return a value without what only the server that made it can read."""
+    """Return a value without the keys that only the server that made it can read."""
     if isinstance(value, list):
         return [_without_secrets(item) for item in value]
     if isinstance(value, dict):

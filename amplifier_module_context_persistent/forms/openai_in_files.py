@@ -1,8 +1,8 @@
-"""Messages and items of OpenAI's APIs as files have them.
+"""Messages and items of OpenAI's APIs as they are found in files.
 
-A file may be damaged, or of a program that leaves keys out. So more is read here than the forms accept: a call without
-an id, a text in place of a list. What is read lacks what only its own form needs to write it again, such as the ids and
-the status of items: a file is not gone on with by its provider.
+A file may be damaged, or its program may leave keys out. So this module reads more than the forms accept, for example a
+call without an id, or a text instead of a list. Keys that only OpenAI needs, such as the ids and the status of items,
+are left out, because the provider never continues a session from a file.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .responses_reasoning import reasoning_block
 
 _SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT = "tool_search_call", "tool_search_output", "mcp_tool_call_output"
 _MORE = frozenset({_SEARCH_CALL, _SEARCH_OUTPUT, _MCP_OUTPUT})
-"""Types of items that a file's reader may take for calls and outputs of functions: nobody sends them again."""
+"""Types of items that are read as calls and outputs of functions, because nobody sends them again."""
 KINDS = CALLS | OUTPUTS | ON_SERVER | {"message", "reasoning"}
-"""Types of items that become messages, or parts of one."""
+"""Types of items that become messages or parts of messages."""
 _TEXTS = ("text", "input_text", "output_text")
 _OWN_PARTS = chat_parts.PARTS | PARTS
 _SURE = CALLS | OUTPUTS | {"reasoning"}
 
 
 def is_sure(message: Mapping[str, Any]) -> bool:
-    """Return whether a message or item can be of no other provider."""
+    """Return whether a message or item can only be OpenAI's."""
     if "role" not in message:
         return text(message.get("type")) in _SURE
     return any(text(mapping(part).get("type")) in _OWN_PARTS for part in items(message.get("content")))
@@ -56,7 +56,7 @@ def is_output(item: Mapping[str, Any]) -> bool:
 
 
 def is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Return whether an item becomes a part of an answer; items that tell nothing of a conversation do not."""
+    """Return whether an item is a part of an answer."""
     kind = text(item.get("type"))
     if kind not in KINDS:
         kind = kind_of(_as_function(item))
@@ -66,7 +66,7 @@ def is_of_answer(item: Mapping[str, Any]) -> bool:
 
 
 def words_of_agent(item: Mapping[str, Any]) -> str:
-    """What one agent of Codex says to another, as its model is given it; empty if only the provider can read it."""
+    """Return what one agent of Codex says to another; "" if only the provider can read it."""
     content = item.get("content")
     if isinstance(content, str):
         return content.strip()
@@ -74,17 +74,17 @@ def words_of_agent(item: Mapping[str, Any]) -> str:
 
 
 def is_older_call(message: Mapping[str, Any]) -> bool:
-    """Return whether an answer calls in the older form of Chat Completions, which gives a call no id."""
+    """Return whether an answer has a call in the older form of Chat Completions, which gives calls no id."""
     return bool(mapping(message.get("function_call"))) and not items(message.get("tool_calls"))
 
 
 def read_content(content: Any) -> list[Message]:
-    """Read the content of a message of either API as blocks."""
+    """Return the content of a message of either API as blocks."""
     return [_read_part(part) for part in blocks_of(content)]
 
 
 def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
-    """Read an item that is a part of an answer: its content blocks, and its calls."""
+    """Return the content blocks and the calls of an item that is a part of an answer."""
     item = _as_function(item)
     kind = kind_of(item)
     if kind == "message":
@@ -99,9 +99,9 @@ def read_item(item: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
 
 
 def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
-    """Read the output of a call: the id of the call, the content of the result, and whether it tells of a failure.
+    """Return the call's id, the result's content, and whether the call failed, from the output of a call.
 
-    The content is a text or blocks, or any other value that the file has there.
+    The content is a text, blocks, or any other value that the file has.
     """
     item = _as_function(item)
     call_id, output = id_text(item.get("call_id")), item.get("output")
@@ -119,7 +119,7 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
 
 
 def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Message]]:
-    """Read an answer of Chat Completions: its content blocks, and its calls; a call without an id has the id ""."""
+    """Return the content blocks and the calls of an answer of Chat Completions; the id of a call without one is ""."""
     calls = [mapping(one) for one in items(message.get("tool_calls"))]
     given = {**message, "content": blocks_of(message.get("content")), "tool_calls": calls}
     [answer] = openai_chat.read([given])
@@ -130,16 +130,16 @@ def read_chat_answer(message: Mapping[str, Any]) -> tuple[list[Message], list[Me
 
 
 def of_provider(message: Message) -> Message:
-    """Return an answer with the mark of its form if it has items that only its provider understands."""
+    """Return an answer; if it has items that only OpenAI understands, with the mark of its form."""
     content = message["content"]
     has_items = isinstance(content, list) and any(is_block(block, ON_SERVER) for block in content)
     return marked(message, openai_responses.NAME) if has_items else message
 
 
 def with_items_as_text(message: Message) -> Message:
-    """Return an answer for an agent of another provider: calls that OpenAI's server ran, with their results, are text.
+    """Return an answer for another provider's agent: calls that OpenAI's server ran become text, with their results.
 
-    Of an image that was made there is one line.
+    A generated image becomes one line.
     """
     content = message["content"]
     if not isinstance(content, list) or not any(is_block(block, ON_SERVER) for block in content):
@@ -154,7 +154,7 @@ def _as_text(item: Message) -> Message:
 
 def _read_part(part: Message) -> Message:
     said = part.get("text")
-    if len(part) == 2 and isinstance(said, str) and part.get("type") in _TEXTS:  # as nearly all are
+    if len(part) == 2 and isinstance(said, str) and part.get("type") in _TEXTS:  # nearly all parts are like this
         return text_block(said)
     if not isinstance(part.get("type"), str):
         return text_block(said) if isinstance(said, str) else part
@@ -162,14 +162,14 @@ def _read_part(part: Message) -> Message:
 
 
 def _bare(block: Message) -> Message:
-    """Return a block without what only its own form needs to write it again."""
+    """Return a block without the keys that only its own form needs to write it again."""
     if block["type"] == "text":
         return text_block(text(block.get("text")))
     return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
 
 
 def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An item of `_MORE` that has a call's id, as a call of a function or the output of one; any other item itself."""
+    """Return an item of `_MORE` as a function's call or output, if it has a call's id; any other item unchanged."""
     kind = text(item.get("type"))
     if kind not in _MORE or not text(item.get("call_id")):
         return item
@@ -184,7 +184,7 @@ def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """Return an item with the id of its call and its lists of objects, which a source may give in other ways."""
+    """Return an item with the id of its call and with lists of objects, which a file may give in other ways."""
     if kind == "reasoning":
         return {**item, **{key: blocks_of(item.get(key)) for key in ("summary", "content")}}
     if kind not in CALLS:
@@ -196,7 +196,7 @@ def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
 
 
 def _reasoning(said: str, state: list[Any]) -> list[Message]:
-    """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
+    """Return reasoning as hosts store it: the summary as text, with the encrypted state and the item's id beside it."""
     if not said and not any(state):
         return []
     thought: Message = {"type": "thinking", "thinking": said, "signature": None}

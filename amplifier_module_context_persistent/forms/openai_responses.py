@@ -1,6 +1,6 @@
 """OpenAI's Responses API: its items and responses, read and written.
 
-Items of an answer that follow each other (reasoning, messages, calls, what a server did) are one canonical message.
+Adjacent items of an answer (reasoning, messages, calls, actions of the server) become one canonical message.
 
 | Responses | canonical |
 | --- | --- |
@@ -14,10 +14,11 @@ Items of an answer that follow each other (reasoning, messages, calls, what a se
 | `instructions` | a system message |
 | `model`, `usage`, `status` of a response | metadata |
 
-Other keys of an item (`id`, `status`) are under `item` on its block or call. If views leave out the reasoning of an
-answer, its other items are written without the ids that are bound to it: the server refuses an item "provided without
-its required 'reasoning' item" (github.com/can1357/oh-my-pi/pull/6824, github.com/laravel/ai/pull/1052). Those that need
-an id are then calls of functions (`computer_call`, `local_shell_call`), or one line (what a server ran).
+Other keys of an item (`id`, `status`) are under `item` on its block or call. The ids of an answer's items are bound to
+its reasoning. If a view leaves out the reasoning, the other items are written without these ids, because the server
+refuses an item "provided without its required 'reasoning' item" (github.com/can1357/oh-my-pi/pull/6824,
+github.com/laravel/ai/pull/1052). Items that need an id then become calls of functions (`computer_call`,
+`local_shell_call`) or, if the server ran them, one line.
 
 Sources: platform.openai.com/docs/api-reference/responses, .../guides/reasoning, .../guides/tools-shell,
 .../guides/tools-computer-use (read 2026-11); the types of the package `openai` 3.57.
@@ -74,17 +75,17 @@ KINDS = (
     | {"message", "reasoning", "compaction", "item_reference", "mcp_list_tools", "mcp_approval_request"}
     | {"mcp_approval_response", "tool_search_call", "tool_search_output", "program", "program_output"}
 )
-"""Types of items."""
+"""All known types of items."""
 _OF_USER = frozenset({"mcp_approval_response"})
 _SAME = "same"
-"""Under `item` of a text: it is of the same item as the text before it."""
+"""The value of `item` on a text that is of the same item as the text before it."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def read(given: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read items; those of an answer that follow each other become one message.
+    """Read items; adjacent items of an answer become one message.
 
     Raises:
         RecordError: an item is malformed; says what is wrong.
@@ -99,10 +100,10 @@ def read(given: Iterable[Mapping[str, Any]]) -> list[Message]:
 def read_response(response: Mapping[str, Any]) -> list[Message]:
     """Read a response: its output as one message with model and usage.
 
-    A call whose result is in the same output was run by the server: both are provider's items.
+    If a call and its result are in the same output, the server ran the call, and both become provider's items.
 
     Raises:
-        RecordError: it has no output.
+        RecordError: the response has no output.
     """
     output = response.get("output")
     if not isinstance(output, list):
@@ -123,7 +124,7 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
-    """Return the type of an item, also of one that does not name it."""
+    """Return the type of an item, which is recognised by its keys if the item does not name it."""
     if kind := text(item.get("type")):
         return kind
     if "role" in item:
@@ -144,7 +145,7 @@ def is_of_answer(item: Mapping[str, Any]) -> bool:
 def _read_answer(
     run: Sequence[Mapping[str, Any]], on_server: Collection[str] = (), *, is_whole: bool = False
 ) -> Message:
-    """Read items of an answer; one that came alone may lack the reasoning before it, to which its id is bound."""
+    """Read adjacent items of an answer; an item that was added alone may lack the reasoning that its id is bound to."""
     blocks: list[Message] = []
     calls: list[Message] = []
     places: list[int] = []
@@ -225,7 +226,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 
 def is_one_answer(message: Message, after: Message) -> bool:
-    """Return whether two messages are items of answers, which need no word of a user between them."""
+    """Return whether two messages are both answers of this form, which need no user's message between them."""
     return all(one.get("role") == "assistant" and form_of(one) == NAME for one in (message, after))
 
 
@@ -240,8 +241,8 @@ def _items_of_answer(
 
     Args:
         message: the answer.
-        reasoning: the reasoning shown in earlier answers.
-        unseen: the calls of a computer whose results lack the screenshot that they need.
+        reasoning: knows which reasoning earlier answers show.
+        unseen: the ids of computer calls whose results lack their screenshot.
         exact: write the items as they were added, for readers of the history; else as a request accepts them.
     """
     own = form_of(message) == NAME
@@ -269,13 +270,13 @@ def _items_of_answer(
             made[-1]["content"].append(_answer_part(block, exact=exact))
         else:
             made += _answer_message(block, keeps_ids=keeps_ids, exact=exact)
-    while made and not exact and made[-1].get("type") == "reasoning":  # it needs the item that follows it
+    while made and not exact and made[-1].get("type") == "reasoning":  # reasoning needs an item after it
         made.pop()
     return made
 
 
 def _blocks_in_order(message: Message, *, own: bool) -> list[Message]:
-    """The blocks of an answer and its calls, each call in its place among them if the answer was of this form."""
+    """Return the blocks and calls of an answer in order; calls are at the end if the answer is of another form."""
     blocks = blocks_without_calls(message)
     thought = message.get("thinking_block")
     if isinstance(thought, dict) and not any(is_block(block, THINKING_BLOCKS) for block in blocks):
@@ -285,7 +286,7 @@ def _blocks_in_order(message: Message, *, own: bool) -> list[Message]:
 
 
 def _is_lost(item: Mapping[str, Any], bound: Bound) -> bool:
-    """Whether an item of a server's tool, which is nothing without its id, is bound to reasoning that is left out."""
+    """Return whether an item of a server's tool is bound to reasoning that is left out, so that it cannot be sent."""
     return bound is Bound.LOST and text(item.get("type")) in ON_SERVER
 
 
@@ -316,7 +317,7 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
 
 
 def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
-    """Write what a person or the host says as an item; nothing if it says nothing."""
+    """Yield the item for a message of a person or the host; nothing if the message is empty."""
     own, content = form_of(message) == NAME, message.get("content")
     kept = beside(message) if own else {}
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]

@@ -5,11 +5,11 @@
 | `system-prompt` | a message of the role `system` |
 | `user-prompt` | one of `user`: texts, images, documents |
 | `tool-return`, and other parts that name a tool | one of `tool` |
-| other parts with content, such as `retry-feedback` | one of `user` that no person wrote |
+| other parts with content, such as `retry-feedback` | a message of `user` that no person wrote |
 | `text`, `thinking`, `tool-call` of a response | one answer, with the usage of its request |
 
-A message comes back as it was (`whole_body`); parts that are not in the table are in its body alone. What a view has
-changed is written anew (`write`): results that answer the same calls, texts and calls, without signatures.
+A message is given back unchanged (`whole_body`); parts that are not in the table are only in its body. Messages that a
+view has changed are written anew (`write`), without signatures.
 
 Source: `pydantic_ai/messages.py` (2.68).
 """
@@ -30,7 +30,7 @@ _URLS = {"image-url": "image", "document-url": "document", "audio-url": "audio",
 
 
 def read_message(message: Mapping[str, Any], **facts: Any) -> list[Message]:
-    """Read a message (plain JSON); `facts` are kept in the mark of its first part."""
+    """Read a message (plain JSON) and return canonical messages; `facts` are stored in the mark of the first one."""
     parts = [mapping(part) for part in items(message.get("parts"))]
     if message.get("kind") == "response":
         messages = [_answer(parts, message)]
@@ -42,7 +42,7 @@ def read_message(message: Mapping[str, Any], **facts: Any) -> list[Message]:
 
 
 def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Write canonical messages: those between two answers become one request."""
+    """Write canonical messages; the messages between two answers become one request."""
     written: list[dict[str, Any]] = []
     names: dict[str, str] = {}
     for is_answer, found in groupby(messages, lambda message: message["role"] == "assistant"):
@@ -55,7 +55,7 @@ def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def _asked(part: Mapping[str, Any]) -> Message | None:
-    """Return a part of a request as a message; None if it says nothing."""
+    """Return a part of a request as a message; None if the part is empty."""
     kind, content = part.get("part_kind"), part.get("content")
     if kind == "system-prompt":
         return {"role": "system", "content": text(content)}
@@ -97,7 +97,7 @@ def _blocks(content: Any) -> list[Message]:
 
 
 def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> Message:
-    """Return an answer with its texts, its thinking and its calls; a text alone is its content."""
+    """Return an answer with its texts, thinking and calls; a single text becomes the content."""
     blocks: list[Message] = []
     calls: list[Message] = []
     for part in parts:
@@ -125,7 +125,7 @@ def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> M
 
 
 def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The usage of a request; empty if nothing was reported. What was written to the cache is within their input."""
+    """Return the usage of a request; empty if none was reported. Pydantic AI's input includes cache writes."""
     read, written = given.get("input_tokens"), given.get("cache_write_tokens")
     if type(read) is not int or not (read or given.get("output_tokens")):
         return {}
@@ -142,7 +142,7 @@ def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
 def _arguments(given: Any) -> dict[str, Any]:
     try:
         value = parsed(given) if isinstance(given, str) else given
-    except ValueError:  # a model wrote no JSON; the body has it
+    except ValueError:  # the model wrote invalid JSON; the body has the original
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -1,8 +1,8 @@
-"""Which form a message is in, by its shape alone.
+"""Recognise the form of a message by its shape alone.
 
-Amplifier's own form is what no rule here claims: texts, images with `source`, thinking, calls in `tool_calls`, and
-OpenAI's calls in it (`function`), which hosts of Amplifier use too. A shape that several forms have is a *guess*: a
-block of an unknown type, or a block that has only `text`.
+A message that no rule here recognises is in Amplifier's own form: texts, images with `source`, thinking, and calls in
+`tool_calls`, also in OpenAI's shape (`function`), which hosts of Amplifier use too. A shape that several forms have is
+a *guess*: a block of an unknown type, or a block that has only `text`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .canonical import items, mapping, refused, text
 
 
 class Form(Protocol):
-    """The module of a form: how its messages become canonical ones, and how those are written as its own."""
+    """The module of a form, which reads messages of this form and writes them."""
 
     def read(self, messages: Iterable[Mapping[str, Any]], /) -> list[Message]:
-        """Read messages; raises RecordError for one that is malformed."""
+        """Return the canonical messages of foreign ones; raises RecordError if a message is malformed."""
 
     def write(self, messages: Iterable[Message], /, *, exact: bool = False) -> list[Message]:
-        """Write canonical messages."""
+        """Return canonical messages in this form."""
 
 
 FORMS: Mapping[str, Form] = {
@@ -45,36 +45,36 @@ _EVENTS = frozenset(
         *("content_block_start", "content_block_delta", "content_block_stop"),
     }
 )
-"""Types of events of Anthropic's streams; those of Responses begin with `response.`."""
+"""Types of events in Anthropic's streams; the types of Responses begin with `response.`."""
 _PLAIN_KEYS = frozenset({"role", "content", "metadata", "name", "tool_call_id", "tool_calls", "timestamp"})
 _ORDINARY_KEYS = _PLAIN_KEYS - {"timestamp"}
 _PLAIN_ROLES = frozenset({"user", "assistant", "tool", "system", "developer"})
 _SCALARS = frozenset({str, int, bool, type(None)})
 _MOST_LEVELS = 32
-"""Of what is looked at here; what is nested deeper is copied and checked as any message."""
+"""The number of levels that are looked at here; a more deeply nested message is copied and checked like any other."""
 _OF_ANTHROPIC = anthropic.KINDS | {"document", "tool_use"}
 
 
 class Shape(NamedTuple):
-    """The form of a message."""
+    """The recognised form of a message."""
 
     form: str
     guessed: bool = False
-    """Whether another form has the same shape."""
+    """Whether another form has the same shape, so that the form is a guess."""
     is_answer: bool = False
-    """Whether it is the whole answer to a request, with its envelope."""
+    """Whether the message is the whole answer to a request, with its envelope."""
 
 
 def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = True) -> Shape | None:
-    """Recognise a message's form; None for Amplifier's own, and for what has no form.
+    """Return the form of a message; None for Amplifier's own form, and if no form is recognised.
 
     Args:
         message: the message, an item, or a whole answer.
-        before: the form of the messages before it; it decides where the shape does not.
-        guesses: whether what is ambiguous is given a form.
+        before: the form of the messages before it, which decides if the shape is ambiguous.
+        guesses: whether a form is also given to a message of an ambiguous shape.
 
     Raises:
-        RecordError: it is no message, but an event of a stream.
+        RecordError: the value is an event of a stream, not a message.
     """
     if is_plain(message):
         return None
@@ -92,7 +92,7 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:
-    """Return whether a message is a text in Amplifier's own form, as most are; nothing more needs to be looked at."""
+    """Return whether a message is a plain text in Amplifier's own form, so that no other check is needed."""
     role, content, calls = message.get("role"), message.get("content", ""), message.get("tool_calls")
     if not isinstance(role, str) or role not in _PLAIN_ROLES or not message.keys() <= _PLAIN_KEYS:
         return False
@@ -104,18 +104,18 @@ def is_plain(message: Mapping[str, Any]) -> bool:
 
 
 def is_ordinary(message: Any) -> bool:
-    """Whether a message is plain and complete, has JSON's own types alone, and says nothing of how it is to be added.
+    """Return whether a message is plain and complete, has only JSON's types, and has no metadata about how to add it.
 
-    Most messages are ordinary, and are asked nothing else when they are added: `json_copy`, `check_message` and
-    `why_refused` (`messages/incoming.py`) would neither change nor refuse such a message, it brings no id and no time,
-    is not ephemeral, models may see it, and it says nothing of what its provider dropped.
+    Most messages are ordinary, and need no other checks when they are added: `json_copy`, `check_message` and
+    `why_refused` (`messages/incoming.py`) would neither change nor refuse such a message, it has no id and no time, is
+    not ephemeral, and is not hidden from models.
     """
     if type(message) is not dict or not message.keys() <= _ORDINARY_KEYS:
         return False
     role, content = message.get("role"), message.get("content")
     calls, metadata = message.get("tool_calls"), message.get("metadata")
     if type(content) is list:
-        for block in content:  # `_is_text_block`, without a call for each
+        for block in content:  # `_is_text_block`, without a function call for each block
             if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
                 return False
             if type(block.get("text")) is not str:
@@ -130,7 +130,7 @@ def is_ordinary(message: Any) -> bool:
         return False
     if metadata is not None and not (type(metadata) is dict and TELLING_KEYS.isdisjoint(metadata)):
         return False
-    for key, value in (metadata or {}).items():  # nothing in lists, as providers have it
+    for key, value in (metadata or {}).items():  # only scalars and objects of scalars
         if type(key) is not str or (type(value) not in _SCALARS and not (type(value) is dict and is_json(value, 0))):
             return False
     if role == "assistant":
@@ -141,7 +141,7 @@ def is_ordinary(message: Any) -> bool:
 
 
 def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
-    """Whether a value has JSON's own types alone, no number that is not finite, and not more than a few levels."""
+    """Return whether a value has only JSON's types, no number that is not finite, and at most `levels` levels."""
     kind = type(value)
     if kind is dict:
         for key, item in value.items():
@@ -156,12 +156,12 @@ def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
 
 
 def _is_text_block(block: Any) -> bool:
-    """Return whether a block is a text as all forms with typed blocks have it, and Amplifier's own."""
+    """Return whether a block is a text in the shape that all forms with typed blocks share."""
     return type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str
 
 
 def _of_answer(message: Mapping[str, Any]) -> Shape | None:
-    """Return the form of a whole answer."""
+    """Return the form of a whole answer; None if the message is not one."""
     if isinstance(message.get("choices"), list):
         return Shape(openai_chat.NAME, is_answer=True)
     if message.get("object") == "response" and isinstance(message.get("output"), list):
@@ -174,7 +174,7 @@ def _of_answer(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_keys(message: Mapping[str, Any]) -> Shape | None:
-    """Return the form that a message's own keys tell, whatever its content is."""
+    """Return the form that a message's own keys show, whatever its content is; None if they show none."""
     role, kind = message.get("role"), message.get("type")
     if isinstance(message.get("parts"), list | Mapping) or role == "model":
         return Shape(gemini.NAME)
@@ -196,10 +196,10 @@ def _of_keys(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_item(message: Mapping[str, Any]) -> Shape | None:
-    """Return the form of what has no role: an item of OpenAI's Responses.
+    """Return the form of a value without a role, which is an item of OpenAI's Responses; None if it has no form.
 
     Raises:
-        RecordError: it is an event of a stream, which every later request would be refused for.
+        RecordError: the value is an event of a stream; with it, every later request would be refused.
     """
     kind = openai_responses.kind_of(message)
     if kind in _EVENTS or kind.startswith("response."):
@@ -211,7 +211,7 @@ def _of_item(message: Mapping[str, Any]) -> Shape | None:
 
 
 def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
-    """Return the form that the blocks of a message tell: the first block that only one form has."""
+    """Return the form of the first block that only one form has, else a likely form; None if no form is likely."""
     content = message.get("content")
     listed = [content] if isinstance(content, Mapping) and "type" in content else items(content)
     blocks = [block for block in listed if isinstance(block, Mapping)]
@@ -230,10 +230,10 @@ def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
 
 
 def _of_strange(kind: str, role: str, before: str) -> Shape | None:
-    """Return the likely form of a block of an unknown type.
+    """Return the likely form of a message with a block of an unknown type; None if no form is likely.
 
-    An answer is a provider's, so it may go back to it. What a person or a tool gives goes to a provider only if the
-    messages before it are that provider's: to any other one it would be a mistake that refuses every later request.
+    An answer may be sent back to its provider. A block of a person or a tool is sent to a provider only if the messages
+    before it are from that provider. Any other provider would refuse the block, and with it every later request.
     """
     if before in (anthropic.NAME, openai_chat.NAME, openai_responses.NAME):
         return Shape(before, guessed=True)
@@ -245,7 +245,7 @@ def _of_strange(kind: str, role: str, before: str) -> Shape | None:
 
 
 def _of_block(block: Mapping[str, Any], role: str) -> str | None:
-    """Return the form that has a block, if only one has it."""
+    """Return the form that a block belongs to, if only one form has such blocks; else None."""
     kind = text(block.get("type"))
     if not kind:
         if not gemini.PARTS.isdisjoint(block):
@@ -268,13 +268,13 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
 
 
 def _calls_alone(message: Mapping[str, Any]) -> bool:
-    """Whether an answer has calls as blocks and else Amplifier's blocks alone, as hosts of Amplifier write it."""
+    """Return whether an answer has calls as blocks and otherwise only Amplifier's blocks, as its hosts write it."""
     kinds = _kinds_in(message) if message.get("role") == "assistant" else set()
     return "tool_use" in kinds and kinds <= _OWN_BLOCKS
 
 
 def _may_be(form: str, message: Mapping[str, Any]) -> bool:
-    """Return whether a message of an ambiguous shape can be in a form."""
+    """Return whether a message of an ambiguous shape can be in this form."""
     if "role" not in message:
         return form == openai_responses.NAME
     untyped = any("type" not in block for block in items(message.get("content")) if isinstance(block, Mapping))
@@ -286,10 +286,10 @@ def _kinds_in(message: Mapping[str, Any]) -> set[str]:
 
 
 def check_name(form: str | None, names: Iterable[str] = NAMES) -> None:
-    """Check the name of a form.
+    """Check that a name is the name of a form, or None.
 
     Raises:
-        ValueError: there is none of this name; says which there are.
+        ValueError: there is no form of this name; the message lists the names.
     """
     if form is not None and form not in names:
         raise ValueError(f"form {form!r:.40} is not known; there are {', '.join(names)}")

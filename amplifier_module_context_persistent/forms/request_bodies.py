@@ -1,8 +1,8 @@
 """A view as the body of a request, and a provider's answer as a message: for agents with the providers' own clients.
 
-Any messages will do, a view or a whole history, in any form: they are read (`door`) and put in order as a view is
-(`arrange`), so each call has one result right after it, the first message after the system text is a user's, and what
-the provider refuses is shown otherwise.
+The messages may be a view (the messages of one request) or a whole history, in any form. They are read (`door`) and put
+in order like a view (`arrange`): each call has one result right after it, the first message after the system text is a
+user's, and content that the provider refuses is shown in another way.
 
 Cache marks of Anthropic: "up to 4 cache breakpoints"; a request finds what an earlier one wrote at a mark up to 20
 blocks before its own (platform.claude.com/docs/en/build-with-claude/prompt-caching, read 2026-11). So the end of the
@@ -45,20 +45,22 @@ _MARK = {"type": "ephemeral"}
 def to_anthropic(
     view: View, *, tools: Tools | None = None, max_tokens: int | None = None, cache: bool = True
 ) -> dict[str, Any]:
-    """Turn a view into what `client.messages.create` takes besides `model` and, if they are not given, the others.
+    """Return the arguments of `client.messages.create` for a view, without `model`.
+
+    Arguments that are not given here, such as `max_tokens`, have to be added.
 
     Args:
         view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
-        max_tokens: the most tokens of the answer.
+        max_tokens: the largest number of tokens of the answer.
         cache: whether `cache_control` marks are placed: at the tools, the system text, the end of the request before
             this one, and the newest message that later requests will have. Content is then always a list of blocks.
 
     Returns:
         `system`, if the view begins with system text; `messages`, each with `role` and `content`; `tools` and
-        `max_tokens` as given. Thinking without a signature and metadata have no place in it; system text after the
-        first other message is a user's; an answer at the end is followed by a user's `[continued]`, unless it paused
-        (`pause_turn`): the server goes on with it.
+        `max_tokens` as given. Thinking without a signature and metadata are left out. System text after the first other
+        message becomes a user's message. An answer at the end is followed by a user's `[continued]`, unless it paused
+        (`pause_turn`), because the server continues a paused answer.
 
     Raises:
         ValueError: an item is not a message, or no message can be sent.
@@ -77,19 +79,21 @@ def to_anthropic(
 def to_openai(
     view: View, *, tools: Tools | None = None, max_tokens: int | None = None, reasoning: bool = False
 ) -> dict[str, Any]:
-    """Turn a view into what `client.chat.completions.create` takes besides `model`.
+    """Return the arguments of `client.chat.completions.create` for a view, without `model`.
 
     Args:
         view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
-        max_tokens: the most tokens of the answer.
-        reasoning: whether answers go back with what servers that are compatible with OpenAI's add to them
-            (`reasoning_content`, `reasoning_details`, signatures of calls). Some want it; OpenAI's own refuses it.
+        max_tokens: the largest number of tokens of the answer.
+        reasoning: whether answers keep the keys that servers compatible with OpenAI's add (`reasoning_content`,
+            `reasoning_details`, signatures of calls). Some of these servers need them; OpenAI's own server refuses
+            them.
 
     Returns:
         `messages`, each with `role` (`system`, `developer`, `user`, `assistant`, `tool`), `content` and, of an answer,
-        `tool_calls`; `tools` and `max_completion_tokens` as given. Thinking and metadata have no place in it. Calls
-        that a provider's server ran are calls with results like others. In results, one line tells of what is no text.
+        `tool_calls`; `tools` and `max_completion_tokens` as given. Thinking and metadata are left out. Calls that a
+        provider's server ran become ordinary calls with results. In results, blocks that are not text become one line
+        each.
 
     Raises:
         ValueError: an item is not a message, or no message can be sent.
@@ -99,17 +103,17 @@ def to_openai(
 
 
 def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
-    """Turn a view into what `client.responses.create` takes besides `model`.
+    """Return the arguments of `client.responses.create` for a view, without `model`.
 
     Args:
         view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
-        max_tokens: the most tokens of the answer.
+        max_tokens: the largest number of tokens of the answer.
 
     Returns:
         `input`, a list of items; `instructions`, if the view begins with system text; `tools` and `max_output_tokens`
-        as given. Reasoning of other providers has no place in it. To get encrypted reasoning that can be sent again,
-        ask for it: `store=False, include=["reasoning.encrypted_content"]`.
+        as given. Reasoning of other providers is left out. To get encrypted reasoning that can be sent again, request
+        it with `store=False, include=["reasoning.encrypted_content"]`.
 
     Raises:
         ValueError: an item is not a message, or no message can be sent.
@@ -125,15 +129,15 @@ def to_openai_responses(view: View, *, tools: Tools | None = None, max_tokens: i
 
 
 def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
-    """Turn a view into what `client.models.generate_content` takes besides `model`.
+    """Return the arguments of `client.models.generate_content` for a view, without `model`.
 
     Args:
         view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
-        max_tokens: the most tokens of the answer.
+        max_tokens: the largest number of tokens of the answer.
 
     Returns:
-        `contents`; `config` with `system_instruction`, `tools` and `max_output_tokens`, as far as there are any.
+        `contents`; `config` with those of `system_instruction`, `tools` and `max_output_tokens` that there are.
 
     Raises:
         ValueError: an item is not a message, or no message can be sent.
@@ -144,12 +148,12 @@ def to_gemini(view: View, *, tools: Tools | None = None, max_tokens: int | None 
 
 
 def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None = None) -> dict[str, Any]:
-    """Turn a view into what `client.converse` takes besides `modelId`; media are bytes, as the client takes them.
+    """Return the arguments of `client.converse` for a view, without `modelId`; media are bytes, as the client expects.
 
     Args:
         view: messages, as `get_messages_for_request` returns them; they are not mutated.
         tools: definitions of tools, in any form.
-        max_tokens: the most tokens of the answer.
+        max_tokens: the largest number of tokens of the answer.
 
     Returns:
         `messages`; `system`, if the view begins with system text; `toolConfig` and `inferenceConfig` as given.
@@ -167,12 +171,12 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
 
 
 def _given(**facts: Any) -> dict[str, Any]:
-    """Return the facts that there are."""
+    """Return the given arguments without those that are empty."""
     return {key: value for key, value in facts.items() if value is not None}
 
 
 def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> list[Message] | None:
-    """Definitions of tools in one form; None if none are given."""
+    """Return definitions of tools in one form; None if there are none."""
     return None if tools is None else write(tools)
 
 
@@ -181,8 +185,8 @@ def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | Non
 
     Args:
         view: the messages.
-        family: the family of providers for which they are put in order.
-        form: the form that messages of an ambiguous shape have.
+        family: the family of providers whose rules the order has to follow.
+        form: the form of messages whose shape is ambiguous.
     """
     ordered = in_order(view, family, form)
     texts = map(anthropic.system_text, takewhile(_instructs, ordered))
@@ -190,10 +194,10 @@ def _system_and_talk(view: View, family: str, form: str = "") -> tuple[str | Non
 
 
 def in_order(messages: View, family: str, form: str = "") -> list[Message]:
-    """Put messages of any form in order for a family of providers; `form` is that of ambiguous shapes.
+    """Return messages of any form in the order that a family of providers needs; `form` is that of ambiguous shapes.
 
     Raises:
-        ValueError: an item is no message, or is malformed.
+        ValueError: an item is not a message, or it is malformed.
     """
     given: list[Message] = []
     entries: list[Entry] = []
@@ -250,11 +254,12 @@ def _instructs(message: Message) -> bool:
 
 
 def _without_lines(messages: Sequence[Message], goes_on: Callable[[Message, Message], bool]) -> list[Message]:
-    """Return the messages without the lines that views put after an answer that is gone on with as it is.
+    """Return the messages without the lines that views put after an answer that the provider continues.
 
     Args:
-        messages: in order.
-        goes_on: whether an answer is gone on with by what comes after the line, which is empty at the end.
+        messages: the messages in order.
+        goes_on: called with an answer and the message after the line (empty at the end); returns whether that message
+            continues the answer.
     """
     kept: list[Message] = []
     for message, after in zip_longest(messages, messages[1:], fillvalue=_NOTHING):
@@ -268,11 +273,11 @@ def _without_lines(messages: Sequence[Message], goes_on: Callable[[Message, Mess
 
 
 def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
-    """Return a body of Anthropic's with cache marks; those that it has already count.
+    """Return a body for Anthropic with cache marks; marks that the body already has count towards the limit.
 
     Args:
-        body: the body.
-        stable: how many of its messages later requests will have, too.
+        body: the body of the request.
+        stable: the number of messages at its beginning that later requests will have, too.
     """
     messages = [{**message, "content": as_blocks(message["content"])} for message in body["messages"]]
     body = {**body, "messages": messages}
@@ -288,7 +293,7 @@ def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
 
 
 def _ends(messages: Sequence[Message], stable: int) -> list[int]:
-    """The positions of the messages that are marked: the newest one, and the end of the request before this one."""
+    """Return the positions of the messages to mark: the newest one and the end of the request before this one."""
     answers = [at for at in range(stable) if messages[at]["role"] == "assistant"]
     ends = [stable - 1] if stable else []
     if answers and answers[-1] > 0:
@@ -297,7 +302,7 @@ def _ends(messages: Sequence[Message], stable: int) -> list[int]:
 
 
 def _marks_in(value: Any) -> int:
-    """How many cache marks a value has."""
+    """Return the number of cache marks in a value."""
     if isinstance(value, list):
         return sum(map(_marks_in, value))
     if not isinstance(value, dict):
@@ -306,7 +311,7 @@ def _marks_in(value: Any) -> int:
 
 
 def _mark_last(blocks: list[Message]) -> bool:
-    """Mark the last block of a list that can be marked; whether a mark was placed."""
+    """Mark the last block of a list that can be marked, and return whether a mark was placed."""
     for at in reversed(range(len(blocks))):
         block = blocks[at]
         if "cache_control" in block:
@@ -321,7 +326,7 @@ def _mark_last(blocks: list[Message]) -> bool:
 
 
 def from_anthropic(answer: Any) -> Message:
-    """Make a message of what `client.messages.create` answers, with its model and usage in the metadata.
+    """Return the message in the answer of `client.messages.create`, with its model and usage in the metadata.
 
     Args:
         answer: the object that the client returns, or its dictionary.
@@ -333,7 +338,7 @@ def from_anthropic(answer: Any) -> Message:
 
 
 def from_openai(answer: Any) -> Message:
-    """Make a message of what `client.chat.completions.create` or `client.responses.create` answers.
+    """Return the message in the answer of `client.chat.completions.create` or `client.responses.create`.
 
     Its model and usage are in the metadata.
 
@@ -349,23 +354,23 @@ def from_openai(answer: Any) -> Message:
 
 
 def from_gemini(answer: Any) -> Message:
-    """Make a message of what `client.models.generate_content` answers, with its model and usage in the metadata.
+    """Return the message in the answer of `client.models.generate_content`, with its model and usage in the metadata.
 
     Args:
         answer: the object that the client returns, or its dictionary.
 
     Raises:
-        RecordError (a `ValueError`): it is malformed, or the prompt was blocked; says where.
+        RecordError (a `ValueError`): the answer is malformed, or the prompt was blocked; the error says where.
     """
     plain = json_copy(answer)
     return _answer(plain, gemini.NAME, is_message="parts" in plain)
 
 
 def from_bedrock(answer: Any) -> Message:
-    """Make a message of what `client.converse` answers, with its usage in the metadata.
+    """Return the message in the answer of `client.converse`, with its usage in the metadata.
 
     Args:
-        answer: the dictionary that the client gives.
+        answer: the dictionary that the client returns.
 
     Raises:
         RecordError (a `ValueError`): the answer is malformed; the error says where.
@@ -384,14 +389,14 @@ def _answer(plain: Message, form: str, *, is_message: bool) -> Message:
 
 
 def written_as(messages: Iterable[Message], form: str) -> list[Message]:
-    """Write a history in a form: what came in this form as it was added, the rest as the form has it.
+    """Return a history in a form; messages that came in this form are written as they were added.
 
     Args:
         messages: canonical messages, in order.
         form: the name of a form.
 
     Raises:
-        ValueError: there is no such form.
+        ValueError: there is no form of this name.
     """
     check_name(form)
     if form == OWN:

@@ -1,4 +1,4 @@
-"""Calls and their outputs in OpenAI's Responses: read and written; each kind of call has its own kind of output."""
+"""Calls and their outputs in OpenAI's Responses: read and written. Each kind of call has its own kind of output."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _ARGUMENTS = {
     "apply_patch_call": "operation",
     "computer_call": "action",
 }
-"""By the type of a call, the key of its arguments."""
+"""The key of a call's arguments, by the type of the call."""
 CALLS = frozenset(_ARGUMENTS)
 NEED_IDS = frozenset({"computer_call", "local_shell_call"})
-"""Types of calls that are nothing without their item's id (`id: Required` in the types of `openai` 3.57)."""
+"""Types of calls that cannot be sent without their item's id (`id: Required` in the types of `openai` 3.57)."""
 OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
 
 
@@ -49,7 +49,7 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
     """Read the item of a call.
 
     Raises:
-        RecordError: it has no id.
+        RecordError: the call has no id.
     """
     key = _ARGUMENTS[kind]
     if kind == "computer_call" and "action" not in item and "actions" in item:
@@ -72,10 +72,10 @@ def write_call(call_id: str, asked: Message, *, keeps_ids: bool, as_function: bo
     """Write a call as the item that it was.
 
     Args:
-        call_id: its id.
+        call_id: the id of the call.
         asked: the call.
-        keeps_ids: whether it keeps an id that it can do without: it is bound to the reasoning before it.
-        as_function: whether it is one of a function: an item that needs an id is none without one.
+        keeps_ids: whether to keep the item's id even if it is optional; this id is bound to the reasoning before it.
+        as_function: whether to write a call that needs its item's id as a call of a function, which needs none.
     """
     told_of = mapping(asked.get("item"))
     kind = text(told_of.get("type"))
@@ -103,7 +103,7 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
     """Read the output of a call as its result.
 
     Raises:
-        RecordError: it does not name its call.
+        RecordError: the output does not name its call.
     """
     id_key = "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
     call_id = call_id_in(item, id_key, "", of="result")
@@ -136,8 +136,8 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
 
     Args:
         message: the result.
-        kinds: the types of the calls before it, by their ids.
-        exact: as it was added, for a reader of the history.
+        kinds: the types of the calls before the result, by the calls' ids.
+        exact: whether to write the result as it was added, for a reader of the history.
     """
     call_id = str(message.get("tool_call_id"))
     is_own = form_of(message) == RESPONSES
@@ -160,7 +160,7 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
 
 
 def _output(message: Message, kind: str, chunks: Sequence[Any], *, is_own: bool, exact: bool) -> Any:
-    """Return the `output` of a result, as its kind has it: a screenshot, chunks, parts, or text."""
+    """Return the `output` of a result in the shape of its type: a screenshot, chunks, parts, or text."""
     blocks = list(result_blocks(message))
     said = "\n".join(told(block) for block in blocks)
     if kind == "computer_call_output":
@@ -185,7 +185,7 @@ def _status(message: Message) -> str:
 
 
 def lacks_screenshot(message: Message) -> bool:
-    """Return whether a result has no image: a view has left it out, or there is no result."""
+    """Return whether a result has no image, which is so if a view left it out."""
     return not any(block.get("type") == "image" for block in result_blocks(message))
 
 
@@ -200,12 +200,12 @@ _STREAMS = ("stdout", "stderr")
 
 
 def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
-    """Return a chunk of a shell's output as texts; what else it says is in the mark, since views have no empty text."""
+    """Return a chunk of a shell's output as text blocks; the other keys of the chunk are in the mark."""
     return [text_block(said, chunk=number, stream=stream) for stream in _STREAMS if (said := text(chunk.get(stream)))]
 
 
 def _chunks(blocks: Sequence[Message], told_of: Sequence[Any]) -> list[Message]:
-    """Return a shell's output in chunks, as `_chunk` took them apart; another text is what the first one wrote."""
+    """Return a shell's output in chunks, as `_chunk` split it; a text without a number is put into the first chunk."""
     ended = {"outcome": {"type": "exit", "exit_code": 0}}
     chunks = [{"stdout": "", "stderr": "", **ended, **mapping(rest)} for rest in told_of or [{}]]
     for block in blocks:

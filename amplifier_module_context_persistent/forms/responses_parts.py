@@ -1,4 +1,4 @@
-"""Parts of a content in OpenAI's Responses: read and written."""
+"""Parts of content in OpenAI's Responses: read and written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARTS = frozenset({"input_text", "output_text", "input_image", "input_file", "co
 
 
 def read_part(part: Mapping[str, Any]) -> Message:
-    """Read a part of a content as a block; one that is not of this form stays as it came."""
+    """Return a part of content as a block; a part that is not of this form unchanged."""
     kind = part.get("type")
     if kind in ("input_text", "output_text", "text"):
         return text_block(text(part.get("text")), **without(part, "type", "text"))
@@ -59,7 +59,7 @@ def read_part(part: Mapping[str, Any]) -> Message:
 
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
-    """Return a part of what a person or a tool says; a line about what this form does not take."""
+    """Return a block of a person or a tool as a part; a block that this form does not accept becomes one line."""
     original, own = original_of(block), form_of(message) == RESPONSES
     source = source_of(original)
     if source is not None and source.kind == "image":
@@ -80,7 +80,7 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
 
 
 def _image_part(block: Mapping[str, Any], source: MediaSource, *, own: bool, exact: bool) -> Message | None:
-    """Return the part of an image; None if its source is not one that this form takes."""
+    """Return the part for an image; None if this form does not accept its source."""
     given = mapping(block.get("source"))
     detail = {"detail": block["detail"]} if isinstance(block.get("detail"), str) else {}
     if given.get("type") == "file" and own:

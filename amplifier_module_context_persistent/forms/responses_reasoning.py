@@ -1,8 +1,8 @@
 """Reasoning in OpenAI's Responses: read and written.
 
-Items that are added one by one become a message each. Reasoning alone is in no view, since most providers refuse it,
-and the item after it is bound to it. So the message of that item has the reasoning too, as a block with the key
-`carried`, which a history that is written exactly leaves out.
+Items that are added one by one become a message each. Views leave out a message that has only reasoning, since most
+providers refuse it. But the item after the reasoning is bound to it. So the message of that item repeats the reasoning,
+as a block with the key `carried`. A history that is written exactly leaves out the repetition.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .responses_parts import RESPONSES
 
 
 def reasoning_block(item: Mapping[str, Any]) -> Message:
-    """Reasoning as hosts keep it: the summary as text, the encrypted state and the item's id beside it."""
+    """Return reasoning as hosts store it: the summary as text, with the encrypted state and the item's id beside it."""
     parts, lengths = list[str](), dict[str, list[int]]()
     for key in ("summary", "content"):
         texts = [text(mapping(part).get("text")) for part in items(item.get(key))]
@@ -36,7 +36,7 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
 
 
 def reasoning_item(block: Message) -> Message | None:
-    """Reasoning as an item; None for another provider's, or for what has neither state nor id."""
+    """Return reasoning as an item; None if it is another provider's, or if it has neither state nor id."""
     state = block.get("content")
     if block.get("type") != "thinking" or not isinstance(state, list) or len(state) != 2 or not any(state):
         return None
@@ -52,7 +52,7 @@ def reasoning_item(block: Message) -> Message | None:
 
 
 def lack_reasoning(messages: Sequence[Message]) -> bool:
-    """Whether the first message has items of an answer without reasoning, which may have been added alone before it."""
+    """Return whether the first message is an answer without reasoning, which may have been added just before it."""
     return (
         bool(messages)
         and _is_answer(messages[0])
@@ -66,7 +66,7 @@ def with_reasoning_before(before: Message, message: Message) -> Message:
 
     Args:
         before: the message before it.
-        message: an item of an answer, or several.
+        message: the message of one or more items of an answer.
     """
     if not _is_answer(before) or not _is_answer(message) or _thoughts_of(message):
         return message
@@ -79,31 +79,33 @@ def with_reasoning_before(before: Message, message: Message) -> Message:
 
 
 CARRIED = "carried"
-"""The key of a reasoning block that the message before has, too."""
+"""The key of a reasoning block that repeats the reasoning of the message before."""
 
 
 class ReasoningShown:
-    """Of messages that are written in order: whether the reasoning that an answer's items are bound to is among them.
+    """Tracks, while messages are written in order, whether the reasoning that items are bound to is among them.
+
+    The server refuses an item with its id if its reasoning is missing.
 
     The server refuses an item whose reasoning is missing, by the item's id.
     """
 
     def __init__(self) -> None:
         self._reasons = False
-        """Whether the model reasoned in an answer so far."""
+        """Whether the model reasoned in any answer so far."""
         self._in_turn = False
-        """Whether the turn so far shows reasoning."""
+        """Whether an answer of the turn so far shows reasoning."""
 
     def turn(self) -> None:
-        """Begin a person's turn."""
+        """Note that a person's turn begins."""
         self._in_turn = False
 
     def of(self, answer: Message, *, shows: bool) -> Bound:
-        """Say of the next answer whether its items are bound to reasoning that is shown.
+        """Return whether the items of the next answer are bound to reasoning that is shown.
 
         Args:
-            answer: the answer; answers are asked about in order.
-            shows: whether it shows reasoning itself.
+            answer: the next answer; answers have to be given in order.
+            shows: whether the answer shows reasoning itself.
         """
         told_of = beside(answer)
         had_reasoning, is_alone = "reasons" in told_of, "alone" in told_of
@@ -119,14 +121,14 @@ class ReasoningShown:
 
 
 class Bound(Enum):
-    """How an answer's items stand to the reasoning that they may be bound to."""
+    """Where the reasoning is that an answer's items may be bound to."""
 
     KEPT = auto()
-    """It is shown, or there is none."""
+    """The reasoning is shown, or there is none."""
     UNKNOWN = auto()
-    """It may be in another message: an id that can be left out is."""
+    """The reasoning may be in another message, so ids that are optional are left out."""
     LOST = auto()
-    """It is left out: no item may have its id."""
+    """The reasoning is left out, so no item may keep its id."""
 
 
 def _is_answer(message: Message) -> bool:
@@ -148,7 +150,7 @@ def _with_reasoning(message: Message, thoughts: list[Message]) -> Message:
 
 
 def _cut_again(said: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the parts that a reasoning's text was joined of."""
+    """Return the parts from which the text of a reasoning was joined."""
     parts: dict[str, list[str]] = {}
     at = 0
     for key, sizes in lengths.items():

@@ -1,9 +1,9 @@
-"""Definitions of tools in the form of each provider, from any form.
+"""Definitions of tools: from any form into the form of each provider.
 
-Read are Amplifier's (`{name, description, parameters}`), Anthropic's (`input_schema`), OpenAI's for Chat Completions
-(`{type: function, function}`) and Responses (`{type: function, name, parameters}`), MCP's (`inputSchema`) and
-Bedrock's (`{toolSpec}`). What is none of these is a tool that a provider's server runs (`web_search_20250305`,
-`googleSearch`): it stays as it is.
+The forms that are read are Amplifier's (`{name, description, parameters}`), Anthropic's (`input_schema`), OpenAI's for
+Chat Completions (`{type: function, function}`) and Responses (`{type: function, name, parameters}`), MCP's
+(`inputSchema`) and Bedrock's (`{toolSpec}`). Any other definition is a tool that a provider's server runs
+(`web_search_20250305`, `googleSearch`), and stays unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EMPTY_SCHEMA = {"type": "object", "properties": {}}
 
 
 class _Definition(NamedTuple):
-    """What every form says of a tool that the caller runs."""
+    """The facts about a tool that every form has, for tools that the caller runs."""
 
     name: str
     description: str
@@ -30,7 +30,7 @@ class _Definition(NamedTuple):
 
 
 def named_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Tools of a file in Amplifier's form: names, descriptions and schemas alone; what has no name is left out."""
+    """Return a file's tools in Amplifier's form, only with name, description and schema; omit those without a name."""
     written = []
     for found in filter(None, map(_named, tools)):
         described = {"description": found.description} if found.description else {}
@@ -39,7 +39,7 @@ def named_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def anthropic_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Tools for Anthropic's Messages."""
+    """Return tools in the form of Anthropic's Messages."""
     written = []
     for tool in tools:
         found = _definition(tool)
@@ -54,12 +54,12 @@ def anthropic_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def chat_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Tools for OpenAI's Chat Completions."""
+    """Return tools in the form of OpenAI's Chat Completions."""
     return [_chat_tool(tool) for tool in tools]
 
 
 def responses_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Tools for OpenAI's Responses."""
+    """Return tools in the form of OpenAI's Responses."""
     written = []
     for tool in tools:
         found = _definition(tool)
@@ -74,7 +74,7 @@ def responses_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def gemini_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Tools for Gemini: one entry with all functions, then those that its server runs."""
+    """Return tools in Gemini's form: one entry with all functions, then the tools that its server runs."""
     functions = []
     others = []
     for tool in tools:
@@ -88,7 +88,7 @@ def gemini_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def bedrock_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Tools for Bedrock's Converse."""
+    """Return tools in the form of Bedrock's Converse."""
     written = []
     for tool in tools:
         found = _definition(tool)
@@ -112,7 +112,7 @@ def _chat_tool(tool: Mapping[str, Any]) -> Message:
 
 
 def _definition(tool: Mapping[str, Any]) -> _Definition | None:
-    """What a definition says; None for a tool that a provider's server runs."""
+    """Return the facts of a definition; None for a tool that a provider's server runs."""
     found = _named(tool)
     if found is None or text(tool.get("type")) not in ("", "function", "custom"):
         return None
@@ -120,7 +120,7 @@ def _definition(tool: Mapping[str, Any]) -> _Definition | None:
 
 
 def _named(tool: Mapping[str, Any]) -> _Definition | None:
-    """What a definition with a name says, whoever runs the tool."""
+    """Return the facts of a definition that has a name, whoever runs the tool."""
     inner = mapping(tool.get("function")) or mapping(tool.get("toolSpec")) or tool
     name = text(inner.get("name"))
     if not name:

@@ -27,18 +27,18 @@ from .canonical import mark_of, marked, part_number
 
 _REFERENCE = "$"
 _LEAST_BYTES = 32
-"""A shorter value costs no more than a reference to it."""
+"""The size from which a reference is shorter than the value."""
 _SPACING: dict[str, tuple[str, str]] = {"compact": (",", ":"), "spaced": (", ", ": ")}
 
 
 def with_body(parts: Sequence[Message], body: Mapping[str, Any] | list[Any], name: str, **facts: Any) -> list[Message]:
-    """Mark the canonical messages of a foreign one, so that `bodies_in` gives its body back.
+    """Return the canonical messages of a foreign one with the mark from which `bodies_in` restores its body.
 
     Args:
-        parts: the messages, at least one; they are not altered.
+        parts: the canonical messages, at least one; they are not mutated.
         body: the foreign message, as plain JSON.
-        name: whose body it is.
-        facts: what else the first mark says.
+        name: the name of the form or kit that the body belongs to.
+        facts: further facts for the mark of the first message.
     """
     first = marked(parts[0], name, **facts)
     first["metadata"]["form"] = {**first["metadata"]["form"], "body": _Places(parts).refer(body)}
@@ -48,9 +48,9 @@ def with_body(parts: Sequence[Message], body: Mapping[str, Any] | list[Any], nam
 
 
 def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Message], Any]]:
-    """Yield the bodies of a history in their order, each with its messages; other messages have the body None.
+    """Yield the bodies of a history in order, each with its messages; the body of other messages is None.
 
-    A body of which messages are missing, as after a purge, is given as None with those that are left.
+    If messages of a body are missing, as after a purge, the body is None, and the remaining messages are given.
     """
     for group in _groups(messages, name):
         try:
@@ -60,7 +60,7 @@ def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Mes
 
 
 def can_be_stored(messages: Sequence[Message]) -> bool:
-    """Return whether there are messages, and a log takes each."""
+    """Return whether there are messages and a log accepts each of them."""
     try:
         for message in messages:
             check_message(message)
@@ -70,7 +70,7 @@ def can_be_stored(messages: Sequence[Message]) -> bool:
 
 
 def for_people(said: str) -> Message:
-    """Return a line that people read and no model is sent, in the place of what is no message."""
+    """Return a line that people can read and no model is sent, in place of something that is not a message."""
     return {"role": "system", "content": said, "metadata": {"amplifier_public_reference_only": True}}
 
 
@@ -87,7 +87,7 @@ def _groups(messages: Iterable[Message], name: str) -> Iterator[list[Message]]:
 
 
 class _Places:
-    """Where the longer values of messages are."""
+    """The places of the longer values in messages."""
 
     def __init__(self, parts: Sequence[Message]) -> None:
         self._by_text: dict[str, list[str | int]] = {}
@@ -110,7 +110,7 @@ class _Places:
             self._note(item, [*path, key])
 
     def refer(self, value: Any) -> Any:
-        """Put references into a value."""
+        """Return a value with references in place of the longer values that messages contain."""
         if isinstance(value, str):
             return self._refer_to_text(value)
         if not isinstance(value, dict | list):
@@ -147,11 +147,11 @@ class _Places:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two equal values are the same JSON, numbers and order of keys included; False for what is short."""
+    """Return whether equal values are the same JSON, with equal numbers and order of keys; False for short values."""
     try:
         written = orjson.dumps(one)
         return len(written) >= _LEAST_BYTES and written == orjson.dumps(other)
-    except TypeError:  # beyond 64 bits, or a lone surrogate
+    except TypeError:  # integers of more than 64 bits, or half a surrogate pair
         return False
 
 
