@@ -1,4 +1,4 @@
-"""The rows of `list`: a session in a line of columns, and below it what it is called and how it began."""
+"""Print the rows of `list`: a session in a line of columns, and below it its name and its first line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .amounts import money, money_of, resuming_line
 from .short_ids import LEAST_ID
 from .terminal import counted, cut, duration, escaped, one_line
 
-if TYPE_CHECKING:  # totals are asked for by few lists
+if TYPE_CHECKING:  # few lists need totals
     from ...sessions.overview import Overview
     from ...sessions.resume_cost import ResumeCost
     from ...sessions.totals import Total
@@ -23,19 +23,19 @@ if TYPE_CHECKING:  # totals are asked for by few lists
 _COLUMNS = {"AGE": 4, "TOOK": 7, "TURNS": 5, "MESSAGES": 8, "TOKENS": 6, "SIZE": 6, "RESUME": 11, "COST": 8}
 _OF_TOTALS = ("TURNS", "COST")
 _DROPPED = ("SIZE", "TOOK", "TOKENS", "MESSAGES", "TURNS", "COST")
-"""The columns that a narrow terminal lacks, the first one first; never that by which the list is sorted."""
+"""The columns that a narrow terminal leaves out, in this order; the column of the sort order is always kept."""
 _MODEL_COLUMNS = 20
-_PIPE_WIDTH = 120  # of the lines below a row, if they do not go to a terminal
+_PIPE_WIDTH = 120  # the width of the lines below a row, without a terminal
 _STATE_COLUMNS = 13
 _STATES = {"open": "green", "open, damaged": "red", "damaged": "red", "unreadable": "red", "interrupted": "yellow"}
 _AGES = ((60, "s"), (60, "m"), (24, "h"), (365, "d"))
-"""The number of each unit in the next one; after days come years."""
+"""The units of ages, each with the number that makes the next unit; the unit after days is years."""
 _INDENT = " " * 5
 
 
 @dataclass(slots=True)
 class ListedSession:
-    """A session of the list: at a glance, what resuming costs now, and what its log comes to, if that was asked."""
+    """A session of the list: its list entry, the cost of resuming it, and its totals if they were requested."""
 
     seen: Overview
     resuming: ResumeCost | None = None
@@ -43,14 +43,14 @@ class ListedSession:
 
 
 class SessionRows:
-    """Prints rows.
+    """Prints the rows of a list.
 
     Args:
-        output: the stream.
+        output: the console to print on.
         shortest: the shortest unique beginnings of ids; other ids are printed whole.
         has_costs: whether there are columns for costs and turns.
         in_full: whether model, failed calls and description are printed.
-        order: the column by which the list is sorted, in small letters.
+        order: the column by which the list is sorted, in lower case.
         with_date: whether the date of the last message comes before the first line.
         with_projects: `heading` for a line above the sessions of each project, `line` for one below each session.
     """
@@ -77,7 +77,7 @@ class SessionRows:
         """The number of printed sessions."""
 
     def show(self, one: ListedSession) -> None:
-        """Print a session."""
+        """Print a session; print the heads of the columns before the first one."""
         seen = one.seen
         if not self.count:
             self._row(list(self._columns), Text("STATE"), "MODEL", "SESSION", style="bold")
@@ -126,13 +126,13 @@ class SessionRows:
             self._say(resuming_line(one.resuming))
 
     def _say(self, text: str, *, style: str = "dim") -> None:
-        """Print a line below a row, no longer than the terminal is wide, or than `_PIPE_WIDTH`."""
+        """Print a line below a row, cut to the width of the terminal, or to `_PIPE_WIDTH`."""
         if line := escaped(one_line(text)):
             shown = cut(_INDENT + line, self._output.width if self._output.is_terminal else _PIPE_WIDTH)
             self._output.print(Text(shown, style), soft_wrap=True)
 
     def _row(self, cells: list[str], state: Text, model: str, session_id: str, *, style: str = "") -> None:
-        """Print a row; in a terminal an id that does not fit is printed on a line of its own, and is never cut."""
+        """Print a row; in a terminal an id that does not fit is printed on its own line, and is never cut."""
         output, row = self._output, Text(style=style)
         for cell, width in zip(cells, self._columns.values(), strict=True):
             row.append(f"{cell:>{width}} ")
@@ -148,12 +148,12 @@ class SessionRows:
 
 
 def _width_of(columns: Mapping[str, int]) -> int:
-    """How wide a row with these columns is, with a short id."""
+    """Return the width of a row with these columns and a short id."""
     return sum(columns.values()) + len(columns) + 1 + _STATE_COLUMNS + 1 + LEAST_ID
 
 
 def _that_fit(columns: Mapping[str, int], width: int, order: str) -> dict[str, int]:
-    """The columns without those that a terminal of so many columns has no room for; the column `order` is kept."""
+    """Return the columns that fit into a terminal of this width, and always the column `order`."""
     kept = dict(columns)
     for name in _DROPPED:
         if _width_of(kept) > width and name != order:
@@ -166,7 +166,7 @@ def _resuming(resuming: ResumeCost) -> str:
 
 
 def age(seconds: float) -> str:
-    """The age in the largest full unit."""
+    """Return an age as text in the largest full unit."""
     number = max(0, int(seconds))
     for most, unit in _AGES:
         if number < most:
@@ -176,7 +176,7 @@ def age(seconds: float) -> str:
 
 
 def time_taken(seconds: float) -> str:
-    """A length of time in its two largest units, or in one if two do not fit: `41s`, `5m 10s`, `1d 17h`, `120d`."""
+    """Return a duration in its two largest units, or in one if two do not fit: `41s`, `5m 10s`, `120d`."""
     number, smaller = max(0, int(seconds)), ""
     for most, unit in _AGES:
         if number < most:
@@ -190,7 +190,7 @@ def time_taken(seconds: float) -> str:
 
 
 def scaled(number: float, units: str) -> str:
-    """A number in at most four digits and a unit."""
+    """Return a number as text with at most four digits and a unit."""
     for unit in ("", *units):
         if number < 1000:
             return f"{number:.1f}{unit}" if unit and number < 100 else f"{number:.0f}{unit}"

@@ -1,4 +1,4 @@
-"""The short forms of sessions' ids: as commands show them in terminals, and take them."""
+"""Shorten sessions' ids, for terminals; commands accept the short forms too."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from ...sessions.find_session import is_short_id_of
 
 LEAST_ID = 8
-"""So many characters an id has at least that is shortened."""
+"""The least number of characters of a shortened id."""
 _LONG_ID = re.compile(r"[0-9a-f]{8}(?:-|[0-9a-f]{8})", re.IGNORECASE)
-"""An id that begins as UUIDs and hashes do. The beginning of any other one could be taken for a whole id."""
+"""An id that begins as UUIDs and hashes do. A shortened form of any other id could be read as a whole id."""
 
 
 def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
-    """For each id that is shortened the shortest name; for another one, such as `quote-123`, the whole id.
+    """Return the shortest form of each id; ids such as `quote-123` are not shortened.
 
-    The shortest name is the beginning that no other one has, but for those that begin with it. For a sub-agent's it is
-    the beginning of its parent's and its own part, where that is shorter.
+    The shortest form is a beginning that no other id has, apart from ids that begin with the whole id. For a
+    sub-agent's id it is the beginning of the parent's id and the sub-agent's own part, if this is shorter.
     """
     known = sorted(set(ids))
     short = {}
@@ -41,7 +41,7 @@ def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
 
 
 def short_id(session_id: str) -> str:
-    """An id in the short form that it has beside others, without a look at them: it may be another one's, too."""
+    """Return the short form of an id without comparing other ids, so that it may not be unique."""
     if not _LONG_ID.match(session_id):
         return session_id
     head, mark, tail = session_id.partition("_")

@@ -1,4 +1,4 @@
-"""`context-persistent show`: the messages of a session, or its turns, one line for each: no wider than a terminal.
+"""`context-persistent show`: print the messages of a session, or one line for each turn.
 
 Exit codes: 0 done, 2 unusable, or the range is empty.
 """
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from ...sessions.transcript import LiveMessage, Transcript
 
 _HEADS = ("turn", "began", "took", "calls", "errors", "tokens")
-_LEFT = "began"  # the one column that is aligned to the left
+_LEFT = "began"  # the only column that is aligned to the left
 _LEAST_ROOM = 24  # for a turn's first line
-_NOT_IN_NARROW = ("took", "tokens", "calls", "began")  # columns that a narrow terminal lacks, the first one first
+_NOT_IN_NARROW = ("took", "tokens", "calls", "began")  # columns that a narrow terminal leaves out, in this order
 
 
 @click.command()
@@ -89,7 +89,7 @@ def show(
     turn 1. A result names the message with its call. Tokens are an estimate, and with --outline those of `stats`. Long
     texts are folded. In a terminal the output goes through $PAGER.
     """
-    tools, of_sessions = wanted.tools, replace(wanted, tools=())  # `--tool` is about messages here
+    tools, of_sessions = wanted.tools, replace(wanted, tools=())  # `--tool` chooses messages here
     if as_outline and (span or role or tools or errors):
         raise click.UsageError("--outline takes no option but --turn and --json")
     if path is None and not (errors or everywhere or of_sessions != ALL_SESSIONS):
@@ -115,17 +115,17 @@ def _show_errors(
     period: Period,
     as_json: bool,
 ) -> None:
-    """Print the results of calls that failed, and the calls without a result, session by session.
+    """Print the results of failed calls, and the calls without a result, session by session.
 
     Args:
-        sessions: which ones.
+        sessions: the sessions.
         printer: prints the messages.
-        tools: only calls of these tools, whatever the case of their names; all if there are none.
-        period: only calls that were made then.
-        as_json: whether it prints JSON lines.
+        tools: print only calls of these tools, ignoring case; if empty, calls of all tools.
+        period: print only calls that were made in this period.
+        as_json: whether the printer prints JSON lines.
 
     Raises:
-        UnusableError: there is no such tool, or a log cannot be read any more.
+        UnusableError: a tool does not exist, or a log can no longer be read.
     """
     from ...sessions.totals import failed_calls
     from ...tokens.on_demand import named_counter
@@ -200,7 +200,7 @@ def _print_messages(
     printer: MessagePrinter,
     clear: Callable[[], None],
 ) -> bool:
-    """Print messages, each followed by the compaction of the source after it; returns whether there were any."""
+    """Print messages, and the compactions of an imported session's source; return whether there were any messages."""
     has_any, turn_count = False, transcript.turn_count(starts or None)
     for placed in messages:
         has_any = True
@@ -215,14 +215,14 @@ def _print_messages(
 
 
 def _about(transcript: Transcript) -> list[str]:
-    """Lines on a session as a whole: its name, and the sessions that it is related to."""
+    """Return lines on the whole session: its name, its description and its related sessions."""
     named = named_in(transcript.path, transcript.reader.index.session)
     said = (("Name", named.name), ("Description", named.description))
     return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
 
 
 def _resuming(transcript: Transcript) -> list[str]:
-    """The cost of resuming the session; empty if it is not known."""
+    """Return a line with the cost of resuming the session; an empty list if the cost is not known."""
     from ...catalogue.last_request import last_request_of
     from ...sessions.prices import PriceList
     from ...sessions.resume_cost import resume_cost
@@ -236,7 +236,7 @@ def _resuming(transcript: Transcript) -> list[str]:
 
 
 def _note_of(transcript: Transcript, placed: LiveMessage) -> str:
-    """Say that views leave a message out, and that keys were replaced before it was stored."""
+    """Return a note that views leave a message out, or that secrets in it were replaced; "" if neither."""
     kinds = redacted_kinds(placed.message)
     redacted = f"redacted before it was stored: {escaped(one_line(kinds))}" if kinds else ""
     hidden = HIDDEN if transcript.is_hidden(placed.number - 1) else ""
@@ -246,7 +246,7 @@ def _note_of(transcript: Transcript, placed: LiveMessage) -> str:
 def _went_wrong(placed: LiveMessage) -> bool:
     if result_id_of(placed.message) is None:
         return bool(placed.open_calls)
-    if outcome_of(placed.message) == ANSWERED:  # then its call need not be looked for
+    if outcome_of(placed.message) == ANSWERED:  # its call need not be searched
         return False
     return (ending := placed.ending) is not None and ending.is_error
 
@@ -254,7 +254,7 @@ def _went_wrong(placed: LiveMessage) -> bool:
 def _print_outline(
     transcript: Transcript, numbers: Sequence[int] | None, clear: Callable[[], None], *, as_json: bool
 ) -> None:
-    """Print the outline of a session, or the turns with some numbers; `clear` is called before anything is printed."""
+    """Print the outline of a session, or only some turns; `clear` is called before anything is printed."""
     from ...sessions.statistics import outline
     from ...tokens.on_demand import named_counter
 
@@ -282,7 +282,7 @@ def _empty(transcript: Transcript) -> str:
 
 
 def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
-    """Print the turns; columns in which nothing is to be said are left out."""
+    """Print one line for each turn; empty columns are left out."""
     if not lines:
         return
     from .tables import aligned, width_of, without_empty
@@ -307,7 +307,7 @@ def _cells(line: TurnLine) -> tuple[str, ...]:
 
 
 def _print_row(output: Console, cells: str, said: str, *, style: str) -> None:
-    """Print a row on one line: the first line of the turn gets the room that is left, in a pipe all that it needs."""
+    """Print a row on one line; in a terminal the turn's first line is cut to the room that is left."""
     row = Text(f"{cells}  ", style)
     if output.is_terminal:
         said = cut(said, max(len("..."), output.width - row.cell_len))

@@ -1,4 +1,4 @@
-"""`stats --spend-limit 50/week`: what is left of a limit in this day, week or month."""
+"""`stats --spend-limit 50/week`: compute what is left of a limit in this day, week or month."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class SpendLimit:
-    """So many US dollars in a day, a week from Monday on, or a month, of this machine's time zone."""
+    """A limit in US dollars for a day, a week (from Monday) or a month, in this machine's time zone."""
 
     dollars: float
     unit: str
 
     def period(self, now: datetime) -> Period:
-        """The day, the week or the month of a moment, from its beginning on."""
+        """Return the period from the beginning of the current day, week or month, with no end."""
         day = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
         if self.unit == "week":
             day -= timedelta(days=day.weekday())
@@ -38,13 +38,13 @@ class SpendLimit:
         return Period(day.timestamp())
 
     def line(self, bill: Bill) -> str:
-        """The rest of the limit, on one line."""
+        """Return a line that says how much of the limit is spent and how much is left."""
         left = self.dollars - bill.cost
         rest = f"{money(left)} left" if left >= 0 else f"{money(-left)} over the limit"
         return f"{'~' * bill.is_estimated}{money(bill.cost)} of {money(self.dollars)} spent this {self.unit}: {rest}"
 
     def to_json(self, bill: Bill) -> dict[str, Any]:
-        """The same as plain JSON types."""
+        """Return the limit, the spent amount and the rest as plain JSON types."""
         told = {
             "limit": self.dollars,
             "unit": self.unit,
@@ -55,12 +55,12 @@ class SpendLimit:
 
 
 class SpendLimitType(_Base):
-    """The written form of a limit: dollars, and a day, a week or a month."""
+    """The parameter type of a limit, such as `50/week`: dollars, and `day`, `week` or `month`."""
 
     name = "DOLLARS/UNIT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SpendLimit:
-        """Read a limit."""
+        """Parse a limit."""
         if isinstance(value, SpendLimit):
             return value
         found = _LIMIT.fullmatch(value)

@@ -1,4 +1,4 @@
-"""`context-persistent sql`: ask in SQL what sessions come to.
+"""`context-persistent sql`: query the figures of sessions in SQL.
 
 Exit codes: 0 done, even without rows; 2 the query cannot be answered.
 """
@@ -110,7 +110,7 @@ def sql(
 
 
 def _show(output: Console, answer: Answer, rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; if a terminal is too narrow for it, one value a line, as `psql` does."""
+    """Print a table; if the terminal is too narrow, print one value on each line, as `psql` does."""
     heads = [escaped(one_line(name)) for name in answer.columns]
     if not output.is_terminal or width_of(heads, rows) <= output.width:
         output.print(table(answer.columns, rows, right=_numbers(answer)))
@@ -123,10 +123,10 @@ def _show(output: Console, answer: Answer, rows: Sequence[Sequence[str]]) -> Non
 
 
 def _check_text(query: str) -> None:
-    """Check that a query is whole text.
+    """Check that a query is valid UTF-8 text.
 
     Raises:
-        UnusableError: it has a byte that is not UTF-8, or half of a surrogate pair.
+        UnusableError: the query has a byte that is not UTF-8, or half of a surrogate pair.
     """
     try:
         query.encode()
@@ -160,19 +160,19 @@ def _list_views(views: dict[str, list[str]], *, as_json: bool) -> None:
 
 
 def _numbers(answer: Answer) -> list[int]:
-    """The columns that hold nothing but numbers."""
+    """Return the positions of the columns without texts and bytes."""
     return [at for at in range(len(answer.columns)) if not any(isinstance(row[at], str | bytes) for row in answer.rows)]
 
 
 def _plain(cell: Any) -> Any:
-    """A cell as a plain JSON type."""
+    """Return a cell as a plain JSON type: bytes in hexadecimal digits, None for infinities and NaN."""
     if isinstance(cell, bytes):
         return cell.hex()
     return cell if not isinstance(cell, float) or math.isfinite(cell) else None
 
 
 def _cell(cell: Any) -> str:
-    """A cell as text: bytes in hexadecimal digits, nothing for NULL."""
+    """Return a cell as text: bytes in hexadecimal digits, "" for NULL."""
     if cell is None:
         return ""
     return escaped(cell) if isinstance(cell, str) else cell.hex() if isinstance(cell, bytes) else str(cell)

@@ -1,4 +1,4 @@
-"""`context-persistent stats`: where a session's tokens, time and money went.
+"""`context-persistent stats`: show how the tokens, the time and the money of sessions were spent.
 
 Exit codes: 0 done, 1 more was spent than `--spend-limit` allows, 2 unusable.
 """
@@ -135,7 +135,7 @@ def stats(
 
 
 def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: int, *, as_json: bool) -> None:
-    """Print the figures of a session, with this many of its largest turns."""
+    """Print the figures of a session, with the `most_turns` largest turns."""
     with (
         ExitStack() as bar,
         open_transcript(path, files=bar.enter_context(progress(path, title="counting", passes=2))) as transcript,
@@ -159,7 +159,7 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
 
 
 def _price_facts(prices: PriceList) -> dict[str, Any]:
-    """Which prices a cost is by, and which models have none, as plain JSON types."""
+    """Return the origins of the prices, and the models without a price, as plain JSON types."""
     return {"prices": prices.origins(), "unpriced_models": prices.unpriced()}
 
 
@@ -172,10 +172,10 @@ def _show_limit(
     everywhere: bool,
     as_json: bool,
 ) -> None:
-    """Print what is left of a limit; exits with 1 beyond it.
+    """Print what is left of a limit, and exit with 1 if more was spent.
 
     Raises:
-        UsageError: another time was asked for.
+        UsageError: the filter has a period too.
     """
     if wanted.since_s is not None or wanted.until_s is not None:
         raise click.UsageError("--spend-limit names its time: give it without --since and --until")
@@ -201,7 +201,7 @@ def _show_limit(
 
 
 def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
-    """Print the tables."""
+    """Print the figures of a session as tables."""
     output = console()
     _show_course(output, course)
     if found.damage:
@@ -219,7 +219,7 @@ def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost
 
 
 def _show_size(output: Console, reader: ReadableLog, figures: Figures, tokenizer: str) -> None:
-    """Print how much there is, before the rest of a long session is asked."""
+    """Print the size of a session, before the other figures of a long session are computed."""
     total = total_share(figures)
     size = counted(reader.describe().size_bytes, "byte")
     output.print(
@@ -228,7 +228,7 @@ def _show_size(output: Console, reader: ReadableLog, figures: Figures, tokenizer
 
 
 def _show_course(output: Console, course: SessionCourse) -> None:
-    """Print how many turns and calls there were, how long they took, and what went wrong."""
+    """Print the number of turns and calls, the duration, and the number of failed and unanswered calls."""
     if not course.turns:
         return
     time = f" in {duration(course.duration_s)}" if course.duration_s is not None else ""

@@ -1,4 +1,4 @@
-"""`stats --by project,model`: by what the totals of many sessions are told."""
+"""`stats --by project,model`: the criteria by which the totals of many sessions are grouped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ByType(_Base):
     name = "WHAT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Read them."""
+        """Parse the criteria."""
         names = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
         for name in names:
             if name not in BY:
@@ -32,16 +32,16 @@ class ByType(_Base):
         return names
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the last one."""
+        """Return the completions of the last criterion."""
         before, comma, last = incomplete.rpartition(",")
         return [CompletionItem(f"{before}{comma}{name}") for name in BY if name.startswith(last)]
 
 
 def two_at_most(given: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The criteria of all options `--by`.
+    """Return the criteria of all options `--by`.
 
     Raises:
-        UsageError: there are too many, one is given twice, or nothing has both.
+        UsageError: there are more than two criteria, one is given twice, or nothing has both.
     """
     names = tuple(name for one in given for name in one)
     if len(names) > _MOST or len(set(names)) < len(names):

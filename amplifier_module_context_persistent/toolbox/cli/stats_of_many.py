@@ -1,4 +1,4 @@
-"""The totals of many sessions, printed by `stats`: by day, project, session, tag, model or tool, or by two of these."""
+"""Print the totals of many sessions, by one or two of: day, project, session, tag, model, tool."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .terminal import console, duration, escaped
 _UNITS = "kMGT"
 _UNKNOWN = "?"
 _UNKNOWNS = {"tag": "no tag", "project": "no project"}
-"""What is shown for records without a key, if that is known to be missing."""
+"""The words shown for sessions without a tag or a project; other missing keys are shown as `?`."""
 _OF_CALLS = frozenset(one.name for one in fields(Total)) - {"sessions", "sub_agents", "bill"}
-"""What a model has none of: in the row of a model it is null."""
+"""The figures of calls, which a model does not have; they are null in the row of a model."""
 _OF_REQUESTS = frozenset(Bill().to_json()) | {"turns"}
-"""What a tool has none of."""
+"""The figures of requests, which a tool does not have; they are null in the row of a tool."""
 
 
 def show_many(
@@ -51,8 +51,8 @@ def show_many(
         sessions: the sessions.
         counter: counts tokens.
         prices: prices of models.
-        by: one or two of `totals.BY`; without it by model and tool, and the slowest calls.
-        top: the number of rows of `by`, the most expensive ones; None for all.
+        by: one or two of `totals.BY`; if empty, print totals by model and by tool, and the slowest calls.
+        top: the number of rows of `by` to print, the most expensive first; None for all.
         wanted: the filter that chose the sessions; only requests and calls in its period count.
         as_json: print one JSON object.
 
@@ -91,7 +91,7 @@ def show_many(
     if ("tool",) in parts:
         _show_slowest(output, slowest)
         _show_tools(output, parts[("tool",)])
-    if ("model",) in parts:  # last: a terminal ends with what all of it cost
+    if ("model",) in parts:  # last, so that the terminal ends with the cost
         show_cost(output, cost, notes)
     if tuple(by) not in ((), ("model",), ("tool",)):
         _show_parts(output, by, parts[tuple(by)], total, names)
@@ -105,13 +105,13 @@ Parts = Mapping[tuple[str, ...], Total]
 
 
 def _dearest(parts: Parts, most: int) -> Parts:
-    """The parts that cost most; of those that cost nothing, the ones with the most calls."""
+    """Return the parts with the highest cost; among equal costs, those with the most calls."""
     ranked = sorted(parts.items(), key=lambda part: (-part[1].bill.cost, -part[1].calls, part[0]))
     return dict(ranked[:most])
 
 
 def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
-    """The names of sessions by their ids; sessions without a name are left out."""
+    """Return the names of sessions by id; sessions without a name are left out."""
     rows = found.connection.execute("SELECT name, path FROM logs WHERE name = root ORDER BY path").fetchall()
     wanted = [(session_id, path) for session_id, path in rows if session_id in ids]
     named = zip(wanted, names_of(path for _, path in wanted), strict=True)
@@ -119,7 +119,7 @@ def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
 
 
 def _plain(by: Sequence[str], rows: Parts, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows as plain JSON types; figures that a key cannot have are None."""
+    """Return the rows as plain JSON types; figures that a model or a tool cannot have are None."""
     foreign: frozenset[str] = frozenset()
     if "model" in by:
         foreign = _OF_CALLS
@@ -137,7 +137,7 @@ def _plain(by: Sequence[str], rows: Parts, names: Mapping[str, str]) -> list[dic
 
 
 def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, names: Mapping[str, str]) -> None:
-    """Print the parts and their sum; columns in which nothing is to be said are left out."""
+    """Print the parts and their sum; empty columns are left out."""
     counts = ("sessions", "agents", "turns", "calls", "failed", "took", "median")
     heads = (*by, "name", *counts, "input", "cached", "output", "cost")
     rows = []
@@ -157,7 +157,7 @@ def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, 
 
 def _cells(one: Total, by: Sequence[str]) -> list[str]:
     bill, counts = one.bill, (one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls)
-    if "tool" in by:  # then requests and their cost do not belong to it
+    if "tool" in by:  # requests and their cost do not belong to a tool
         times = [duration(one.calls_s) if one.calls_s else "", ""]
         if one.calls_s and one.median_s is not None:
             times[1] = duration(one.median_s)

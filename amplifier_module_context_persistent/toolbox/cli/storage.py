@@ -1,4 +1,4 @@
-"""`context-persistent storage`: the tables of logs in PostgreSQL.
+"""`context-persistent storage`: create and migrate the tables of logs in PostgreSQL.
 
 Exit codes: 0 done, 2 nothing was done.
 """
@@ -108,7 +108,7 @@ def init(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The wishes of a person besides the tables themselves.
+    """The options of `storage init`.
 
     Attributes:
         grants: kinds of rights, each with the role that gets it.
@@ -143,11 +143,11 @@ class _TableWork:
 
     @property
     def version(self) -> int:
-        """The version of the tables afterwards."""
+        """The version of the tables after the changes."""
         return SCHEMA_VERSION if self.before is None else version_after(self.before)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON types."""
+        """Return the changes as plain JSON types."""
         return {
             "version_before": self.before,
             "version": self.version,
@@ -168,7 +168,7 @@ def _print_statements(schema: str, asked: _Asked) -> None:
 
 
 def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
-    """Create tables, or with `migrate` add to them what they lack; then secure rows and grant rights.
+    """Create tables, or with `migrate` add missing parts to them; then secure rows and grant rights.
 
     Raises:
         UnusableError: the tables are newer, too old to be used without `migrate`, or cannot be in parts.
@@ -184,7 +184,7 @@ def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
         added = STEPS
     elif asked.migrate:
         added = bring_up(connection, schema, tell=_tell_waits)
-    if asked.grants:  # to anybody else the server grants nothing, and warns only
+    if asked.grants:  # for any other role the server grants nothing and only warns
         check_may_alter(connection, schema)
     secured = secure_rows(connection, schema, tell=_tell_waits) if asked.row_security else []
     lacking = missing_steps(connection, schema)
@@ -194,11 +194,11 @@ def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
 
 
 def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) -> _TableWork:
-    """The changes that `_prepare` would make; nothing is changed.
+    """Return the changes that `_prepare` would make, and change nothing.
 
     Raises:
-        UnusableError: as `_prepare`.
-        WouldBeRefusedError: the server would refuse it.
+        UnusableError: as for `_prepare`.
+        WouldBeRefusedError: the server would refuse a change.
         psycopg.Error: the server refused a question.
     """
     connection.read_only = True
@@ -220,10 +220,10 @@ def _foresee(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
 
 
 def _check_version(before: int | None, *, migrate: bool) -> None:
-    """Make sure that this package may work on tables of a version.
+    """Check that this package can work on tables of a version.
 
     Raises:
-        UnusableError: they are newer, or too old to be used without `migrate`.
+        UnusableError: the tables are newer, or too old to be used without `migrate`.
     """
     if before is not None and before > SCHEMA_VERSION:
         raise UnusableError(
@@ -238,10 +238,10 @@ def _check_version(before: int | None, *, migrate: bool) -> None:
 
 
 def _check_parts(connection: psycopg.Connection[Any], schema: str, before: int | None, asked: _Asked) -> bool:
-    """Whether the tables are in parts, or will be.
+    """Return whether the tables are in parts (partitioned), or will be.
 
     Raises:
-        UnusableError: they are asked to be in parts, and cannot be.
+        UnusableError: parts were requested, and are not possible.
     """
     if before is None:
         if asked.partitioned and connection.info.server_version < 10_000 * LEAST_SERVER:
@@ -271,7 +271,7 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
 
 
 def _said(done: _TableWork, *, dry_run: bool) -> str:
-    """Describe the changes to the tables for a person; `dry_run` says that they are only planned."""
+    """Return a description of the changes to the tables; `dry_run` says that they are only planned."""
     tables, would = f"the tables of version {done.version}", "would be " if dry_run else ""
     tables += ", in parts," if done.partitioned else ""
     if done.before is None:
@@ -290,7 +290,7 @@ def _tell_waits(what: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The message of an error, on one line."""
+    """Return the first line of an error's message."""
     said = str(error.args[1]) if isinstance(error, OSError) else str(error)
     return (said.strip().splitlines() or ["the server refused"])[0]
 

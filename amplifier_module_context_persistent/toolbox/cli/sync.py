@@ -1,7 +1,7 @@
-"""`context-persistent sync`: bring this home's sessions and those of another place in step.
+"""`context-persistent sync`: copy new records of sessions between this home and another place, both ways.
 
-Exit codes: 0 both sides are in step; 1 something is left: a session went on on both sides, is open or cannot be read,
-or a file of the host holds what was erased; 2 nothing was done.
+Exit codes: 0 both sides are equal; 1 something is left: a session continued on both sides, is open or cannot be read,
+or a file of the host contains what was erased; 2 nothing was done.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def sync(
 
 
 def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
-    """Say why no session is meant, and which projects' sessions are on either side."""
+    """Return a message that says why no session was chosen, and which projects the sides have."""
     project = "of this project" if wanted.project is None else f"of the project {one_line(wanted.project)}"
     with unusable():
         found = {side: side.sessions() for side in (there, here)}
@@ -113,7 +113,7 @@ def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:
 
 
 def _projects(sessions: Sequence[SessionFile]) -> str:
-    """The projects of some sessions; of a single one, also the repository that its logs name."""
+    """Return the projects of some sessions; for a single project, also the repository that its logs name."""
     named = one_line(named_projects(sessions))
     if len({one.project for one in sessions}) > 1:
         return named
@@ -128,14 +128,14 @@ def _projects(sessions: Sequence[SessionFile]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Which sessions are meant, and what becomes of those that went on on both sides."""
+    """The filter of sessions, and whether to keep both histories of a session that continued on both sides."""
 
     wanted: SessionFilter
     everywhere: bool
     keep_both: bool
 
     def ids(self, sides: Iterable[Side]) -> set[str]:
-        """The ids of the sessions that are meant on either side, and of their sub-agents' sessions."""
+        """Return the ids of the chosen sessions on either side, and of their sub-agents' sessions."""
         found, known = set[str](), set[str]()
         for side in sides:
             sessions = side.sessions()
@@ -149,15 +149,15 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Plan:
-    """The planned actions, session by session."""
+    """The planned actions; `in_step` is the number of sessions that need no action."""
 
     sync: Sync
     steps: list[Step]
-    """Of the sessions that are not in step."""
+    """The actions for the sessions that differ between the sides."""
     in_step: int
 
     def take_erasing(self) -> list[ErasingStep]:
-        """Take out the sessions in which something has to be erased first; return the actions for that."""
+        """Remove the sessions in which something has to be erased first, and return the erasing actions."""
         erasing = []
         for step in list(self.steps):
             found = [action for one in step.held for action in erasing_steps(one.session, one.side, one.erasures)]
@@ -167,7 +167,7 @@ class _Plan:
         return erasing
 
     def carry_out(self) -> None:
-        """Do it."""
+        """Carry out the planned actions, with a progress bar."""
         todo = [step for step in self.steps if not step.is_left]
         with stages() as tell:
             for number, step in enumerate(todo):
@@ -176,7 +176,7 @@ class _Plan:
 
 
 def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, without: Iterable[str] = ()) -> _Plan:
-    """Compare the sessions that are meant; those `without` are compared once something was erased in them."""
+    """Compare the chosen sessions except those in `without`, and return the plan."""
     pairs = pairs_of(here.sessions(), there.sessions())
     sync = Sync(here, there, pairs, force, scope.keep_both, utc_now)
     chosen = scope.ids((here, there)).difference(without)
@@ -191,7 +191,7 @@ def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, with
 
 
 def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
-    """Say what is to be done, erasures first."""
+    """Print what will be done, erasures first."""
     for side in (plan.sync.here, there):
         on_side = [step for step in erasing if step.side is side and not step.error]
         if on_side:
@@ -214,7 +214,7 @@ def _name(side: Side) -> str:
 
 
 def _called(session_id: str, log: str) -> str:
-    """A session's id, with its name if it has one."""
+    """Return a session's id, with its name if it has one."""
     named = name_of(log).name
     return f"{session_id} ({cut(one_line(named), _NAME_CELLS)})" if named else session_id
 
@@ -254,7 +254,7 @@ def _left(step: Step) -> str:
 
 
 def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: bool, as_json: bool) -> int:
-    """Say what was done; the exit code."""
+    """Print what was done, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error]
     stays = [file for step in erasing for file in step.files_that_stay]
@@ -277,7 +277,7 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
 
 
 def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> str:
-    """The completed actions, on one line, or those of a sync that is not a dry run."""
+    """Return a line that sums up the actions; for a dry run, what would be done."""
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
     erased = sum(not step.error for step in erasing)

@@ -1,4 +1,4 @@
-"""Tables that commands print: as wide as their cells, folded if a terminal is narrower; and the form of costs."""
+"""Print tables and costs; tables are as wide as their cells, and narrower in a narrow terminal."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ DROPPED = (
     "input",
     "output",
 )
-"""The columns that a table lacks in a terminal that is too narrow for it, the first one first."""
+"""The columns that a table leaves out in a narrow terminal, in this order."""
 _ENDS = frozenset({"project", "file", "path"})
-"""The heads of texts whose ends say more than their beginnings."""
+"""The heads of columns whose texts are cut at the front, because their ends say more."""
 
 
 def table(
@@ -82,7 +82,7 @@ def table(
     *,
     right: Collection[int] | None = None,
 ) -> Table:
-    """Make a table of texts, which are escaped.
+    """Return a table of texts, which are escaped.
 
     Args:
         heads: the names of the columns.
@@ -99,13 +99,13 @@ def table(
 
 
 def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Leave out the columns in which nothing is said."""
+    """Return the heads and the rows without empty columns."""
     said = [at for at in range(len(heads)) if any(row[at] for row in rows)]
     return [heads[at] for at in said], [[row[at] for at in said] for row in rows]
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int]) -> list[str]:
-    """The heads and the rows as lines with cells of the same width, for what rich would lay out too slowly.
+    """Return the heads and the rows as aligned lines, for tables that rich would lay out too slowly.
 
     Args:
         heads: the names of the columns.
@@ -120,7 +120,7 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Colle
 
 
 def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[str]:
-    """Print a blank line and a table, in a narrow terminal as `fitted` makes it; nothing if it has no rows.
+    """Print a blank line and a table, fitted to the terminal; print nothing if there are no rows.
 
     Returns:
         The heads of the columns that were printed.
@@ -134,15 +134,15 @@ def show_table(output: Console, heads: Sequence[str], rows: Sequence[Sequence[st
 
 
 def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """The width of a table if nothing in it is folded."""
+    """Return the width of a table in which nothing is folded."""
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[list[str]]]:
-    """A table for a terminal of so many columns: no number is cut or folded.
+    """Return the heads and the rows of a table for a terminal of this width; numbers are not cut.
 
-    Texts are cut first, but not below `_LEAST_TEXT` columns; then columns go, in the order of `DROPPED`.
+    Texts are cut first, but not below `_LEAST_TEXT` columns. Then columns are left out, in the order of `DROPPED`.
     """
     at_hand = list(range(len(heads)))
     for name in ("", *DROPPED):
@@ -166,18 +166,19 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> t
 
 
 def _lines_of(head: str) -> list[str]:
-    """The lines of a head: those that it has, or a long one's words, which may stand below each other."""
+    """Return the lines of a head: its own lines, or the words of a long head, which may be folded."""
     return head.split("\n") if "\n" in head else head.split() if len(head) > _LEAST_TEXT else [head]
 
 
 def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
-    """Texts in so many columns, cut where the fewest of them become alike: at the end, in the middle or in front.
+    """Return texts cut to a width: at the end, in the middle or at the front, so that they stay distinct.
 
-    Of equal ways that one is taken; with `is_end` the end is kept, which is enough to name a project or a file.
+    If several ways keep equally many texts distinct, the first of these is used; with `is_end` the texts are cut at the
+    front first, because the end names a project or a file.
     """
     ways = (_without_front, _without_middle, cut) if is_end else (cut, _without_middle, _without_front)
     tried = [[cell if cell_len(cell) <= width else way(cell, width) for cell in cells] for way in ways]
-    return max(tried, key=lambda column: len(set(column)))  # the first one of equal ones
+    return max(tried, key=lambda column: len(set(column)))  # the first of equal ways
 
 
 def _without_front(cell: str, width: int) -> str:
@@ -190,13 +191,13 @@ def _without_middle(cell: str, width: int) -> str:
 
 
 _LEAST_TEXT = 12
-_GAP = 2  # columns between two of a table
-_LEAST_COST = 0.00005  # less is rounding
-_MOST_MODELS = 5  # without a price that are named
+_GAP = 2  # the space between two columns
+_LEAST_COST = 0.00005  # a smaller amount comes from rounding
+_MOST_MODELS = 5  # the number of models without a price to name
 
 
 def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
-    """Print what providers reported by model, and what it cost."""
+    """Print the tokens that providers reported and their cost, by model."""
     if not cost.total.requests:
         return
     rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
@@ -210,18 +211,18 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
 
 
 def show_waiting(output: Console) -> None:
-    """Say below a table of tools what is in their times."""
+    """Print below a table of tools what their times include."""
     show_notes(output, ["took: from a call to its result, with the wait for a person who was asked"])
 
 
 def show_notes(output: Console, notes: Sequence[str]) -> None:
-    """Print what is to be said of a cost, a line each."""
+    """Print notes, one on each line."""
     for note in notes:
         output.print(Text(escaped(one_line(note)), "dim"))
 
 
 def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
-    """Remarks about a cost; `hidden` is the part for answers that are no longer live."""
+    """Return notes about a cost; `hidden` is the cost of requests whose answers are no longer live."""
     notes = [f"{prices.described()}; see --prices"]
     if cost.total.unpriced_requests:
         named = [name or "answers that name no model" for name in prices.unpriced()]
@@ -238,7 +239,7 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
 
 
 def estimate_note(bill: Bill) -> str:
-    """The estimated parts of a bill, and their amount."""
+    """Return a note on the estimated parts of a bill and their cost."""
     part = f" ({money(bill.estimated_cost)} of the cost)" if bill.is_estimated else ""
     return f"~: the output of {counted(bill.estimated_outputs, 'request')} was counted here, not reported{part}"
 
@@ -253,5 +254,5 @@ def _bill(name: str, bill: Bill, said: Callable[[int], str]) -> tuple[str, ...]:
 
 
 def percent(part: int, whole: int) -> str:
-    """A part of a whole in percent."""
+    """Return a part of a whole in percent; "0%" if the whole is 0."""
     return f"{part / whole:.0%}" if whole else "0%"

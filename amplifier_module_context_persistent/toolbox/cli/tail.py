@@ -1,4 +1,4 @@
-"""`context-persistent tail`: the last messages of a session, and new ones as they come.
+"""`context-persistent tail`: print the last messages of a session, and new messages as they come.
 
 Exit codes: 0 done; 2 unusable; 130 Ctrl-C, which is how `--follow` ends.
 """
@@ -47,19 +47,19 @@ def tail(path: str, count: int, *, follow: bool, full: bool, as_json: bool) -> N
 
 
 class PrintedMessages:
-    """Prints the messages of a growing log, each once."""
+    """Prints each message of a growing log once."""
 
     def __init__(self, transcript: Transcript, printer: MessagePrinter) -> None:
         self._transcript, self._printer = transcript, printer
         self._follower = SessionFollower(transcript)
 
     def print_last(self, count: int) -> None:
-        """Print the last messages."""
+        """Print the last `count` messages."""
         for placed in self._transcript.placed(max(0, len(self._transcript) - count)):
             self._printer.show(placed)
 
     def print_new(self) -> None:
-        """Print the messages appended since, and what happened to the history.
+        """Print the messages appended since the last call, and changes of the history.
 
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.
@@ -68,7 +68,7 @@ class PrintedMessages:
             self._print(new)
 
     async def print_as_they_come(self) -> None:
-        """Print messages when they are appended, until this is cancelled; errors as for `print_new`."""
+        """Print messages when they are appended, until the task is cancelled; errors as for `print_new`."""
         from ...sessions.follow_session import new_items
 
         async for new in new_items(self._follower):

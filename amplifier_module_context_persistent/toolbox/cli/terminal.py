@@ -1,7 +1,7 @@
 """Printing, asking and reporting errors, shared by all commands.
 
-A transcript is untrusted input: all text from a log, from the name of a file or from an error goes through `one_line`
-or `escaped` before it is shown. `rich` is imported only where it prints: many commands do not need it.
+A transcript is untrusted input: all text from a log, from a file's name or from an error passes through `one_line` or
+`escaped` before it is shown. `rich` is imported only when it prints, because many commands do not need it.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ if TYPE_CHECKING:
 
 logging.getLogger(__name__.partition(".")[0]).addHandler(
     logging.NullHandler()
-)  # `verify` reports what the reader warns of
+)  # `verify` reports the reader's warnings
 
 
 class UnusableError(click.ClickException):
-    """Something cannot be read, found or done; the message says why."""
+    """An error: something cannot be read, found or done; the message says why."""
 
     exit_code = UNUSABLE
 
 
 def console() -> Console:
-    """A console on the standard output that prints square brackets literally, not as markup."""
+    """Return a console on the standard output that prints square brackets literally, not as markup."""
     from .plain_console import PlainConsole
 
     return PlainConsole()
 
 
 def columns_of(output: Console) -> int:
-    """The width for a picture made of characters: the terminal's, or a usual one if there is no terminal."""
+    """Return the width of the terminal, or 80 if the output does not go to a terminal."""
     return output.width if output.is_terminal else _USUAL_COLUMNS
 
 
 def one_line(text: str) -> str:
-    """A text on one line, without control characters and lone surrogates."""
+    """Return a text on one line, with `?` for each character that does not print."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def escaped(text: str) -> str:
-    """Escape every character that is not printable (line breaks apart) or that the output's encoding lacks."""
+    """Return a text with characters escaped that do not print (except LF) or that the output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return _DOUBTFUL.sub(_escape, text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def escaped_body(text: str) -> str:
-    """Escape a text of several lines; tabs become spaces, CR LF becomes LF."""
+    """Return a text of several lines escaped, with tabs as spaces and CR LF as LF."""
     return escaped(text.replace("\r\n", "\n").expandtabs(_TAB_COLUMNS))
 
 
@@ -76,10 +76,10 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def ask(question: str, *, yes: bool) -> None:
-    """Ask for a confirmation; with `yes` it was given before.
+    """Ask for a confirmation, unless `yes` says that it was given before.
 
     Raises:
-        Exit: the user refuses; this was said.
+        Exit: the user refuses, and a message was printed.
         UnusableError: nobody can answer.
         KeyboardInterrupt: Ctrl-C.
     """
@@ -103,14 +103,14 @@ def say(text: str) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun: `1 message`, `2 messages`, `2 entries`."""
+    """Return a number with its noun: `1 message`, `2 messages`, `2 entries`."""
     if number == 1:
         return f"1 {what}"
     return f"{number:,} {what[:-1]}ies" if what.endswith("try") else f"{number:,} {what}s"
 
 
 def duration(seconds: float) -> str:
-    """A length of time in two units at most: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
+    """Return a duration in at most two units: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -127,7 +127,7 @@ def duration(seconds: float) -> str:
 
 
 def cut(text: str, cells: int) -> str:
-    """Cut a text that is wider than a number of cells, and mark the cut."""
+    """Return a text, cut and marked with `...` if it is wider than a number of cells."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) <= cells:
@@ -136,10 +136,10 @@ def cut(text: str, cells: int) -> str:
 
 
 def check_tools(tools: Iterable[str], known: Iterable[str]) -> None:
-    """Make sure that there are such tools, whatever the case of their names.
+    """Check that tools exist, ignoring case.
 
     Raises:
-        UnusableError: one is not there; the message names those that there are.
+        UnusableError: a tool does not exist; the message lists those that do.
     """
     wanted = list(tools)
     names = [one_line(name) for name in known] if wanted else []
@@ -151,9 +151,10 @@ def check_tools(tools: Iterable[str], known: Iterable[str]) -> None:
 
 @contextmanager
 def unusable(name: str = "") -> Iterator[None]:
-    """Turn an error of some work into one line; with a name it names a file, this one or another that it is about.
+    """Convert an error in a `with` block into an `UnusableError` of one line.
 
-    Not around what prints: that has other errors (`unreadable`).
+    The message begins with the file that the error names, or else with `name`. Blocks that print must use `unreadable`,
+    because an error of the output is a different one.
 
     Raises:
         UnusableError: the work failed.
@@ -166,7 +167,7 @@ def unusable(name: str = "") -> Iterator[None]:
 
 @contextmanager
 def unreadable(name: str = "") -> Iterator[None]:
-    """Do the same while a session is read and printed: a failure of the output is another error.
+    """Convert errors as `unusable` does, but not an `OSError`, for blocks that read and print a session.
 
     Raises:
         UnusableError: the work failed.
@@ -179,7 +180,7 @@ def unreadable(name: str = "") -> Iterator[None]:
 
 @contextmanager
 def making(path: str, *, force: bool) -> Iterator[None]:
-    """Do the same as `unusable` while a new file is made, which `--force` allows to replace an existing one.
+    """Convert errors as `unusable` does while a new file is made, and hint at `--force` if the file exists.
 
     Raises:
         UnusableError: the work failed.
@@ -194,7 +195,7 @@ def making(path: str, *, force: bool) -> Iterator[None]:
 
 
 def tell_parts_left(path: str) -> None:
-    """Name what killed calls left beside a file that was made: nothing but a person removes it there."""
+    """Print the files that killed calls left beside a new file, which only the user can remove."""
     from ..maintenance.leftovers import parts_of  # most commands make no file
 
     for part in parts_of(path):
@@ -203,15 +204,15 @@ def tell_parts_left(path: str) -> None:
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:
-    if name and isinstance(error, PlaceError | PinError):  # what is wrong is the place that a person named
+    if name and isinstance(error, PlaceError | PinError):  # the error is about the place that a person named
         return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
     found = str(getattr(error, "filename", None) or name)
-    named = one_line(name if found.endswith(name) else found)  # an error has the whole path of what a person named
+    named = one_line(name if found.endswith(name) else found)  # the error has the whole path, the person gave its end
     return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
 
 
 def short_name(path: str) -> str:
-    """The short id of a log's session, to begin an error with; the path of a file that is not named by an id."""
+    """Return a name for error messages: the short id of a log's session, or the path if it has no id."""
     from .short_ids import short_id
 
     session_id = session_id_of(path)
@@ -219,24 +220,24 @@ def short_name(path: str) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why something failed, on one line."""
-    if isinstance(error, FileNotFoundError) and error.filename is None:  # as the system's `getcwd` says it
+    """Return an error's message on one line."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # an error of the system's `getcwd`
         return "the current directory is not there any more; change to another one"
     said = error.strerror if isinstance(error, OSError) else str(error)
-    if isinstance(error, DependencyError):  # its command is on a line of its own
+    if isinstance(error, DependencyError):  # it has a command on its own line
         said = str(error).replace("\n", " ")
     return one_line(str(said or error))
 
 
 def reason_beside(error: Exception, path: str) -> str:
-    """The same; it names the file that the error is about, if that is another one than `path`."""
+    """Return `reason(error)`, preceded by the error's file if that is not `path`."""
     other = str(getattr(error, "filename", None) or path)
     return reason(error) if other == path else f"{one_line(other)}: {reason(error)}"
 
 
 @contextmanager
 def telling_damage(transcript: Transcript) -> Iterator[Transcript]:
-    """Say in the end, on the error stream, if a log is damaged: what was shown of it may not be all."""
+    """Print on the error stream, after the block, if a log is damaged, because the output may be incomplete."""
     try:
         yield transcript
     finally:
@@ -249,10 +250,10 @@ def telling_damage(transcript: Transcript) -> Iterator[Transcript]:
 
 
 def open_transcript(path: str, *, files: FileSystem | None = None) -> Transcript:
-    """Open a log for reading.
+    """Open a log for reading, and return its transcript.
 
     Raises:
-        UnusableError: it is not there or cannot be read.
+        UnusableError: the log does not exist or cannot be read.
     """
     from ...sessions.transcript import Transcript  # `list` and `stats` open few logs
 

@@ -1,4 +1,4 @@
-"""The column of a progress bar that says how much time is left."""
+"""The column of a progress bar that shows the remaining time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .terminal import duration
 
 
 class TimeLeftColumn(ProgressColumn):
-    """The time that is left, if the rest goes as fast as what was done; nothing while nothing was done."""
+    """The remaining time, if the rest is as fast as the work done; empty while nothing is done."""
 
     def render(self, task: Task) -> Text:
-        """Say it, in two units at most."""
+        """Return the remaining time, in at most two units."""
         if not task.total or not task.completed or not task.elapsed or task.finished:
             return Text("")
         left_s = task.elapsed * (task.total - task.completed) / task.completed

@@ -1,6 +1,8 @@
-"""`context-persistent views` and `view`: list the requests of a session; make the view of one again, and prove it.
+"""`context-persistent views` and `view`: list the requests of a session; rebuild the view of one, and prove it.
 
-Messages are printed as `show` prints them, with what was shortened or left out, or what differs from the view before.
+A view is the list of messages that a request sent to the model. It is proved if its hash is that of the request's
+receipt. Messages are printed as `show` prints them, with notes on what was shortened or left out, or with the
+differences from the view before.
 
 Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is incomplete or has no receipt, 2 unusable.
 """
@@ -98,7 +100,7 @@ def view(
 
 
 def _group(transcript: Transcript, message_id: str) -> list[Message]:
-    """The message of an id with its tool group, as the log has them.
+    """Return the messages of a message's tool group (a call and its results), as the log has them.
 
     Raises:
         ValueError: no live message has that id.
@@ -112,7 +114,7 @@ def _group(transcript: Transcript, message_id: str) -> list[Message]:
 
 
 def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Message], message_id: str) -> list[str]:
-    """Why a view shows a message or leaves it out, in sentences."""
+    """Return sentences that say why a view shows a message or leaves it out."""
     group = _group(transcript, message_id)
     ids = [given_id(message) or "" for message in group]
     plan = transcript.book.plan(noted.receipt.plan) or {}
@@ -125,7 +127,7 @@ def _reasons(transcript: Transcript, noted: PlacedReceipt, view: Sequence[Messag
 
 
 def verdict(noted: PlacedReceipt, made: RebuiltView) -> str:
-    """Say in one sentence whether the view is proved, or why not."""
+    """Return a sentence that says whether the view is proved, or why not."""
     if not noted.receipt.hash:
         return IMPORTED
     if made.proved:
@@ -154,7 +156,7 @@ def _introduce(found: FoundRequest) -> None:
 
 
 def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:
-    """Say what the host sent for a view: what it told, or what the provider counted beyond the view."""
+    """Print what the host reported to have sent for a view, and the tokens that the provider counted beyond it."""
     sent, beyond = book.sent_for(receipt), book.tokens_beyond(receipt)
     if sent is None:
         _say(AFTERWARDS)
@@ -202,7 +204,7 @@ def _say(text: str) -> None:
 
 
 def show_difference(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
-    """Print what differs from the request before: messages that are new or shortened, and what is newly left out."""
+    """Print the differences from the request before: messages that are new or shortened, or newly left out."""
     earlier = transcript.view(number - 1).messages or () if number > 1 else ()
     before = annotate(transcript, number - 1, earlier) if number > 1 else []
     if number == 1:
@@ -271,7 +273,7 @@ def views(path: str, *, as_json: bool) -> None:
 
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:
-    """A receipt as plain JSON types, by the names of its fields."""
+    """Return a receipt as plain JSON types, by the names of its fields."""
     return {
         "id": receipt.id,
         "time": receipt.time,
@@ -291,9 +293,9 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
 
 
 def _print_requests(book: ReceiptLog, output: Console) -> None:
-    """Print the requests of a log, and how many receipts cannot be read."""
+    """Print the requests of a log, and the number of receipts that cannot be read."""
     rows = [_cells(number, one.receipt, book.lacks(one)) for number, one in enumerate(book.requests, 1)]
-    if len(rows) > _MOST_IN_A_TABLE:  # hundreds of thousands of rows are no table's work
+    if len(rows) > _MOST_IN_A_TABLE:  # rich is too slow for hundreds of thousands of rows
         for line in aligned(_NAMES, rows, right=_RIGHT):
             click.echo(line)
     elif rows:
