@@ -211,7 +211,7 @@ class _Session:
     def _without_receipts(cls, transcript: Transcript, budget_tokens: int | None) -> _Session:
         """Return settings for a session without receipts, such as an imported one.
 
-        The provider and the model are unknown.
+        The provider and the model are unknown, so content that only its own provider accepts may be left out.
         """
         if budget_tokens is None:
             raise CompactError("no view was requested, or `receipts` is off: say for which budget (`--budget`)")
