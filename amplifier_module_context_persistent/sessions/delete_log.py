@@ -20,7 +20,7 @@ from ..log.database_location import stored_name
 from ..log.filesystem import FileSystem
 from ..log.reader import LogReader
 from ..log.torn_tail import saved_tails
-from .raw_records import follow_log
+from .raw_records import read_log
 
 PURGING_SUFFIX = ".purging"
 """The suffix that a purge adds to a log's name for the file that it writes."""
@@ -85,7 +85,7 @@ def delete_log(
         return [path]
     reader = LogReader(path, files=files, writable=True)
     try:
-        follow_log(reader)
+        read_log(reader)
         with AppendLock(reader, timeout_s=lock_timeout_s):
             if reader.size != size_bytes:
                 raise DeleteError(_CHANGED)

@@ -85,7 +85,7 @@ async def new_items(follower: SessionFollower) -> AsyncGenerator[LiveMessage | S
     """
     async with watching(follower.place) as watch:
         while True:
-            new = await _undisturbed(follower.look)
+            new = await _undisturbed(follower.read_new)
             while batch := await _undisturbed(partial(_next_of, new)):
                 for item in batch:
                     yield item

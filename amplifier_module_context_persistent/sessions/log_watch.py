@@ -73,7 +73,7 @@ async def watching(place: str) -> AsyncIterator[LogWatch]:
     try:
         yield LogWatch(place, watched)
     finally:
-        await watched.rest()
+        await watched.stop_if_idle()
 
 
 Look: TypeAlias = Callable[[Iterable[str]], Mapping[str, Stamp]]
@@ -107,7 +107,7 @@ class _Watched:
         finally:
             del self._waiting[waiter]
 
-    async def rest(self) -> None:
+    async def stop_if_idle(self) -> None:
         """Stop the task if nobody waits for a change any more."""
         if self._task is not None and not self._waiting:
             task, self._task = self._task, None

@@ -69,7 +69,7 @@ class SessionFollower:
         self._begun: dict[str, int] = {}
         """The offsets of resets that have begun but not ended, by id."""
         self._is_late = False
-        """Whether the next `look` also returns changes that are already part of the index."""
+        """Whether the next `read_new` also returns changes that are already part of the index."""
         if after is None:
             self._seen = _seen_in(self._index)
         elif after:
@@ -90,7 +90,7 @@ class SessionFollower:
         self._seen, self._offset = ordinal + 1, self._index.columns.offsets[ordinal]
         self._is_late = True
 
-    def look(self) -> Iterator[LiveMessage | SessionChange]:
+    def read_new(self) -> Iterator[LiveMessage | SessionChange]:
         """Return an iterator over what was appended since the last call. Consume it before the next call.
 
         Raises:
@@ -99,13 +99,13 @@ class SessionFollower:
         self._log.follow()
         index = self._log.index
         if index is not self._index:
-            return self._look_anew(index)
+            return self._read_rewritten(index)
         changes = self._new_changes(index)
-        positions = [at for at, ordinal in self._last(index) if ordinal >= self._seen]
+        positions = [at for at, ordinal in self._candidates(index) if ordinal >= self._seen]
         self._mark(index)
         return self._merged(positions, changes)
 
-    def _last(self, index: Index) -> Iterator[tuple[int, int]]:
+    def _candidates(self, index: Index) -> Iterator[tuple[int, int]]:
         """Return the position and the ordinal of each live message that may be new.
 
         After a reset, new messages may be anywhere, so all live messages are returned; else only the last ones.
@@ -117,7 +117,7 @@ class SessionFollower:
                 start -= 1
         return enumerate(live[start:], start)
 
-    def _look_anew(self, index: Index) -> Iterator[LiveMessage | SessionChange]:
+    def _read_rewritten(self, index: Index) -> Iterator[LiveMessage | SessionChange]:
         """Return the new messages of a log that was rewritten, and the change itself.
 
         Messages that were returned before are recognised by the hashes of their ids.

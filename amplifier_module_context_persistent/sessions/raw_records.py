@@ -24,7 +24,7 @@ StoredLog: TypeAlias = "LogReader | PostgresReader"
 """A log that was scanned, in a file or in a database."""
 
 
-def follow_log(reader: ReadableLog) -> None:
+def read_log(reader: ReadableLog) -> None:
     """Read a log up to its end, and check that it exists and is a log.
 
     Raises:

@@ -29,7 +29,7 @@ from ..paths import session_id_of
 from ..search.tool_names import tools_of
 from ..view.turns import TurnCount, turn_starts
 from .calls import CallLookup, CallOutcome
-from .raw_records import follow_log
+from .raw_records import read_log
 
 if TYPE_CHECKING:  # half of a command's imports are for rebuilding views, and most commands need no views
     from .find_request import FoundRequest
@@ -105,7 +105,7 @@ class Transcript:
         location = shown_location(os.fspath(path))  # without a password; it still names the log
         self.reader: ReadableLog = open_reader(location, files=files, snapshots=CatalogueSnapshots())
         try:
-            follow_log(self.reader)
+            read_log(self.reader)
         except LogUnreadableError:
             self.reader.close()
             raise

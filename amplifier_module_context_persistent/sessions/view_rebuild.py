@@ -113,7 +113,7 @@ class ReceiptLog:
         known = self.added.get(name_of(addition.get("hash")))
         return {**addition, "message": known.record()} if known is not None and "message" not in addition else addition
 
-    def tokens_beyond(self, receipt: Receipt) -> int | None:
+    def tokens_beyond_view(self, receipt: Receipt) -> int | None:
         """Estimate how many tokens a request contained in addition to its view, from the provider's token count.
 
         Return None if the provider reported no usable count.
@@ -131,7 +131,7 @@ class ReceiptLog:
         packed = self.plans.get(plan_id)
         return packed.record() if packed is not None else None
 
-    def lacks(self, noted: PlacedReceipt) -> list[str]:
+    def missing_parts(self, noted: PlacedReceipt) -> list[str]:
         """Return the reasons why a view cannot be rebuilt in full; an empty list if it can."""
         receipt, reasons = noted.receipt, []
         if receipt.extras:
@@ -215,7 +215,7 @@ def _window_of(config: Config, receipt: Receipt) -> Window:
     return Window(config, _CharacterCounter(), Extras(), str, store=False, for_reader=bool(receipt.bound))
 
 
-def request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
+def view_request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:
     """Return a view request with the parameters of a receipt and without a token limit."""
     text = book.heads.get(receipt.head)
     return ViewRequest(
@@ -341,7 +341,7 @@ class Rebuilder:
             LogUnreadableError: the log's bytes changed while they were read.
         """
         receipt, book = noted.receipt, self._book
-        reasons = book.lacks(noted)
+        reasons = book.missing_parts(noted)
         try:
             config = config_of(receipt)
         except ConfigError as error:
@@ -356,7 +356,7 @@ class Rebuilder:
             return RebuiltView(None, reasons)
 
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
-        if key == self._key and self._reach(noted):
+        if key == self._key and self._advance_to(noted):
             made = self._make(noted, reasons)
             if made.proved:
                 return made
@@ -380,7 +380,7 @@ class Rebuilder:
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
         """Rebuild a view with the current window and index."""
         assert self._window is not None  # noqa: S101 - it was made with the index
-        receipt, index, request = noted.receipt, self._index, request_of(self._book, noted.receipt)
+        receipt, index, request = noted.receipt, self._index, view_request_of(self._book, noted.receipt)
         built = self._window.build(PastLog(self._reader, index), request)
         view, head = built.view or [], request.head
         found = self._window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=index)
@@ -388,7 +388,7 @@ class Rebuilder:
         damaged = _damaged(view, index) if self._book.index.damage else []
         return RebuiltView(view, reasons, damaged, proved=proved)
 
-    def _reach(self, noted: PlacedReceipt) -> bool:
+    def _advance_to(self, noted: PlacedReceipt) -> bool:
         """Extend the current index to its state at a request; return False if it is not an earlier state of it."""
         index, upto = self._index, noted.receipt.upto
         if len(index) > noted.records:

@@ -67,7 +67,7 @@ def test_what_a_view_lacks_is_said(path: Path, gone: str) -> None:
     with closing(LogReader(path)) as reader:
         reader.follow()
         book = read_receipts(reader)
-        assert any(book.lacks(one) for one in book.requests) == bool(gone)
+        assert any(book.missing_parts(one) for one in book.requests) == bool(gone)
 
 
 @proof

@@ -252,7 +252,7 @@ class TestAnEnd:
         assert len(closed) == 20
 
     @pytest.mark.parametrize("times", [1, 3])
-    @pytest.mark.parametrize("where", ["_open", "look"])
+    @pytest.mark.parametrize("where", ["_open", "read_new"])
     async def test_of_a_task_that_is_cancelled_while_it_reads(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, times: int
     ) -> None:
@@ -364,7 +364,7 @@ async def test_whatever_happens_each_message_is_given_at_most_once_and_none_is_m
                         case _:
                             number += 1
                             await manager.add_message(user(f"message {number}"))
-            new = [item for item in follower.look() if not isinstance(item, SessionChange)]
+            new = [item for item in follower.read_new() if not isinstance(item, SessionChange)]
             given += [item.message["metadata"]["message_id"] for item in new]
             live = [message["metadata"]["message_id"] for message in transcript.messages()]
             assert {*live} <= {*given}

@@ -64,7 +64,7 @@ class PrintedMessages:
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.
         """
-        for new in self._follower.look():
+        for new in self._follower.read_new():
             self._print(new)
 
     async def print_as_they_come(self) -> None:

@@ -157,7 +157,7 @@ def _introduce(found: FoundRequest) -> None:
 
 def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:
     """Print what the host reported to have sent for a view, and the tokens that the provider counted beyond it."""
-    sent, beyond = book.sent_for(receipt), book.tokens_beyond(receipt)
+    sent, beyond = book.sent_for(receipt), book.tokens_beyond_view(receipt)
     if sent is None:
         _say(AFTERWARDS)
     elif not sent["added"] and not sent.get("left_out"):
@@ -193,7 +193,7 @@ def _print_json(found: FoundRequest, made: RebuiltView, book: ReceiptLog) -> Non
         "damaged": made.damaged,
         "note": AFTERWARDS,
         "sent": book.sent_for(noted.receipt),
-        "tokens_beyond_view": book.tokens_beyond(noted.receipt),
+        "tokens_beyond_view": book.tokens_beyond_view(noted.receipt),
         "messages": made.messages,
     }
     click.echo(json.dumps(shown))
@@ -262,8 +262,8 @@ def views(path: str, *, as_json: bool) -> None:
             {
                 "request": number,
                 **receipt_json(one.receipt),
-                "lacks": book.lacks(one),
-                "tokens_beyond_view": book.tokens_beyond(one.receipt),
+                "lacks": book.missing_parts(one),
+                "tokens_beyond_view": book.tokens_beyond_view(one.receipt),
             }
             for number, one in enumerate(book.requests, 1)
         ]
@@ -294,7 +294,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
 
 def _print_requests(book: ReceiptLog, output: Console) -> None:
     """Print the requests of a log, and the number of receipts that cannot be read."""
-    rows = [_cells(number, one.receipt, book.lacks(one)) for number, one in enumerate(book.requests, 1)]
+    rows = [_cells(number, one.receipt, book.missing_parts(one)) for number, one in enumerate(book.requests, 1)]
     if len(rows) > _MOST_IN_A_TABLE:  # rich is too slow for hundreds of thousands of rows
         for line in aligned(_NAMES, rows, right=_RIGHT):
             click.echo(line)

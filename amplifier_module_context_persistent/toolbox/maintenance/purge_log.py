@@ -33,7 +33,7 @@ from ...log.record_line import encode_control
 from ...log.scanner import Scanner
 from ...log.torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
-from ...sessions.raw_records import StoredLog, follow_log
+from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id
 from .first_look import LookingScanner
 from .known_scan import KnownScan
@@ -187,7 +187,7 @@ def _follow(reader: ReadableLog) -> None:
         PurgeError: the log's format version is unknown.
         LogUnreadableError: there is no log, or it cannot be read.
     """
-    follow_log(reader)
+    read_log(reader)
     if version := reader.index.unknown_version:
         raise PurgeError(f"the log has format version {version}; use the version that wrote it")
 

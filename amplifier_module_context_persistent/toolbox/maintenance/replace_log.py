@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...errors import PurgeError
 from ...log.database_location import stored_name
 from ...log.reader import LogReader
-from ...sessions.raw_records import StoredLog, follow_log
+from ...sessions.raw_records import StoredLog, read_log
 from .purge_file import PurgeFile
 from .purge_options import Purge
 
@@ -54,7 +54,7 @@ def replace_log(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog
 
 
 def _check(log: StoredLog, check: Callable[[StoredLog], None]) -> None:
-    follow_log(log)
+    read_log(log)
     check(log)
 
 

@@ -25,7 +25,7 @@ from ...log.record_line import ROLES
 from ...log.torn_tail import saved_tails
 from ...messages.message import calls_of, result_id_of
 from ...sessions.delete_log import unfinished_purges
-from ...sessions.raw_records import follow_log
+from ...sessions.raw_records import read_log
 
 _CHAIN_KINDS = frozenset({"checksum", "unchained"})
 _KIND_NAME = re.compile(r"[a-z][a-z_]{0,31}")
@@ -124,7 +124,7 @@ def verify_log(path: str, *, files: FileSystem | None = None) -> Report:
     """
     reader = open_reader(path, files=files, trusting=False)
     try:
-        follow_log(reader)
+        read_log(reader)
         file = file_reader(reader)
         if file is not None and file.torn:  # perhaps an append is still writing: wait for its lock, which reads again
             with contextlib.suppress(LogError), AppendLock(file, timeout_s=_WAIT_S):

@@ -250,7 +250,7 @@ def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
     sent = book.sent_for(noted.receipt)
     if sent is not None:
         return token_count(sent.get("tokens")) or 0
-    beyond = book.tokens_beyond(noted.receipt)
+    beyond = book.tokens_beyond_view(noted.receipt)
     return _UNKNOWN if beyond is None else beyond
 
 

@@ -30,7 +30,7 @@ from ...messages.elide import WHOLE
 from ...messages.metadata import given_id
 from ...session.pin_and_hide import hide_record
 from ...sessions.transcript import Transcript
-from ...sessions.view_rebuild import PastLog, config_of, request_of
+from ...sessions.view_rebuild import PastLog, config_of, view_request_of
 from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Item
 from ...view.plan import LeftOut, Plan, PlanRules, live_positions
@@ -199,7 +199,7 @@ class _Session:
         strategy = (transcript.reader.index.session.plan or {}).get("strategy")
         options = {name: getattr(rendered, name) for name in RENDERING} | {"max_tokens": budget}
         options |= {"compaction_strategy": strategy} if strategy in _WITHOUT_PROVIDER else {}
-        asked = request_of(transcript.book, receipt)
+        asked = view_request_of(transcript.book, receipt)
         head = sum(count_message(message, counter) for message in asked.head)
         view = sum(count_message(message, counter) for message in transcript.view(-1).messages or ())
         tools = receipt.tokens - view  # includes anything else that was counted and is in no message

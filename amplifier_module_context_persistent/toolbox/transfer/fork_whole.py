@@ -26,7 +26,7 @@ from ...log.record_line import (
     encode_object,
     message_id_of,
 )
-from ...sessions.raw_records import StoredLog, follow_log
+from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import ChainedLines, Rewrite
@@ -62,7 +62,7 @@ def fork_whole(
         OSError: the new log cannot be written, or its name is taken; nothing is left of it.
     """
     with closing(open_reader(origin, trusting=False)) as reader, making_session(target):
-        follow_log(reader)
+        read_log(reader)
         parent_id = header_session_id(reader.index.headers)
         if not is_unfinished(target):
             header = _header(reader, session_id, parent_id, new_id())
