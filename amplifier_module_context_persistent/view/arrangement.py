@@ -35,13 +35,13 @@ class Item(NamedTuple):
     entry: Entry | None = None
     cut: Cut | None = None
     silent: bool = False
-    """Whether its thinking is left out."""
+    """Whether the thinking of the message is left out."""
     bare: str = ""
     """`all` if everything bound to another provider is left out, `text` if thinking stays as text; else empty."""
     call_ids: tuple[str, ...] = ()
-    """Of a message with calls: the ids of its calls in the view; empty if they are the stored ones."""
+    """The ids of the message's calls in the view, or () if they are the stored ids."""
     result: tuple[str, str] | None = None
-    """Of a result: the id and the name of the call that it answers."""
+    """The id and the name of the call that a result answers; None for other messages."""
     inserted: Message | None = None
     tokens: int = 0
     wire: tuple[WireRules, int] | None = None
@@ -49,9 +49,9 @@ class Item(NamedTuple):
     as_stored: bool = False
     """Whether the view shows the stored message unchanged."""
     narrates: bool = False
-    """Whether its narration is shown if its thinking is not."""
+    """Whether the message's narration is shown if its thinking is not."""
     no_recall: bool = False
-    """Whether its narration names no way to recall the rest."""
+    """Whether the narration names no way to recall the thinking."""
 
     def narration(self, message: Message) -> str:
         """Return the text to show if the message's thinking is left out, or "" if there is no such text."""
@@ -66,9 +66,9 @@ class Presentation:
 
     plan: Plan = NO_PLAN
     cut_tokens: Mapping[str, int] = field(default_factory=dict)
-    """By message id: the tokens that are left of each message that the plan cuts, its thinking included."""
+    """Tokens of each message that the plan cuts, after the cut and with its thinking, by message id."""
     reader: Recipient = NOBODY
-    """Who gets the view. Content that is bound to another provider is left out."""
+    """The reader of the view. Content that is bound to another provider is left out."""
     wire: WireRules = TAKES_ALL
     """The reader's rules for messages."""
 
@@ -83,7 +83,7 @@ class Arrangement:
     items: list[Item] = field(default_factory=list)
     tokens: int = 0
     made_by: Arranger | None = field(default=None, compare=False, repr=False)
-    """The arranger that made it; the next view can continue from it."""
+    """The arranger that made the arrangement; the next view can continue from it."""
 
 
 def unmovable_tokens(item: Item) -> int:
@@ -187,7 +187,7 @@ class Arranger:
                 self._insert_text(inserted[position])
             elif line := self._line_before(head):
                 self.items.append(self._line(line))
-                self.answered = True  # a user's word follows the answer, whatever comes next
+                self.answered = True  # a user message follows the answer
             elif self._wants_user and needs_user_before(self.previous, head, answered=self.answered):
                 self._insert_text(CONTINUED)
             if head.calls:
@@ -221,7 +221,7 @@ class Arranger:
         markers = {gap.before: gap.text for gap in plan.left_out.gaps or () if not gap.after and gap.text}
         texts = {at: markers[group.head.id] for at, group in enumerate(groups) if group.head.id in markers}
         if plan.notice.text:
-            texts[self._notice_place(groups)] = plan.notice.text  # in place of a marker there
+            texts[self._notice_place(groups)] = plan.notice.text  # replaces a marker at this place
         if plan.native is None:
             return -1, texts
         return self._native_place(groups), texts

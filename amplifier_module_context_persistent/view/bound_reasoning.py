@@ -78,7 +78,7 @@ class _Hashes:
     shown: bytes
     bare: bytes
     bond: Bond | None
-    """The maker of its reasoning; None if it shows none."""
+    """The maker of the message's reasoning, or None if the message shows no reasoning."""
     instructs: bool
     as_given: bool
     """Whether the answer is unaltered up to its reasoning."""

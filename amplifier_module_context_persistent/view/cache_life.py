@@ -28,7 +28,7 @@ CACHE_LIVES = (
     CacheLife(GEMINI, _DAY, "none is documented for implicit caching; the longest that another one has", "2026-11-23"),
     CacheLife("", 300.0, "none: the shortest that a provider is known to have", "2026-11-23"),
 )
-"""The first row that fits a provider is used."""
+"""The cache lives by family. The first matching row is used."""
 
 
 def cache_lives_s(provider: str, model: str) -> float:

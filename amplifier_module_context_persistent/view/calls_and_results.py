@@ -83,7 +83,7 @@ class LateResults:
         self._known: list[Entry] = []
         self._late: list[Entry] = []
         self._asked: dict[str, int] = {}
-        """For each call without a result, by its id: the number of answers when the call was made."""
+        """The number of answers before each call without a result, by call id."""
         self._answers, self._before = 0, ""
 
     def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -46,11 +46,11 @@ class Gist:
     """The parts of a message's content that a plan weighs."""
 
     terms: Terms = NO_TERMS
-    """Terms in it that may be needed again."""
+    """Terms in the message that may be needed again."""
     uses: tuple[ToolUse, ...] = ()
-    """What each of its calls does."""
+    """What each of the message's calls does."""
     outcome: str = ""
-    """Of a result: how its call ended (`messages.outcome`)."""
+    """How the call of a result ended (`messages.outcome`); "" for other messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class Origin:
 
     source: str | None = None
     hook: str = ""
-    """Of system text after the first message of the conversation: the hook that added it."""
+    """The hook that added a system message to the conversation; "" for other messages."""
     late: bool = False
-    """Whether it is system text after the first message of the conversation and is shown as a user's reminder."""
+    """Whether the message is system text within the conversation that is shown as a user's reminder."""
     refers_to: str = ""
-    """Of a page that `recall` gave: the id of the message that the page is from."""
+    """The id of the message that a page of `recall` is from; "" for other messages."""
     line_before: str = ""
     """The `[continued]` line that the answer's request ended with; later views for such a reader repeat it."""
 
@@ -73,19 +73,19 @@ class RequestForm:
     """The form of a stored message in a request before any plan changes it."""
 
     blank: bool = False
-    """Whether it has nothing that can be sent: providers refuse a message without content."""
+    """Whether nothing of the message can be sent; providers refuse a message without content."""
     plain: bool = True
-    """Whether it is in a form that every provider accepts."""
+    """Whether the message is in a form that every provider accepts."""
     for_readers: bool = False
-    """Whether its metadata have keys for readers of the history, which requests leave out."""
+    """Whether the metadata have keys for readers of the history, which requests leave out."""
     named: bool = False
-    """Of a result: whether it names the tool."""
+    """Whether a result names its tool."""
     offload: Cut | None = None
-    """Of a large result: the cut by which it is shown unless a plan has another cut."""
+    """The cut by which a large result is shown if no plan has another cut; None for other messages."""
     odd: Oddities | None = None
     """Parts that a provider may refuse; None if there are none."""
     media: tuple[Medium, ...] = ()
-    """Its images and documents."""
+    """The images and documents of the message."""
     size_bytes: int = 0
     """Approximate bytes in a request, without media that are left out."""
 
@@ -107,15 +107,15 @@ class Changes:
     """Changes that plans and windows make to how a message is shown, apart from cuts."""
 
     protected: bool = field(default=False, compare=False)
-    """Whether the plan being made must leave it unchanged, although it is not pinned."""
+    """Whether the plan being made must keep the message unchanged, although it is not pinned."""
     closed: frozenset[str] = frozenset()
-    """The ids of its calls that are closed: a result that comes later answers another call with the same id."""
+    """The ids of the message's closed calls: a later result answers another call with the same id."""
     told_of: LateCall | None = None
-    """The call that it answers, if it is a late result that a view shows as a message of its own; else None."""
+    """The call that a late result answers if the view shows the result as a separate message, else None."""
     omits: frozenset[int] = frozenset()
-    """The numbers of its media that are left out; their tokens are not counted."""
+    """The numbers of the media that are left out. Their tokens are not counted."""
     no_recall: bool = False
-    """Whether the lines instead of them name no way to recall them, as the session has no tool `recall`."""
+    """Whether the lines shown for left-out media name no way to recall them: there is no tool `recall`."""
     chain_ends: bool = False
     """Whether the id of a server's copy of the conversation is left out, because a plan came after it."""
 

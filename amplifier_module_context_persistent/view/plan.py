@@ -60,11 +60,11 @@ class Gap:
     messages: int = 0
     text: str = ""
     did: tuple[tuple[str, int], ...] = ()
-    """What tools did in the gap, in words, and how often."""
+    """The actions of tools in the gap, in words, each with its number."""
     reference: str = ""
     """The id of the first message of the gap."""
     said: tuple[Quote, ...] = ()
-    """What was said in the gap, in the text below its first line."""
+    """Quotes of what was said in the gap; the marker's text shows them after its first line."""
 
     def to_record(self) -> list[Any]:
         """Encode the gap for a plan's record."""
@@ -111,7 +111,7 @@ class NativeItem:
     """The message that contains the item."""
     tokens: int
     covers: int = 0
-    """How many messages of the view the item replaces."""
+    """The number of messages of the view that the item replaces."""
     seed: str = ""
     """The hash of the tools and the system text of the request that made the item."""
     stands_for: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ class Making:
 
     strategy: str = "truncate"
     step: int = 0
-    """How far compaction had to go."""
+    """The number of the last step that compaction needed."""
     budget_tokens: int = 0
     target_tokens: int = 0
     tokens_before: int = 0
@@ -221,7 +221,7 @@ class PlanRules:
     narrates: bool = False
     """Whether narration between tool calls is shown as text if its thinking is left out."""
     no_recall: bool = False
-    """Whether narration, and the lines instead of media, name no way to recall the rest: there is no tool for it."""
+    """Whether narration and the lines for left-out media name no way to recall the rest: no tool does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _SHORT_DIGEST_BYTES = 8
 _NAMES = ("id", "time", "plan", "upto", "provider", "model", "head", "tools", "bound", "hash")
 
 RENDERING = {"truncate_boundary": "line", "late_system": "system"}
-"""The options that the bytes of a view depend on, each with its value for receipts that do not name it."""
+"""The options that a view's bytes depend on, each with the value that a receipt need not name."""
 
 LINE = "line"
 """The key in `Receipt.render` for the line that the view ends with because its last message is an answer."""
@@ -135,7 +135,7 @@ class Receipt:
     tools: str = ""
     """The hash of the tool definitions; "" if there were none."""
     unbound: int = 0
-    """How many answers are shown without their reasoning because something before it changed."""
+    """The number of answers shown without their reasoning, because a message before it changed."""
     bound: str = ""
     """The hash of the whole request (`bound_reasoning.py`); "" in receipts of versions that did not have it."""
 

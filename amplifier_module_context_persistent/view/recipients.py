@@ -60,14 +60,14 @@ class Binding(NamedTuple):
     family: str
     """The family of providers; "" for any."""
     models: str
-    """A regular expression for the names of the models; "" for all models, and if none is named."""
+    """A regular expression for the models' names; "" for all models, also unnamed ones."""
     binds: frozenset[str]
     reads: str
     """A regular expression for other models of the family whose reasoning they can read; "" for none."""
     source: str
     read_on: str
     narrates: bool = False
-    """Whether its text between tool calls comes as readable thinking."""
+    """Whether the model's text between tool calls arrives as readable thinking."""
 
     def fits(self, family: str, model: str) -> bool:
         """Return whether the row applies to a model. `model` is "" if the request does not name one."""
@@ -85,7 +85,7 @@ class Prefill(NamedTuple):
     version: re.Pattern[str]
     """Finds the version in a model's name: one or two numbers."""
     names: tuple[str, ...]
-    """Words, one of which is in the name of every such model; other models are unknown."""
+    """Words of which each such model has one in its name. Other models are unknown."""
     refuses_from: tuple[int, int]
     source: str
     read_on: str
@@ -147,7 +147,7 @@ BINDINGS = (
     Binding(GEMINI, "", frozenset({MODEL, ACCOUNT}), "", "Gemini API docs, Thought signatures", "2026-11-22"),
     Binding("", "", frozenset({PREFIX, MODEL, ACCOUNT}), "", "none: the careful way", "2026-11-22"),
 )
-"""The first row that fits a reader is used."""
+"""What models bind their reasoning to. The first matching row is used."""
 
 _FIRST_BINDINGS = (
     Binding(ANTHROPIC, r"fable-5-[12]$", frozenset({PREFIX, MODEL}), r"opus-5(?:-5)?$", _PRESERVED, "2026-11-22"),
@@ -187,9 +187,9 @@ class Bond:
     provider: str = ""
     model: str = ""
     may_be: frozenset[str] = FAMILIES
-    """The families that sign and may have made it."""
+    """The signing families that may have made the content."""
     unsigned: bool = False
-    """Whether thinking in it has no signature."""
+    """Whether visible thinking in the message has no signature."""
     reasoning: bool = True
     """Whether reasoning is bound; if false, only the id of a server's copy is."""
     request: str = ""
@@ -205,7 +205,7 @@ class Recipient:
     provider: str = ""
     model: str = ""
     rules: int = RULES
-    """The version of the tables that decides."""
+    """The version of the tables to use."""
 
     @classmethod
     def of(cls, provider: str, model: str, *, rules: int = RULES) -> Recipient:
@@ -236,7 +236,7 @@ class Recipient:
         if model and not any(name in model for name in row.names):
             return False
         version = row.version.search(model)
-        if version is None:  # without a version, the newest is meant
+        if version is None:  # a name without a version means the newest model
             return True
         return (int(version[1]), int(version[2] or 0)) >= row.refuses_from
 

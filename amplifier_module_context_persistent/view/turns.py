@@ -70,7 +70,7 @@ class TurnCount:
             return number + 1 if self._starts[number : number + 1] == [position] else None
         self._count(position)
         number = self._humans + 1
-        return number if number > 1 else None  # messages before the first human message belong to its turn
+        return number if number > 1 else None  # messages before the first human message belong to the first turn
 
     def _count(self, end: int) -> None:
         """Count the human messages before a position."""

@@ -78,11 +78,11 @@ class WireRules:
     stored_lines: bool = True
     """Whether `[continued]` lines of earlier requests are shown in their places."""
     user_first: bool = True
-    """Whether a user message must come before a first answer, and between an answer and a message with calls."""
+    """Whether a user message must precede a first answer, and separate an answer from a message with calls."""
     true_types: bool = False
     """Whether the bytes of an image must have the type that its block names."""
     strict: bool = False
-    """Whether these are strict rules."""
+    """Whether these are the strict rules."""
     line_between: bool = False
     """Whether a `[continued]` line is shown between two answers even if none is stored."""
     unnamed: str = UNNAMED
@@ -118,7 +118,7 @@ def _fitted(text: str, other: re.Pattern[str] | None, most_chars: int) -> str:
 
 
 TAKES_ALL = WireRules()
-"""Accepts every text."""
+"""The rules of a reader that accepts every text."""
 
 _SURE: Mapping[str, WireRules] = {
     ANTHROPIC: WireRules(64, 128, _PLAIN, _PLAIN, 4, answer_last=False, true_types=True),
@@ -131,7 +131,7 @@ _STRICT: Mapping[str, WireRules] = {
     GEMINI: WireRules(_ANY, 128, None, _GOOGLE, 4),
 }
 _UNKNOWN = WireRules(answer_last=False)
-"""For unknown readers. A line at the end is safe: it changes nothing that was sent before."""
+"""The rules for unknown readers. A line at the end is safe: no earlier message changes."""
 _NARROWEST = WireRules(64, 64, _PLAIN, _PLAIN, 4, answer_last=False, true_types=True)
 
 

@@ -20,7 +20,7 @@ from ..view.entry import Entry, with_closed
 from ..view.plan import live_positions
 
 BATCH = 256
-"""Messages to read at once, from the end of a history to its beginning."""
+"""The number of messages to read at once, from the end of a history to its beginning."""
 _FIRST_BATCH = 8
 _AROUND = 64
 """The distance from a pin within which the messages of its tool group are searched."""
@@ -34,13 +34,13 @@ ClassifyAll = Callable[[Sequence[int]], list[Entry]]
 """Describes messages of a log by their ordinals."""
 
 FAR_BUDGETS = 1
-"""How many budgets of the newest history are loaded message by message."""
+"""The part of the newest history to load message by message, in budgets."""
 
 
 def near_and_older(index: Index, classify_all: ClassifyAll, budget_tokens: int, config: Config) -> list[Entry]:
     """Return the entries of a live history without a plan: the newest `FAR_BUDGETS` budgets, and kept older ones."""
     near, start = _newest(index.live, classify_all, FAR_BUDGETS * budget_tokens)
-    most = int(config.target_usage * budget_tokens)  # a plan keeps no more, even of human messages
+    most = int(config.target_usage * budget_tokens)  # a plan keeps no more than this, even of human messages
     return older_candidates(index, start, classify_all, most, first=config.protect_first) + near
 
 

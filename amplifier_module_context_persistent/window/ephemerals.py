@@ -20,9 +20,9 @@ class _Extra(NamedTuple):
     entry: Entry
     message: Message
     before: int
-    """The ordinal of the next record after it."""
+    """The ordinal of the next record after the message."""
     is_unsaved: bool = False
-    """Whether it is written to the log with the first append."""
+    """Whether the message is written to the log with the first append."""
 
 
 class Extras:

@@ -46,15 +46,15 @@ class KeptEntries:
         self._index: Index | None = None
         self._generation = -1
         self.state = PlanState([])
-        """The plan in force, the entries that it keeps, and those appended since."""
+        """The plan in force, the entries that it keeps, and the entries appended since."""
         self._logged = ""
         """The id of the last known plan in the log, followed or not."""
         self.lost_item = False
-        """Whether that plan shows a provider's item and cannot be followed."""
+        """Whether the last known plan in the log shows a provider's item and cannot be followed."""
         self._taken = 0
         """The number of messages of `index.live` that the entries cover."""
         self._far_budget = 0
-        """Without a plan: the budget for which the older part of a long history was not loaded; 0 if all is loaded."""
+        """The budget for which only a part of a long history was loaded; 0 with a plan or the whole history."""
         self._dropped: set[int] = set()
         """Ordinals of ephemeral messages that a plan left out."""
 

@@ -31,7 +31,7 @@ class ItemStep:
     """What happened to the provider's item before a view was made."""
 
     fallback: str = ""
-    """Why an item is not shown; "" if one is shown or there is none."""
+    """The reason why an item is not shown, or "" if it is shown or there is none."""
     made: Compaction | None = None
     """The plan that shows the item, or the plan that drops it."""
 
@@ -42,7 +42,7 @@ class Asking:
 
     is_asked: bool = False
     cut: int | None = None
-    """The position in the view up to which the next item would reach; None if none is to be asked for."""
+    """The position in the view up to which the next item would reach, or None if no item is requested."""
 
 
 NOT_ASKED = Asking()

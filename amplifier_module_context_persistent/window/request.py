@@ -44,9 +44,9 @@ class ViewRequest:
     """The budget, in tokens of our counter."""
     room: Room = Room()
     reader: Recipient = NOBODY
-    """Who gets the view, and the version of the rules for making it."""
+    """The reader of the view, with the version of the rules for making the view."""
     line_last: bool = False
-    """Whether the reader refuses a request that ends with an answer; such a view gets a line at its end."""
+    """Whether the reader refuses a request that ends with an answer. Such a view gets a line at its end."""
     head_text: str | None = None
     """The factory's system prompt; None if no factory is set."""
     tools: str = ""
@@ -108,13 +108,13 @@ class Planning:
     is_due: bool = False
     """Whether a plan was due."""
     span: Span | SummaryError | None = None
-    """The messages to summarise and the request for it; or why there can be no summary."""
+    """The messages to summarise with the request for it, or the reason why there can be no summary."""
     compaction: Compaction | None = None
     """The plan that was made and is now followed."""
     floor: dict[str, int] | None = None
-    """If a due plan would have freed too little: tokens that cannot be compacted, by the name of their kind."""
+    """The tokens that cannot be compacted, by kind, if a due plan would have freed too little."""
     error: str = ""
-    """Why the plan could not be stored; "" if it was."""
+    """The reason why the plan could not be stored, or "" if it was stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class ItemOutcome:
     """The outcome of the provider's own compaction."""
 
     fallback: str = ""
-    """Why the last plan's item, or an item that arrived, is not shown."""
+    """The reason why the last plan's item, or an item that arrived, is not shown; "" without one."""
     offer: NativeOffer | None = None
     """The part of the view that the provider may compact in the background."""
 

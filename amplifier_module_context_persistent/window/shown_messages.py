@@ -37,7 +37,7 @@ Render = Callable[[Sequence[Item], ReadLines], Sequence[Message]]
 class _Kept(NamedTuple):
     content: bytes
     is_message: bool
-    """Whether `content` is the message's JSON; if false, it is the whole line."""
+    """Whether `content` is only the message's JSON. If false, it is the whole line."""
 
 
 class ShownLines:

@@ -38,7 +38,7 @@ Be exact and complete rather than short; no introduction and no closing words.""
 
 _LONGEST_CHARS = 16_000
 _SHORTEST_CHARS = 60
-_LEAST_CHARS = 1_000  # of a conversation, to be worth a summary
+_LEAST_CHARS = 1_000  # of a conversation that is worth a summary
 
 
 def span_of(
