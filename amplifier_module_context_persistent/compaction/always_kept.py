@@ -161,13 +161,13 @@ def newest_results(draft: Draft) -> Iterator[Hold]:
     """Hold the groups with the newest results: the newest always, others while their calls fit into `CALLS_SHARE`."""
     room = int(CALLS_SHARE * draft.room_tokens)
     spared = draft.config.protected_tool_results
-    for number, position in enumerate(newest_groups(draft)):
+    for number, position in enumerate(groups_of_newest_results(draft)):
         room -= draft.tokens_of(draft.view.groups[position].head)
         late = Stage.RECENT if spared else Stage.FREE
         yield Hold(position, Stage.HELD if number == 0 or room >= 0 else Stage.FREE, late)
 
 
-def newest_groups(draft: Draft) -> list[int]:
+def groups_of_newest_results(draft: Draft) -> list[int]:
     """Return the positions of the groups with the newest `protected_tool_results` results, the newest first.
 
     Results in groups that must stay (`Draft.fixed`) are counted, but these groups are not returned. Pinned groups and

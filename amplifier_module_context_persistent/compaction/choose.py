@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Iterable
 
 from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
-from .always_kept import LEAST_SAVED, Stage, newest_groups
+from .always_kept import LEAST_SAVED, Stage, groups_of_newest_results
 from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .losses import Loss
 from .markers import SHARE
@@ -88,7 +88,7 @@ def use_room(draft: Draft) -> bool:
             draft.put_back(position)
             if draft.total_tokens > target:
                 draft.leave_out(position)
-    for position in newest_groups(draft):
+    for position in groups_of_newest_results(draft):
         results = [
             entry
             for entry in draft.view.members[position][1:]

@@ -20,7 +20,7 @@ from ..view.render import shorten
 from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
-from .quotes import SAID_SHARE, estimated_tokens, tokens_of
+from .quotes import SAID_SHARE, estimated_tokens, quote_tokens
 from .rows import with_whole_rows
 
 MARKER_TOKENS = 20  # the approximate size of a cut's marker; a cut that saves less is not worth it
@@ -88,7 +88,7 @@ class Draft:
         """The tokens that quotes may take."""
         self._quotes = [estimated_tokens(group) if is_quoted else 0 for group in view.groups]
         """For each group, the estimated tokens of the quotes that it has if it is left out."""
-        self._quotes_sum = tokens_of(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
+        self._quotes_sum = quote_tokens(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
         """The tokens of all quotes, including those that do not fit into `quotes_room`."""
         gap_tokens = self.gap_tokens * sum(self.gap_before)
         self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + min(self._quotes_sum, self.quotes_room)

@@ -43,7 +43,7 @@ BRIEF_NAMES = 2  # tools that a brief marker names
 MOST_FILES_OF_A_TOOL = 3  # files of one tool that a marker names; the notice names more
 
 
-def what_is_gone(draft: Draft, plan: Plan) -> Plan:
+def with_left_out(draft: Draft, plan: Plan) -> Plan:
     """Return the plan with the gaps, files and failed commands that this plan or earlier plans left out."""
     view, previous = draft.view, draft.request.so_far.plan
     uses = list[ToolUse]()
@@ -147,17 +147,18 @@ def _inserted_message(draft: Draft, last: Gap | None, notice: str, summary: str)
 
 def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str]:
     """Return the shortest marker text of each gap; "" for a gap that cannot be marked."""
-    recall, memory, behind = draft.config.offers_recall, draft.request.so_far.memory, _marked_behind(draft, gaps)
+    recall, memory = draft.config.offers_recall, draft.request.so_far.memory
+    marked_after_next_call = _marked_after_next_call(draft, gaps)
     found = list[str]()
     for gap in gaps:
-        is_behind = gap.before in behind
-        basis = gap.messages, gap.did, gap.reference, gap.said, recall, is_behind
-        write = partial(_brief, gap, recall=recall, behind=is_behind)
+        is_after_next_call = gap.before in marked_after_next_call
+        basis = gap.messages, gap.did, gap.reference, gap.said, recall, is_after_next_call
+        write = partial(_brief, gap, recall=recall, after_next_call=is_after_next_call)
         found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
     return found
 
 
-def _marked_behind(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
+def _marked_after_next_call(draft: Draft, gaps: Sequence[Gap]) -> set[str]:
     """Find the gaps that are marked in the group after the gap, at the end of that group's results.
 
     Returns:
@@ -177,8 +178,8 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     """
     groups, turn = draft.view.groups, draft.view.turn
     kept = [] if turn is None else [position for position in draft.kept_positions() if position > turn]
-    behind_words = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
-    return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in behind_words}
+    after_model_text = {groups[position].head.id for position in kept[1:]}  # before the first is the person's message
+    return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in after_model_text}
 
 
 # Gaps, and their markers
@@ -258,7 +259,7 @@ def _gap(
         ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
         before_head = head.ordinal
         if at in between and not draft.kept[at]:
-            did.update(_does(use) for use in head.gist.uses)
+            did.update(_action_of(use) for use in head.gist.uses)
             said += quotes.get(at, ())
             ids.append(head.id)
     reference = next(filter(None, ids), "")
@@ -292,7 +293,7 @@ def _marked_result(draft: Draft, last: int, position: int) -> str:
     return ""
 
 
-def _does(use: ToolUse) -> str:
+def _action_of(use: ToolUse) -> str:
     """Return the action of a call in words: the name of its tool, and the name of the file if it changes one."""
     if use.kind == CHANGE and use.paths:
         return f"{use.name} {file_name(use.paths[0])}"
@@ -308,17 +309,17 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
     return tuple(each_once(named)[-MOST_KNOWN:])
 
 
-def _brief(gap: Gap, *, recall: bool, behind: bool) -> str:
+def _brief(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
     """Return the shortest text of a marker: the number of messages, the most frequent tools, and the reference."""
     times = _times_by_tool(gap)
     named = BRIEF_NAMES
     if len(times) == BRIEF_NAMES + 1:
         named += 1  # the name of a third tool is no longer than "other calls"
     said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
-    return _marker(gap, said, times, recall=recall, behind=behind)
+    return _marker(gap, said, times, recall=recall, after_next_call=after_next_call)
 
 
-def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
+def _text(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
     """Return the long text of a marker, with more tools, the most frequent first, and the files that they changed."""
     times, files = _times_by_tool(gap), defaultdict[str, list[str]](list)
     for what, _ in gap.did:
@@ -326,7 +327,7 @@ def _text(gap: Gap, *, recall: bool, behind: bool) -> str:
         if file:
             files[tool].append(file)
     said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
-    return _marker(gap, said, times, recall=recall, behind=behind)
+    return _marker(gap, said, times, recall=recall, after_next_call=after_next_call)
 
 
 def _times_by_tool(gap: Gap) -> Counter[str]:
@@ -337,7 +338,7 @@ def _times_by_tool(gap: Gap) -> Counter[str]:
     return times
 
 
-def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, behind: bool) -> str:
+def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, after_next_call: bool) -> str:
     """Return the text of a marker with the gap's quotes below it.
 
     Args:
@@ -345,10 +346,10 @@ def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool,
         said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
         times: the number of calls of each tool; calls of tools without a phrase are counted together.
         recall: whether the marker names the reference with which the tool `recall` finds the first message.
-        behind: whether the marker is after the results of the group that follows the gap.
+        after_next_call: whether the marker is after the results of the group that follows the gap.
     """
     marker = "1 message" if gap.messages == 1 else f"{gap.messages} messages"
-    marker += " left out before this call" if behind else " left out"
+    marker += " left out before this call" if after_next_call else " left out"
     others = sum([count for _, count in times.most_common()[len(said) :]])
     named = [*said, f"other calls x{others}"] if others else said
     if named:
@@ -389,7 +390,7 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
         briefs: the shortest text of each gap; "" for a gap that cannot be marked.
         room_tokens: the tokens that all longer texts together may take beyond the shortest ones.
     """
-    recall, behind = draft.config.offers_recall, _marked_behind(draft, gaps)
+    recall, marked_after_next_call = draft.config.offers_recall, _marked_after_next_call(draft, gaps)
     unchanged = [at for at, gap in enumerate(gaps) if gap.text]
     new = [at for at, gap in enumerate(gaps) if not gap.text]
     new.sort(key=lambda at: (-gaps[at].messages, -at))
@@ -398,7 +399,7 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
         gap = gaps[at]
         if not texts[at] or (room_tokens < 0 and not gap.text):
             continue
-        longer = gap.text or _text(gap, recall=recall, behind=gap.before in behind)
+        longer = gap.text or _text(gap, recall=recall, after_next_call=gap.before in marked_after_next_call)
         more_tokens = cost_of(longer) - cost_of(texts[at])
         if more_tokens <= room_tokens:
             room_tokens -= more_tokens

@@ -76,11 +76,11 @@ class NativeTurn:
     """The basis for which the provider gave no useful item, if any; it is not asked again until the basis changes."""
 
 
-LETS_GO = NativeTurn(lambda _item: "compaction_strategy is another one")
+OTHER_STRATEGY = NativeTurn(lambda _item: "compaction_strategy is another one")
 """The state in a session that has another strategy now: items in its earlier plans are refused."""
 
 
-def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
+def find_cut(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_tokens: int) -> int | None:
     """Find the place where the provider's compaction of a view should end.
 
     At least the newest `protected_recent` of the target stays. The place is before the newest message of a person if
@@ -98,7 +98,7 @@ def cut_of(arrangement: Arrangement, config: Config, budget_tokens: int, fixed_t
     for position in range(len(items) - 1, 0, -1):
         kept_tokens += items[position].tokens
         is_recent = position >= open_from or kept_tokens < recent_tokens
-        if is_recent or not _parts(items[position - 1], items[position]):
+        if is_recent or not _may_split(items[position - 1], items[position]):
             continue
         is_in_turn = position > last_person
         tokens_after = fixed_tokens + kept_tokens + config.native_max_tokens
@@ -127,7 +127,7 @@ def _first_stand_in(items: Sequence[Item]) -> int:
     return len(items)
 
 
-def _parts(before: Item, after: Item) -> bool:
+def _may_split(before: Item, after: Item) -> bool:
     """Return whether a cut may be between two adjacent messages of a view.
 
     The message after the cut is a user's or a model's message from the log, and the two have different wire roles.
@@ -155,7 +155,7 @@ def _wire_role(item: Item) -> str:
     return "user" if role in ("tool", "function") else role
 
 
-def offered(view: Sequence[Message], head: int, cut: int) -> list[Message]:
+def messages_to_compact(view: Sequence[Message], head: int, cut: int) -> list[Message]:
     """Return the messages that a provider gets for compaction.
 
     These are the beginning of a view, and the system text after it, because providers may move all system text to the

@@ -167,7 +167,7 @@ class Told(NamedTuple):
 
 def told_lines(message: Message) -> list[Told]:
     """Return the length and the prominent lines of each text of a person's message."""
-    return [Told(len(text), standing_out(text)) for text in texts_of(message)]
+    return [Told(len(text), prominent_lines(text)) for text in texts_of(message)]
 
 
 def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
@@ -188,7 +188,7 @@ def words_cut(told: Iterable[Told], keep_chars: int) -> Cut:
     return prose_cut(cut.head_chars, cut.tail_chars, tuple(sorted(lines)))
 
 
-def standing_out(text: str) -> list[Span]:
+def prominent_lines(text: str) -> list[Span]:
     """Return the spans of the prominent lines of a text, the rarest first.
 
     A prominent line reads as a sentence, and few lines of the text have the same beginning. A text of fewer than

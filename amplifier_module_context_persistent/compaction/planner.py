@@ -20,16 +20,16 @@ from ..view.entry import Entry, media_left_out
 from ..view.inserted_messages import inserted_message
 from ..view.plan import SUMMARY_TAGS, LeftOut, Making, Plan, PlanRules
 from ..view.render import shorten
-from .always_kept import STEPS, Stage, newest_groups
+from .always_kept import STEPS, Stage, groups_of_newest_results
 from .choose import choose, close_turn, leave_nobody_unanswered, merge_gaps, use_room
 from .draft import Draft, floor, pinned
 from .losses import LargestTextLoss, Loss
-from .markers import cost_of, what_is_gone, write_inserted
+from .markers import cost_of, with_left_out, write_inserted
 from .plan_request import PlanRequest
 from .shorter_forms import SHORTENING, Forms
 from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
-from .summary_span import drop_span
+from .summary_span import leave_out_span
 
 NOTICE_SHARE = 0.01  # of the target, left free for the notice
 # Measured: docs/experiments.md ("Constants of the choice").
@@ -96,8 +96,8 @@ def compact(request: PlanRequest) -> Compaction:
     if request.config.compaction_notice_enabled:
         notice_tokens = int(NOTICE_SHARE * draft.target_tokens)
     draft.reserve(notice_tokens)
-    stage = _choose(draft, forms, strategy, goals)
-    older = _follow(draft, forms, strategy)
+    stage = _run_stages(draft, forms, strategy, goals)
+    older = _make_readable(draft, forms, strategy)
     # The estimate for the notice is given back: `_fit` counts all inserted texts exactly.
     draft.reserve(sum(map(cost_of, older.values())) - notice_tokens)
     step = STEPS[stage] if stage > Stage.FREE or not all(draft.kept) else 1
@@ -108,38 +108,38 @@ def compact(request: PlanRequest) -> Compaction:
         target_tokens=draft.target_tokens,
         tokens_before=tokens_before,
     )
-    alive = _alive(draft)
-    plan = _plan_of(draft, alive, making)
-    made = _fit(draft, forms, what_is_gone(draft, plan), older, alive)
+    kept_entries = _kept_entries(draft)
+    plan = _plan_of(draft, kept_entries, making)
+    made = _fit(draft, forms, with_left_out(draft, plan), older, kept_entries)
     request.so_far.memory.keep_only(set(made.plan.keep))
     return made
 
 
-def _plan_of(draft: Draft, alive: Sequence[Entry], making: Making) -> Plan:
-    """Return the plan that keeps the messages in `alive`, before its cuts and inserted texts are added."""
+def _plan_of(draft: Draft, kept_entries: Sequence[Entry], making: Making) -> Plan:
+    """Return the plan that keeps the messages in `kept_entries`, before its cuts and inserted texts are added."""
     request = draft.request
-    keep = tuple([entry.id for entry in alive if entry.id])
+    keep = tuple([entry.id for entry in kept_entries if entry.id])
     return Plan(
         id=request.plan_id,
         upto=next((entry.id for entry in reversed(request.entries) if entry.id), ""),
         keep=keep,
         silent=request.so_far.plan.silent.intersection(keep),
         closed=closed_calls(draft.view.groups, draft.kept),
-        media=media_left_out(alive),
-        left_out=LeftOut(request.history.left_out + len(request.entries) - len(alive)),
+        media=media_left_out(kept_entries),
+        left_out=LeftOut(request.history.left_out + len(request.entries) - len(kept_entries)),
         making=making,
-        rules=_rules_for(alive, offers_recall=request.config.offers_recall),
+        rules=_rules_for(kept_entries, offers_recall=request.config.offers_recall),
     )
 
 
-def _rules_for(alive: Sequence[Entry], *, offers_recall: bool) -> PlanRules:
+def _rules_for(kept_entries: Sequence[Entry], *, offers_recall: bool) -> PlanRules:
     """Return the rules for views that show these messages."""
-    narrates = any(entry.reasoning.narration_tokens for entry in alive)
-    refers = narrates or any(entry.changes.omits for entry in alive)
+    narrates = any(entry.reasoning.narration_tokens for entry in kept_entries)
+    refers = narrates or any(entry.changes.omits for entry in kept_entries)
     return PlanRules(narrates=narrates, no_recall=refers and not offers_recall)
 
 
-def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
+def _run_stages(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Stage:
     """Leave out groups and cut messages, stage by stage, until the view meets the goals.
 
     Returns:
@@ -147,10 +147,10 @@ def _choose(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) -> Sta
     """
     reached = Stage.FREE
     if draft.request.summary is not None:
-        drop_span(draft, draft.request.summary)
+        leave_out_span(draft, draft.request.summary)
     if draft.fits(goals.tokens):
         return reached
-    for position in strategy.goes(draft):
+    for position in strategy.left_out_first(draft):
         draft.leave_out(position)
     for position in draft.view.earlier_of_hooks:
         if position not in draft.fixed and draft.kept[position] and not draft.fits(goals.tokens):
@@ -179,7 +179,7 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
     tokens = sum([draft.sizes[position] - draft.tokens_of(groups[position].head) for position in own])
     _shorten_to_share(draft, forms, goals, own, tokens, room)
     room -= sum([draft.sizes[position] for position in draft.fixed])
-    others = [position for position in newest_groups(draft) if forms.leave[position] >= Stage.HELD]
+    others = [position for position in groups_of_newest_results(draft) if forms.leave[position] >= Stage.HELD]
     _shorten_to_share(draft, forms, goals, others, sum([draft.sizes[position] for position in others]), room)
 
 
@@ -195,7 +195,7 @@ def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[
         choose(draft, forms, LargestTextLoss(draft, forms, Stage.SHORTEN), goal, positions)
 
 
-def _follow(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
+def _make_readable(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:
     """Adjust the view after the choice so that a reader can understand it.
 
     Gaps are moved to places that can have a marker, results with outdated lines of files are replaced, and groups that
@@ -219,7 +219,7 @@ _INSERTS = (True, True, False)
 """For each attempt to fit the budget, whether markers, notice and summary are inserted."""
 
 
-def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive: list[Entry]) -> Compaction:
+def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], kept_entries: list[Entry]) -> Compaction:
     """Shorten the largest texts until the view fits the budget.
 
     The first two attempts insert markers, the notice and the summary; the last attempt inserts nothing.
@@ -232,7 +232,7 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive
         if draft.total_tokens > goal:
             choose(draft, forms, LargestTextLoss(draft, forms, Stage.LAST), goal)
             plan = replace(plan, making=replace(plan.making, step=STEPS[Stage.LAST]))
-        made = _shown(draft, plan, older, alive, inserts=inserts)
+        made = _complete(draft, plan, older, kept_entries, inserts=inserts)
         tokens = made.plan.making.tokens_after
         if tokens <= budget:
             return made
@@ -242,32 +242,34 @@ def _fit(draft: Draft, forms: Forms, plan: Plan, older: Mapping[str, str], alive
     raise FloorError(budget, tokens, parts | inserted, pinned(draft))
 
 
-def _alive(draft: Draft) -> list[Entry]:
+def _kept_entries(draft: Draft) -> list[Entry]:
     """Return the entries of the kept groups, in the history's order."""
     ordinals = {entry.ordinal for position in draft.kept_positions() for entry in draft.view.members[position]}
     return [entry for entry in draft.request.entries if entry.ordinal in ordinals]
 
 
-def _shown(draft: Draft, plan: Plan, older: Mapping[str, str], alive: list[Entry], *, inserts: bool) -> Compaction:
+def _complete(
+    draft: Draft, plan: Plan, older: Mapping[str, str], kept_entries: list[Entry], *, inserts: bool
+) -> Compaction:
     """Complete a plan with its cuts and inserted texts, arrange its view, and return both with the view's tokens."""
     request = draft.request
-    cuts = {entry.id: draft.cuts[entry.id] for entry in alive if entry.id in draft.cuts}
+    cuts = {entry.id: draft.cuts[entry.id] for entry in kept_entries if entry.id in draft.cuts}
     plan = write_inserted(draft, replace(plan, cuts=cuts), older, inserts=inserts)
-    cut_tokens = _cut_tokens(draft, alive, plan.cuts)
+    cut_tokens = _cut_tokens(draft, kept_entries, plan.cuts)
     shown = replace(plan, silent=frozenset(draft.silent))
     how = Presentation(shown, cut_tokens, request.reader.recipient, request.reader.wire)
-    arrangement = arrange(alive, request.count, how, after=request.so_far.arranged)
+    arrangement = arrange(kept_entries, request.count, how, after=request.so_far.arranged)
     plan = plan.with_tokens(request.fixed_tokens + arrangement.tokens)
-    return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in alive), floor(draft))
+    return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in kept_entries), floor(draft))
 
 
-def _cut_tokens(draft: Draft, alive: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
+def _cut_tokens(draft: Draft, kept_entries: Sequence[Entry], cuts: Mapping[str, Cut]) -> dict[str, int]:
     """Return the tokens of the cut messages, by message id.
 
     A message whose cut has changed is counted again if the new or the old cut puts a line after its text.
     """
     request, before, known = draft.request, draft.request.so_far.plan.cuts, draft.request.so_far.cut_tokens
-    marked = [e for e in alive if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
+    marked = [e for e in kept_entries if e.id in cuts and (cuts[e.id].then or before.get(e.id, WHOLE).then)]
     changed = [entry for entry in marked if cuts[entry.id] != before.get(entry.id)]
     tokens = draft.cut_tokens | {entry.id: known[entry.id] for entry in marked if entry.id in known}
     for entry, message in zip(changed, request.fetch(changed), strict=True):

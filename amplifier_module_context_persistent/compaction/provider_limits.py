@@ -56,7 +56,7 @@ class RequestLimits:
     types: frozenset[str] = _COMMON | _GIF | _HEIF
     """The media types of images that the provider accepts."""
 
-    def takes(self, medium: Medium) -> bool:
+    def accepts(self, medium: Medium) -> bool:
         """Return whether the provider accepts an image or a document in any request.
 
         The type of an image that is stored elsewhere (`chars` is 0) is not checked.
@@ -67,7 +67,7 @@ class RequestLimits:
         is_known = medium.chars == 0 or medium.media_type in self.types
         return is_known and medium.chars <= self.image_bytes and medium.edge <= self.image_edge
 
-    def hold(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
+    def allow(self, media: Sequence[ShownMedium], rest_bytes: int) -> bool:
         """Return whether a request may contain all these media, if everything else in it has `rest_bytes` bytes."""
         edges = [one.medium.edge for one in media if one.medium.kind == IMAGE]
         pages = sum([one.medium.pages for one in media])
@@ -185,21 +185,21 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     shown = _media_in(items)
     if not shown:
         return {}
-    refused = [one for one in shown if not limits.takes(one.medium)]
-    taken = [one for one in shown if limits.takes(one.medium)]
+    refused = [one for one in shown if not limits.accepts(one.medium)]
+    accepted = [one for one in shown if limits.accepts(one.medium)]
     rest_bytes = view_bytes(items) + fixed_bytes - sum(one.medium.chars for one in shown)
     rest_bytes = min(rest_bytes, limits.request_bytes // 2)  # a plan has to shorten more text than that
     turn = turn_start(items)
-    newer = [one for one in taken[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
-    older = [one for one in taken[:-1] if one not in newer]
+    newer = [one for one in accepted[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
+    older = [one for one in accepted[:-1] if one not in newer]
     # Media are left out in this order. If only a part of a class is left out, the rest has to fit half of the limits.
-    in_order = [*older, *newer, *taken[-1:]]
+    in_order = [*older, *newer, *accepted[-1:]]
     ends_of_classes = (0, len(older), len(older) + len(newer), len(in_order))
     halved = limits.halved(rest_bytes)
     gone = 0
     while gone < len(in_order):
-        allowed = limits if gone in ends_of_classes else halved
-        if allowed.hold(in_order[gone:], rest_bytes):
+        applied_limits = limits if gone in ends_of_classes else halved
+        if applied_limits.allow(in_order[gone:], rest_bytes):
             break
         gone += 1
     return _by_message([*refused, *in_order[:gone]])

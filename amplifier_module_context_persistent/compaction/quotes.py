@@ -71,7 +71,7 @@ def estimated_tokens(group: Group) -> int:
     return sum(chars) // _CHARS_A_TOKEN + _INTRODUCTION_TOKENS * len(chars)
 
 
-def tokens_of(gaps: Iterable[Gap], count: Count) -> int:
+def quote_tokens(gaps: Iterable[Gap], count: Count) -> int:
     """Return the total number of tokens in the quotes of some gaps."""
     return sum([count({"content": quote.text}) for gap in gaps for quote in gap.said])
 
@@ -129,7 +129,7 @@ def within_room(gaps: Sequence[Gap], room_tokens: int, count: Count) -> tuple[Ga
 
     A gap that loses a quote gets an empty marker text, so that the text is written again.
     """
-    excess = tokens_of(gaps, count) - room_tokens
+    excess = quote_tokens(gaps, count) - room_tokens
     gone = set[Quote]()
     said = [quote for gap in gaps for quote in gap.said]
     for quote in sorted(said, key=lambda quote: not quote.text.startswith(_SAID)):

@@ -64,7 +64,7 @@ def _position_of(wanted: Sequence[Entry], draft: Draft) -> int | None:
     return None
 
 
-def lacking(view: Iterable[Message], gone: Iterable[Message]) -> int:
+def count_unshown(view: Iterable[Message], gone: Iterable[Message]) -> int:
     """Return the number of messages in `gone` with a path, a name or an id that the view does not show."""
     shown = {name for message in view for name in terms_of(message).names}
     return sum(any(n not in shown and not is_figure(n) for n in terms_of(message).names) for message in gone)

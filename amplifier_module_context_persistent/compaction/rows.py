@@ -134,7 +134,7 @@ class _Lines:
         line = self._body(number).strip()
         if self.is_json or _MEMBER.match(line):
             return self._braced(number)
-        return self._block(number) if _PAIR.match(line) else self._span(number)
+        return self._key_value_block(number) if _PAIR.match(line) else self._span(number)
 
     def _span(self, number: int) -> Span:
         end = self.starts[number + 1] - 1 if number + 1 < len(self.starts) else len(self.text)
@@ -182,7 +182,7 @@ class _Lines:
             at += step
         return None
 
-    def _block(self, number: int) -> Span:
+    def _key_value_block(self, number: int) -> Span:
         """Return the span of the `key: value` lines around a line of that form.
 
         The block ends at a line of another form and at the next entry of a list. If it has more than `MOST_ROW_CHARS`

@@ -22,7 +22,7 @@ class Strategy(NamedTuple):
     loss: type[Loss] = UniqueTermsLoss
     """The loss that gives a group's shorter forms their prices, at the stages that have no loss of their own."""
     promises: tuple[Promise, ...] = PROMISES
-    goes: Callable[[Draft], Iterable[int]] = lambda _: ()
+    left_out_first: Callable[[Draft], Iterable[int]] = lambda _: ()
     """A function that returns the positions of the groups that are left out first if a view does not fit."""
     uses_room: bool = False
     """Whether groups that still fit are put back after the choice."""
@@ -48,6 +48,6 @@ STRATEGIES: Mapping[str, Strategy] = {
     "truncate": Strategy(uses_room=True),
     SUMMARIZE: Strategy(),  # after the summary
     NATIVE: Strategy(uses_room=True),  # if no provider's item is valid
-    "sliding_window": Strategy(promises=FEW, goes=before_the_window),
+    "sliding_window": Strategy(promises=FEW, left_out_first=before_the_window),
     "importance": Strategy(loss=ImportanceLoss),
 }

@@ -75,7 +75,7 @@ def older_ordinals(draft: Draft) -> frozenset[int]:
     return frozenset(entry.ordinal for group in groups for entry in group.entries())
 
 
-def drop_span(draft: Draft, summary: Summary) -> None:
+def leave_out_span(draft: Draft, summary: Summary) -> None:
     """Leave out the groups of which a summary replaces every message."""
     for position in draft.kept_positions():
         group = draft.view.groups[position]

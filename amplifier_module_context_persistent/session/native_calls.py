@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from ..compaction.native_offer import LETS_GO, ArrivedItem, NativeOffer, NativeTurn
+from ..compaction.native_offer import OTHER_STRATEGY, ArrivedItem, NativeOffer, NativeTurn
 from ..config import NATIVE, Config
 from ..errors import NativeError
 from ..messages.incoming import to_plain
@@ -58,7 +58,7 @@ class NativeCompaction:
         if not facts.name:
             return None
         if self._config.compaction_strategy != NATIVE:
-            return LETS_GO
+            return OTHER_STRATEGY
         if provider is None:
             return None
         may_ask = not self.runs and self._ready is None and _supports(provider)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..compaction.native_offer import NativeOffer, cut_of, kept_after, offered, plan_with
+from ..compaction.native_offer import NativeOffer, find_cut, kept_after, messages_to_compact, plan_with
 from ..compaction.planner import Compaction
 from ..config import NATIVE, Config
 from ..log.base import Log
@@ -112,7 +112,7 @@ class NativeItems:
         if first_kept is None:
             return None
         return NativeOffer(
-            offered(view, len(request.head), cut),
+            messages_to_compact(view, len(request.head), cut),
             first_kept.ordinal,
             self._kept.basis,
             cut,
@@ -152,7 +152,7 @@ class NativeItems:
             return None
         if fixed + arrangement.tokens < self._config.native_start * budget:
             return None
-        return cut_of(arrangement, self._config, budget, fixed)
+        return find_cut(arrangement, self._config, budget, fixed)
 
     def _plan_of_arrived(self, log: Log, request: ViewRequest, before: Arrangement) -> Compaction | str:
         """Make the plan that shows an arrived item.

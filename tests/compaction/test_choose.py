@@ -148,7 +148,7 @@ def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch: pytest.M
 
 
 def test_what_the_provider_has_in_its_cache_goes_last() -> None:
-    """The sealed beginning stays while something after it costs less than four times as much."""
+    """The cached beginning stays while something after it costs less than four times as much."""
     made = drafted(named([f"nothing of note here at all today, {number}\n" * 20 for number in range(8)]), 1_200)
     forms = Forms(made, PROMISES)
     loss = UniqueTermsLoss(made, forms, Stage.FREE)

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.markers import (
     SHARE,
     find_gaps,
-    what_is_gone,
+    with_left_out,
     write_inserted,
 )
 from amplifier_module_context_persistent.compaction.plan_request import RestOfHistory, ViewSoFar
@@ -62,7 +62,7 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
     made = draft_of(messages, 10_000, **given)
     for position in dropped:
         made.leave_out(position)
-    gone = what_is_gone(made, replace(GONE, left_out=replace(GONE.left_out, gaps=(), changed=(), in_vain=())))
+    gone = with_left_out(made, replace(GONE, left_out=replace(GONE.left_out, gaps=(), changed=(), in_vain=())))
     return write_inserted(made, gone, {}, inserts=True)
 
 

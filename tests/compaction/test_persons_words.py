@@ -8,8 +8,8 @@ from amplifier_module_context_persistent.compaction.persons_words import (
     bodies_cuts,
     divided,
     kind_of,
+    prominent_lines,
     prose_chars,
-    standing_out,
     told_lines,
     words_cut,
 )
@@ -84,7 +84,7 @@ def test_of_prose_that_is_too_long_what_stands_out_stays(order: str) -> None:
     """A rule among numbered sentences begins in another way than they do."""
     lines = [f"Requirement {n}: the parser of the queue must answer within {n} ms." for n in range(60)]
     text = "\n".join([*lines[:30], order, *lines[30:]])
-    assert [text[first:last] for first, last in standing_out(text)] == [order]
+    assert [text[first:last] for first, last in prominent_lines(text)] == [order]
     message = {"role": "user", "content": text}
     cut = elide_message(message, words_cut(told_lines(message), 480), reference="m0")["content"]
     assert order in cut.split("\n")
@@ -98,10 +98,10 @@ def test_what_several_lines_begin_with_stands_out_as_long_as_they_are_few(times:
     """Three of a hundred lines, not four."""
     lines = [f"Requirement {n}: the parser of the queue must answer within {n} ms." for n in range(105 - times)]
     rules = [f"Never change the {what} of the published interface." for what in ("names", "order", "types", "units")]
-    found = standing_out("\n".join([*lines, *rules[:times]]))
+    found = prominent_lines("\n".join([*lines, *rules[:times]]))
     assert len(found) == (times if stand_out else 0)
 
 
 def test_short_texts_have_nothing_that_stands_out() -> None:
     """There is nothing to stand out from."""
-    assert standing_out("Please do this one thing for me.\nAnd this one as well.") == []
+    assert prominent_lines("Please do this one thing for me.\nAnd this one as well.") == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent import InMemoryContextManager
 from amplifier_module_context_persistent.compaction.plan_request import Summary
 from amplifier_module_context_persistent.compaction.protected_ends import protect
-from amplifier_module_context_persistent.compaction.summary_span import drop_span, older_ordinals
+from amplifier_module_context_persistent.compaction.summary_span import leave_out_span, older_ordinals
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.view.calls_and_results import tool_groups
@@ -159,9 +159,9 @@ def test_the_older_part_without_people_pins_and_system_text() -> None:
 def test_what_a_summary_stands_for_is_left_out() -> None:
     """Only groups that it covers in whole, and nothing that no step touches."""
     made = draft("u:10 t:90 a:90 a:90 u:10 a:1", 100)
-    drop_span(made, Summary("so far", frozenset({1, 2, 3}), "basis"))
+    leave_out_span(made, Summary("so far", frozenset({1, 2, 3}), "basis"))
     assert kept(made) == "0 3 4 5"
     check_total(made)
     made = draft("u:10 t:90 a:90 u:10 a:1", 100)
-    drop_span(made, Summary("so far", frozenset({1}), "basis"))
+    leave_out_span(made, Summary("so far", frozenset({1}), "basis"))
     assert kept(made) == "0 1 2 3 4"

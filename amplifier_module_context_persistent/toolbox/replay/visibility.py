@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise
 
-from ...compaction.reasons import lacking
+from ...compaction.reasons import count_unshown
 from ...log.index import Index
 from ...messages.message import Message, text_of
 from ...messages.metadata import COMPACTION_SOURCE, metadata_of
@@ -114,7 +114,7 @@ def lost(
         return None
     gone += [position for position in range(before.total, after.total) if position not in after.shown]
     dropped = [position for position in gone if after.of(position) == DROPPED]
-    summarised, lacks = len(gone) - len(dropped), lacking(view, marker.messages_at(dropped))
+    summarised, lacks = len(gone) - len(dropped), count_unshown(view, marker.messages_at(dropped))
     return Compacted(elided, len(dropped), summarised, tokens_before, tokens_after, lacks)
 
 
