@@ -36,7 +36,7 @@ _SESSION = "_context_persistent_session"
 """The property of a loaded message that names its session."""
 _MOST_VIEWS = 32
 _REPORTED: ContextVar[dict[str, Any]] = ContextVar("_REPORTED", default={})  # noqa: B039 - nobody changes it
-"""The metadata of the last answer that the run at hand saves: the usage of its response."""
+"""The metadata of the last answer that the current run saves: the usage of its response."""
 
 
 class PersistentHistory:
@@ -140,7 +140,7 @@ class ViewStrategy:
     def __init__(self, sessions: SessionsByKey, **options: Any) -> None:
         self._sessions, self._options = sessions, options
         self._running: list[WorkingView[Message]] = []
-        """Working views whose runs may continue, the last used one at the end; none of them is in use."""
+        """Working views whose runs may continue, the last used one at the end. None of them is in use by a call."""
         self._saved: OrderedDict[str, WorkingView[Message]] = OrderedDict()
         """Working views whose runs were saved, by session."""
 

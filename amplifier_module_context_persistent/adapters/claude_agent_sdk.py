@@ -45,7 +45,7 @@ from .sessions_by_key import SessionKey, SessionsByKey
 _SUMMARY = "summary"
 _KEY = "key"
 _LOOKED_AT = 32
-"""So many of the last messages are looked at for the other parts of an answer."""
+"""The number of last messages that are searched for the other parts of an answer."""
 
 
 class PersistentSessionStore(SessionStore):
@@ -93,7 +93,7 @@ class PersistentSessionStore(SessionStore):
 
         try:
             await (await self._sessions.open(own)).change_history(decide, messages)
-        except LogUnreadableError:  # deleted by another process since it was opened: then it begins anew
+        except LogUnreadableError:  # another process deleted the session since it was opened, so begin it again
             await self._sessions.let_go(own)
             await (await self._sessions.open(own)).change_history(decide, messages)
 

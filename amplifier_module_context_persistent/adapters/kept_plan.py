@@ -26,9 +26,9 @@ class Named(NamedTuple):
     """One message of a kit, by its key, and the ids of the log's messages that it was stored as."""
 
     key: str
-    """Its identity among plans."""
+    """A text made from the message's content, by which equal messages of two logs are matched."""
     ids: Sequence[str]
-    """The ids of its messages."""
+    """The ids of the log's messages that the kit's message was stored as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class KeptPlan:
             is_kept = False
             try:
                 record = plan.renamed(paired(named, self._named_in(log))).record_for(log.index)
-            except ValueError:  # the kit has not saved all of it yet
+            except ValueError:  # the kit has not saved all messages of the plan yet
                 return HistoryChange()
             is_kept = True
             return HistoryChange(plan=record)

@@ -34,7 +34,7 @@ from ..session.change_history import HistoryChange, last_given
 from ..session.open_session import open_session
 
 _LOOKED_AT = (8, 256, sys.maxsize)
-"""So many of the last messages are compared with what the SDK is about to send; more if none of the first is found."""
+"""Numbers of last messages to compare with an input of the SDK. The next one is used if nothing was found."""
 
 _READ: ContextVar[PersistentSession | None] = ContextVar("the session whose history the SDK read last", default=None)
 
@@ -78,7 +78,7 @@ class PersistentSession(SessionABC):
         if most is not None and most <= 0:
             return []
         items: Any = items_in(await self.manager.last_messages(most)) if most is not None else []
-        if most is None or len(items) < most:  # or there are no more
+        if most is None or len(items) < most:  # or the history has no more items
             items = items_in(await self.manager.get_messages())
         return list(items[-most:] if most is not None else items)
 

@@ -65,9 +65,9 @@ class PersistentConversationStore(ConversationStore):
     def __init__(self, where: str | os.PathLike[str], **options: Any) -> None:
         self._sessions = SessionsByKey(where, **options)
         self._owners: dict[str, str] = {}
-        """A conversation by the id of each entry that this process has met."""
+        """The id of a conversation that has an entry, by the id of each entry that this process has met."""
         self._views: list[ref[ViewOfHistory]] = []
-        """Told of what is saved: they keep their plans with it."""
+        """The views to tell about each save, so that they keep their plans in the saved conversation."""
 
     def kept_plan(self, conversation_id: str) -> KeptPlan:
         """Return the plan of a conversation's views, which is kept in its log."""
@@ -224,7 +224,7 @@ class ViewOfHistory(AbstractCapability[Any]):
         InMemoryContextManager(**options)  # a wrong option is refused here, not in the middle of a run
         self._store, self._options = store, options
         self._views: list[tuple[str, WorkingView[Any]]] = []
-        """With their conversations, the one that was used last at the end; none that is in use."""
+        """The working views that no call uses, each with the id of its conversation, the last used one at the end."""
         if store is not None:
             store.tell(self)
 
@@ -339,7 +339,7 @@ def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:
 def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[ConversationEntry] | None:
     """Return the entries that lead to one entry, found by their parents, or None if the log lacks one of them."""
     known: dict[str, ConversationEntry] = {}
-    if limit is None:  # of most of the log: read at once
+    if limit is None:  # the history is most of the log, so read the whole log at once
         pairs = (_entry_of(group, body) for group, body in _pairs(log))
         known = {entry.id: entry for entry in pairs if entry is not None}
     history: list[ConversationEntry] = []

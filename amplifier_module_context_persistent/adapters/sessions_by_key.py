@@ -72,7 +72,7 @@ class SessionsByKey:
     async def open(self, key: SessionKey) -> PersistentContextManager:
         """Return the manager of a session, new or not. Nothing is created before something is added to the session."""
         manager = self._open.pop(key, None) or self._manager(key)
-        self._open[key] = manager  # the last one was used last
+        self._open[key] = manager  # the last used session is at the end
         while len(self._open) > _MOST_OPEN:
             await self.let_go(next(iter(self._open)))
         return manager
@@ -112,7 +112,7 @@ class SessionsByKey:
             names |= {one.id for one in await self.listed(key.project) if one.id.startswith(f"{key.name}{_BELOW}")}
         for known in [known for known in self._open if known.project == key.project and known.name in names]:
             await self.let_go(known)
-        for name in sorted(names, reverse=True):  # the session itself is the last one to go
+        for name in sorted(names, reverse=True):  # the session itself is erased last
             await asyncio.to_thread(_delete, self._location(key.project, name), check)
 
     async def read(self, session: SessionFile, function: Callable[[ReadableLog], Any]) -> Any:
@@ -171,10 +171,10 @@ def _delete(location: str, check: Callable[[ReadableLog], None] | None) -> None:
             return
         try:
             delete_log(location, size)
-        except DeleteError:  # somebody added to it since
+        except DeleteError:  # another process added to the log since
             if attempt + 1 == _TRIES:
                 raise
-        except LogUnreadableError:  # somebody else deleted it
+        except LogUnreadableError:  # another process deleted the log
             if _read(location, lambda log: log.describe().exists):
                 raise
         else:

@@ -57,17 +57,17 @@ class WorkingView(Generic[T]):
         self.kept_plan = kept_plan
         self._manager = InMemoryContextManager(**{"recall": False, **options})
         self._taken: list[T] = []
-        """The messages that the log has taken, in order."""
+        """The kit's messages that the log has, in order."""
         self._keys: list[str] = []
-        """Of each, what tells it from others."""
+        """The key of each of these messages."""
         self._sent: list[T] = []
         """The last view."""
         self._ids: list[list[str]] = []
-        """Of each, the ids of the messages that it is in the log."""
+        """The ids of the log's messages that each of these messages was stored as."""
         self._plan_id = ""
         """The id of the plan that the last view followed."""
         self._shapes: dict[str, tuple[Any, ...]] = {}
-        """The parts that each message's body relies on, by the message's id in the log."""
+        """The shape of each stored message, by its id in the log. A body is used only if the shape is unchanged."""
 
     async def view(self, given: Sequence[T]) -> list[T]:
         """Return the messages that a model call is sent, instead of a kit's list."""

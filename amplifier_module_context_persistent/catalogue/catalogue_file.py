@@ -57,7 +57,7 @@ _OLD_SUFFIXES = (".checkpoint", ".checkpoint-????????.part")
 """Files of earlier versions: beside the catalogue, and beside a log."""
 
 FIGURES_VERSION = 3
-"""The version of how figures are computed. Figures of another version are made anew, in files and in databases."""
+"""The version of the computation of figures. Figures of another version are computed again."""
 FIGURE_TABLES = MappingProxyType(
     {
         "turns": "turn INTEGER NOT NULL, first_position INTEGER NOT NULL, messages INTEGER NOT NULL,"
@@ -79,9 +79,9 @@ FIGURE_TABLES = MappingProxyType(
 )
 """The tables of figures, each with its columns after the session. Rows keep the order of insertion."""
 FILTER_TABLES = tuple(f"filters_{part}" for part in range(PARTS))
-"""The filters of blocks: a table for each part, since a search reads few parts. `word_blocks` explains the ids."""
+"""The tables of block filters, one for each part, since a search reads few. `word_blocks` explains the ids."""
 RANKED_TABLES = ("ranked_messages", "ranked_terms")
-"""The segments of the ranked index: columns of messages, and buckets of terms. `ranked_words` explains the ids."""
+"""The tables of ranked segments: columns of messages and buckets of terms. `ranked_words` explains the ids."""
 _TABLES = (
     """CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,

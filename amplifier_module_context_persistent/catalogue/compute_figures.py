@@ -42,22 +42,22 @@ class Request:
     """A request that a provider reported."""
 
     usage: ReportedUsage | None
-    """The usage to pay for; None if there is none here: a fork copied the report, or the answer has its own usage."""
+    """The usage to pay for. It is None if a fork copied the report, or if the answer has its own usage."""
     provider: str
     model: str
     time_us: int | None = None
-    """The time at which its answer was stored; without an answer, the time of its view."""
+    """The time at which the answer was stored; without an answer, the time of the request's view."""
     output_tokens: int | None = None
     is_output_estimated: bool = False
-    """Whether the output was counted here, because the provider's number is not in the log."""
+    """Whether the output tokens are our count, because the log does not have the provider's number."""
     answer_id: str = ""
     """The id of the answer; "" if there is none."""
     report: Row = (None, None, None, None, None)
     """The count of the view: actual and cached tokens, the error of the prediction, and the new ratio and overhead."""
     turn: int | None = None
-    """The turn of its answer, if that is live."""
+    """The turn of the request's answer, or None if the answer is not live."""
     bill_id: str = ""
-    """The same in all sessions that have its answer; "" if nothing identifies the answer."""
+    """An id that is equal in all sessions that have the answer, or "" if nothing identifies the answer."""
 
     def row(self) -> Row:
         """Return the values of the request's row."""
@@ -94,7 +94,7 @@ class RecordPass:
         self.forked_from = ""
         """The id of the last message that a fork copied; a usage record right after it was copied too."""
         self._copies = False
-        """Whether the last message was that message."""
+        """Whether the last message that was read is the last one that the fork copied."""
         self._waiting: list[Request] = []
         """Requests that no message has answered yet."""
         self._passes: list[Request] = []
@@ -145,7 +145,7 @@ class RecordPass:
             self._met.add(message_id)
         time_us = _microseconds(timestamp_of(message))
         own = usage_of_message(message)
-        if own is not None:  # then the usage records before it are of the same requests
+        if own is not None:  # the usage records before it describe the same requests
             for request in (*self._waiting, *self._passes):
                 request.usage = None
             self._waiting = [self._add(own, own.provider, own.model, time_us)]
@@ -213,7 +213,7 @@ class RecordPass:
 
     def _take_receipt(self, record: Message) -> None:
         """Process a receipt. A view shares the tokens of the last view with the same plan and head text."""
-        from ..view.receipts import Receipt  # it loads half of the package, and most logs are known already
+        from ..view.receipts import Receipt  # this loads half of the package, and most logs are known
 
         try:
             receipt = Receipt.from_record(record)
@@ -261,7 +261,7 @@ class _Call:
     failed: bool = False
     result_tokens: int = 0
     copy_id: str = ""
-    """The same in all sessions that have a copy of the call; "" if nothing identifies it."""
+    """An id that is equal in all sessions that have a copy of the call, or "" if nothing identifies the call."""
 
 
 class MessagePass:
@@ -277,7 +277,7 @@ class MessagePass:
         self.turns = [_Turn(1, 0)]
         self.calls: list[_Call] = []
         self.shares: dict[str, list[int]] = {}
-        """By role: the first turn with a message, the number of messages, and their tokens."""
+        """The first turn with a message, the number of messages and their tokens, by role."""
         self.large: list[tuple[int, int, str, str]] = []
         """The largest messages: tokens, negated position, id and role."""
         self._open: dict[str, list[tuple[_Call, bool]]] = {}

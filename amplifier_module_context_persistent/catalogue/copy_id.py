@@ -16,7 +16,7 @@ from ..messages.metadata import given_id, timestamp_of
 __all__ = ["copy_id", "said_in"]
 
 _RANDOM = 20
-"""An id of so many characters is mostly random. A shorter one may be a number within its session."""
+"""The least length of an id that is probably random. A shorter id may be a number within its session."""
 
 
 def copy_id(message: Mapping[str, Any]) -> str:

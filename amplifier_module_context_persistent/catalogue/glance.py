@@ -41,7 +41,7 @@ class LastRequest:
 
 NO_REQUEST = LastRequest()
 _VERSION = 2
-"""The version of the rule for the first line; a glance of another version is taken again."""
+"""The version of the rule for the first line. A glance of another version is taken again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""A smaller log gets no snapshot: its scan takes a millisecond."""
+"""The least size of a log that gets a snapshot. A scan of a smaller log takes a millisecond."""
 _DESCRIPTION = -1
 """The number of the row with everything but the columns."""
 

@@ -32,7 +32,7 @@ from .catalogue_file import (
 from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .lock_wait import COMMAND_WAIT_S
 
-if TYPE_CHECKING:  # what adds a log up is imported if that has to be done
+if TYPE_CHECKING:  # the modules that compute figures are imported only when needed
     import sqlite3
 
     from .compute_figures import FigureRows
@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # what adds a log up is imported if that has to be done
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""Figures of a smaller log are computed in a moment and not kept, except for totals over a whole project."""
+"""The least size of a log whose figures are stored. Totals over a whole project store those of smaller logs too."""
 ROWS_AT_ONCE = 1_000
 """Rows written in one transaction."""
 

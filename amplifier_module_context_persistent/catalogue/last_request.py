@@ -16,7 +16,7 @@ from ..messages.metadata import metadata_of, timestamp_of
 from ..tokens.usage import ReportedUsage, usage_of_record
 from .glance import NO_REQUEST, LastRequest
 
-_ANSWERS = 20  # so many of the last answers are looked at: some are an agent's own, without a request
+_ANSWERS = 20  # the number of last answers to check: some are an agent's own, without a request
 
 
 def last_request_of(log: ReadableLog) -> LastRequest:

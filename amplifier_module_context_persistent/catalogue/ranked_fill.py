@@ -106,7 +106,7 @@ class RankedFill:
             self.made.append(self._builder.segment())
             self._builder = SegmentBuilder()
         if self._target is None or self._covered is None or len(self.made) > 1:
-            return  # an earlier one could not be written
+            return  # an earlier segment could not be written
         if self.made:
             self._write(self._target, self.made[0], self._covered)
         elif self._seen is not None and self._seen != self._covered:
@@ -172,7 +172,7 @@ def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
         (index.columns.offsets[ordinal], message)
         for ordinal, message in zip(ordinals, reader.read(ordinals), strict=True)
     ]
-    if ordinals.stop == len(index):  # also if there is no message
+    if ordinals.stop == len(index):  # also if there are no messages
         end = min(reader.scanner.offset, reader.size)
     else:
         last = ordinals.stop - 1

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RANKED = "ranked"
 """The name of this part of the catalogue in the table `covered`."""
 MOST_SMALL = 16
-"""When a session ends with this many small segments, they are replaced by one."""
+"""The number of small segments at the end of a session that are replaced by one."""
 SMALL_TEXT = MOST_TEXT // 4
 """Characters below which a segment is small."""
 _BUCKET_SHIFT, _SESSION_SHIFT = 48, 16
@@ -181,11 +181,11 @@ class StoredSegments:
         self._connection = connection
         self._sessions = [words.session for words, _ in sessions]
         self._numbers: dict[int, int] = {}
-        """Numbers of segments in answers, by the lower bits of their rows' ids."""
+        """The numbers of segments in answers, by the lower bits of the ids of their rows."""
         self._places: dict[int, tuple[int, int, int]] = {}
-        """By number in answers: the lower bits, the session's mark, and the segment's number in the session."""
+        """The lower bits, the session's mark and the segment's number in the session, by number in answers."""
         self._counts = [0 for _ in LEVELS]
-        """Numbers of segments, by level."""
+        """The number of segments of each level."""
         for words, first in sessions:
             for at, note in enumerate(words.segments):
                 bits = words.session << _SESSION_SHIFT | at

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""A smaller log is read in a moment, so nothing is kept of it."""
+"""The least size of a log whose glance is stored. A smaller log is read in a moment."""
 _ASKED, _KEPT_AT_ONCE = 500, 50
 """For logs in a database: the number of kept glances in one query, and of new ones in one write."""
 

@@ -44,11 +44,11 @@ class Snapshot:
     """The state of a scan at one moment. The log may have grown since."""
 
     index: Index
-    """Its columns only grow, except the flags."""
+    """The index of the scan. Its columns only grow, except the flags."""
     flags: bytes
     live: array[int]
     state: dict[str, Any]
-    """The rest: everything but the columns and the live history, in plain JSON types."""
+    """All but the columns and the live history, in plain JSON types."""
 
     @classmethod
     def of(cls, scanner: Scanner) -> Snapshot | None:
@@ -168,7 +168,7 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
             column.extend(part) if isinstance(column, bytearray) else column.frombytes(part)
         if at != len(chunk) or len(index.columns.plain_users) != start + records:
             raise ValueError("a chunk of another length")
-        del chunk, part  # before the next one is read; `zip` would hold it, too
+        del chunk, part  # free the chunk before the next one is read; `zip` would keep it
     if next(left, None) is not None:
         raise ValueError("more chunks than records")
     return index

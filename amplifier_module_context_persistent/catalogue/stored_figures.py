@@ -61,7 +61,7 @@ class StoredFigures:
         if not may_be_written():
             return
         storage, name = split_location(location)
-        with suppress(TypeError):  # a number that has no place in a file either
+        with suppress(TypeError):  # a number that a file cannot store either
             new = self._new.setdefault(storage, [])
             new.append((name, log.describe().size_bytes, _told(added)))
             if len(new) >= _KEPT_AT_ONCE:

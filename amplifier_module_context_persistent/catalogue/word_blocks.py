@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 BLOCK_BYTES = 1 << 16
-"""Text in a block: smaller blocks need more room, larger ones rule out less."""
+"""The bytes of text in a block. Smaller blocks need more room, larger ones rule out less."""
 MOST_SHARE = 0.6
 _FEW_BYTES = 1_000
 """Filters up to this size are always kept."""
 _BLOCKS_OF_SESSION = 1 << 32
 _ROW = "id, first_offset, last_offset, filter, crc32"
 _MOST_ASKED = 64
-"""Runs that are looked up for an alternative; more would hardly rule out more."""
+"""The most runs to look up for an alternative. More of them would hardly rule out more blocks."""
 
 
 @dataclass(frozen=True, slots=True)

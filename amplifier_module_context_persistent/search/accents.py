@@ -41,7 +41,7 @@ def in_either_form(expression: str) -> str:
 
 
 _ACCENT = re.compile("[\u0300-\u036f]")
-"""Accents that are characters of their own. Vowel signs of other scripts are none: words differ by them."""
+"""Accents as separate characters. Vowel signs of other scripts are no accents: they distinguish words."""
 _NO_ACCENTS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ß": "ss"})
 
 

@@ -30,13 +30,13 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 _ANY_WORD = regex.compile(rf"[{UNPARTED}]+|[[\w\p{{M}}]--[{UNPARTED}]]+", regex.V1)
 _PLAIN_WORD = re.compile(r"\w+")
 _SPECIAL = regex.compile(rf"[{UNPARTED}\p{{M}}]")
-"""Characters at which words are not plain runs of letters, digits and underscores."""
+"""Characters that occur only in texts whose words are not plain runs of letters, digits and underscores."""
 _UNPARTED_RUN = re.compile(f"[{UNPARTED}]")
 _PART = regex.compile(r"\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[^\W_\p{Lu}]+|\p{Lu}+")
 
 
 PLAIN_SHARE = 0.8
-"""A term that a text has only without its accents, or that is asked for without them, counts so much."""
+"""The weight of a term without its accents, as a share of the weight of the term."""
 
 
 def terms_of(text: str) -> dict[str, float]:
@@ -88,7 +88,7 @@ def _words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(text)
     text = normalize("NFC", text)
-    words = _ANY_WORD if _SPECIAL.search(text) is not None else _PLAIN_WORD  # which is twice as fast
+    words = _ANY_WORD if _SPECIAL.search(text) is not None else _PLAIN_WORD  # the plain expression is twice as fast
     return words.findall(text)
 
 

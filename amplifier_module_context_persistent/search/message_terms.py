@@ -21,11 +21,11 @@ from ..messages.text import arguments_text, parts_of
 from .index_terms import terms_of
 
 VERSION = 4
-"""Of terms, weights and their packing: a greater one, when any of them changes, makes every kept index void."""
+"""The version of terms, weights and their packing. Increase it with any change; then stored indexes are void."""
 MOST_WEIGHT = 63
-"""Weights are whole numbers from 1 to this."""
+"""The largest weight. Weights are whole numbers from 1 on."""
 _SATURATION = 1.2
-"""Of BM25: a weight of so much counts half."""
+"""BM25's saturation: a weight of this size counts half."""
 WHO = "\0who:"
 """The beginning of the term for a message's speaker, a role or a name."""
 _MOST_NAME_CHARS = 64

@@ -30,15 +30,15 @@ from .accents import either_form, forms_of, in_either_form
 from .expression import literals_of, longest_plain, size_of
 
 MOST_CHARS = 200
-"""Of a regular expression."""
+"""The most characters of a regular expression."""
 MOST_TEXT_CHARS = 1_000
-"""Of a text to look for."""
+"""The most characters of a text to look for."""
 MOST_SIZE = 20_000
-"""Of a regular expression, with what its counted repeats copy."""
+"""The largest size of a regular expression after its counted repeats are written out."""
 _WINDOW_CHARS = 1 << 14
-WINDOW_S = 0.5  # of processor time
+WINDOW_S = 0.5  # seconds of processor time
 REPLACE_S = 10.0
-"""Of processor time, for one text."""
+"""The most seconds of processor time to replace matches in one text."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BRACE = re.compile(r"\\.|\{(?!\d*,?\d*\})", re.DOTALL)
 
@@ -55,9 +55,9 @@ class Pattern:
     needle: bytes = b""
     ignores_case: bool = False
     text: str = ""
-    """The text of the search, unchanged; empty for an expression."""
+    """The text of the search, unchanged, or "" for a regular expression."""
     literals: tuple[tuple[str, ...], ...] = ((),)
-    """Alternatives: every match holds all texts of at least one of them, whatever their case."""
+    """Alternatives: every match contains all texts of at least one of them, in any case of letters."""
 
     @property
     def has_capitals(self) -> bool:
@@ -85,7 +85,7 @@ class Pattern:
             if expired():
                 raise SlowPatternError("the expression takes too much time")
             for first, last in self._in_window(text, start, end):
-                is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window sees all of it
+                is_cut = last == end < len(text) and text[end - 1] != "\n"  # the next window has the whole match
                 if last > first >= done and not is_cut:
                     done = last
                     yield first, last
@@ -173,7 +173,7 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
             raise RecallError(f"query: its counted repeats stand for more than {MOST_SIZE:,} characters; use * or +")
         # A brace without a count is an ordinary character in `re`; in `regex` it may allow for errors.
         return _compiled(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", query), flags)
-    except FutureWarning as doubt:  # Python may read it otherwise one day
+    except FutureWarning as doubt:  # a later Python may read it differently
         raise RecallError(f"query: ambiguous: {doubt}; put a backslash before what stands for itself") from doubt
     except (re.error, regex.error, OverflowError, RecursionError, Warning) as error:
         raise RecallError(f"query: not a regular expression: {error}") from error

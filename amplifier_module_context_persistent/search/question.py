@@ -31,7 +31,7 @@ arrivé discuté fait passé travaillé
 ocurrió pasó trabajamos trabajando
 """
 _ACTIVITIES = frozenset(_ACTIVITIES_TEXT.split())
-"""Words for anything that people do: beside a time, they ask for all of it."""
+"""Words for any activity. With a time, they ask for everything that was said then."""
 _ROLES = MappingProxyType(
     dict.fromkeys(("user", "person", "human", "people"), "user")
     | dict.fromkeys(("assistant", "agent", "model", "bot"), "assistant")

@@ -16,17 +16,17 @@ from .time_tokens import Date, Token, may_follow, tokens_of
 from .time_words import AFTERNOON, DAY, EVENING, HOUR, MINUTE, MONTH, MORNING, NIGHT, NOON, WEEK, WEEKEND, YEAR, Kind
 
 _HOURS = {NIGHT: (18, 30), MORNING: (5, 12), NOON: (11, 14), AFTERNOON: (12, 18), EVENING: (17, 24)}
-"""From and to which hour a part of a day lasts; those that meet overlap, and a night ends on the next day."""
+"""The first and last hour of each part of a day. Neighbouring parts overlap; a night ends on the next day."""
 _UNIT_S = {MINUTE: 60, HOUR: 3_600, DAY: 86_400, WEEK: 604_800, WEEKEND: 604_800, MONTH: 2_592_000, YEAR: 31_536_000}
 _RECENT = timedelta(days=14)
 _FIRST_YEAR, _LAST_YEAR = 1970, 2099
 _FIRST_BARE_YEAR = 2001
-"""Of years without a month: numbers such as 2000 or 2048 are seldom a year."""
+"""The first year that is read without a month. Numbers such as 2000 or 2048 are seldom years."""
 _MOST_COUNT = 999
 
 Span = tuple[datetime, datetime]
 Read = tuple[datetime, datetime, int]
-"""A time, and the number of the token behind it."""
+"""A begin, an end, and the number of the token after the time's last token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class _Reader:
         if part is None:
             return day, day + timedelta(days=1), at
         if part == NIGHT and day + timedelta(hours=_HOURS[NIGHT][0]) > self._now:
-            day -= timedelta(days=1)  # `heute Nacht`, by day, is the night that was
+            day -= timedelta(days=1)  # by day, `heute Nacht` is the last night
         return (*_part_of(day, part), behind + 1)
 
     def _part_of_day(self, at: int, *, is_told: bool) -> Read | None:
@@ -351,7 +351,7 @@ class _Reader:
         if unit == WEEKEND:
             is_before_saturday = self._today.weekday() < 5
             if back == 0 and is_before_saturday:
-                back = 1  # one that has begun
+                back = 1  # a year that has begun
             saturday = monday + timedelta(days=5 - 7 * back)
             return saturday, saturday + timedelta(days=2)
         if unit == YEAR:

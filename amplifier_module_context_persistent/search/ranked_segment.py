@@ -24,13 +24,13 @@ from .message_terms import weights_of
 
 MOST_MESSAGES = (1 << 16) - 1
 MOST_TEXT = 1 << 23
-"""Characters of text in a segment, but for its last message: a question reads a row of each segment."""
+"""The number of characters at which a segment is full. A question reads a row of each segment."""
 LEVELS = (0, 4, 8, 10)
-"""Bits of a term's checksum that tell its bucket, by the size of segments."""
+"""The number of a checksum's bits that choose the bucket, by level. Larger segments have a higher level."""
 _LEVEL_TEXT = (12_000, 200_000, 2_000_000)
-"""Characters from which on a segment has the next level."""
+"""The number of characters at which a segment gets the next level."""
 _COLUMNS_BYTES = 12
-"""Of a message in the columns."""
+"""The bytes of one message in the columns."""
 _LAST_SECOND = (1 << 32) - 1
 _WEIGHT_BITS = 6
 _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1

@@ -32,14 +32,14 @@ from .ranked_segment import Postings, key_of
 from .typing_slips import Slip, slips_in
 
 NEAR = ((-1, 0.4), (1, 0.4), (-2, 0.2), (2, 0.2))
-"""Shares of a neighbour's weight, by its distance."""
+"""The share of a neighbour's weight that a message gets, by the neighbour's distance."""
 _WITH_NEIGHBOURS = (0, *(distance for distance, _ in NEAR))
 SPOKE = 1.5
 IN_PERIOD = 2.0
 MOST_POSTINGS = 12_000
 CANDIDATES = 1_000
 GAP = 4
-"""So many places are left free between two logs: the messages of one are no neighbours of the other's."""
+"""The number of free places between two logs, so that messages of two logs are not neighbours."""
 
 
 class RankedIndex(Protocol):
@@ -95,12 +95,12 @@ class Reason:
 
     term: str
     said: str
-    """The question's word or words for it."""
+    """The question's word or words for the term."""
     forms: tuple[str, ...]
-    """The term, and the same without accents."""
+    """The term, with and without its accents."""
     points: float
     is_near: bool
-    """Whether a neighbour has the term, or more of it."""
+    """Whether the points come from a neighbour, which has the term or has more of it."""
 
 
 def worth_of(ranked: Ranked) -> dict[str, float]:

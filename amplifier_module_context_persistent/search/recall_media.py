@@ -12,7 +12,7 @@ from ..messages.normalize import normalise
 from .recall_page import RecallPage, RecallQuery
 
 MOST_CHARS = 4_000_000
-"""Of base64 in one page; one image is given whatever its size."""
+"""The most characters of base64 in one page. A first image is returned whatever its size."""
 
 
 def with_media(page: RecallPage, message: Message, wanted: RecallQuery) -> RecallPage:

@@ -27,11 +27,11 @@ MOST_PAGE_TOKENS = 4_000
 CHARS_PER_TOKEN = 10  # no prose has more, and what is longer need not be counted
 PAGE_SHARE = 0.1  # of the budget
 HITS = 10
-"""Hits of a search that asks for no other number."""
+"""The default number of hits."""
 LEAST_WORDS = 3
 """A text of fewer words may be a part of longer words, which the ranked index does not know."""
 MOST_PLACES = 20
-"""So many matches of one message are counted."""
+"""The most matches that are counted in one message."""
 _AROUND_CHARS = 100  # of a match, on either side of it
 _MATCH_CHARS = 500  # of a match are shown; hardly a path or an address is longer
 _LINE_CHARS = 200  # how far before the end of a page the end of a line is looked for
@@ -82,7 +82,7 @@ class Hit:
 
     reference: str
     who: str
-    """Its role, or the tool whose result it is."""
+    """The message's role, or the tool whose result it is."""
     timestamp: str
     chars: int
     places: tuple[int, ...]
@@ -104,7 +104,7 @@ class RecallPage:
     """The length of the whole text."""
     hits: tuple[Hit, ...] = ()
     next_offset: int | None = None
-    """The beginning of the next page (a number of characters or of hits); None if there is none."""
+    """The offset of the next page, in characters or hits, or None if there is no next page."""
     media: tuple[Message, ...] = ()
     """Images and documents of the page: blocks of content in their stored form."""
 

@@ -9,7 +9,7 @@ from math import fsum
 from .index_terms import placed_terms
 
 MOST_CHARS = 1 << 20
-"""So much of a text is looked at."""
+"""The number of characters of a text that are searched for words."""
 WINDOW_CHARS = 240
 
 
@@ -48,7 +48,7 @@ def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int
         end = max(end, first + 1)
         while end < len(marks) and marks[end].end - mark.start <= chars:
             end += 1
-        told = fsum(worth[term] for term in _terms(marks[first:end]))  # exact, in whatever order a set gives them
+        told = fsum(worth[term] for term in _terms(marks[first:end]))  # exact for any order of the set
         if told > best_worth:
             best, best_worth = range(first, end), told
     return best

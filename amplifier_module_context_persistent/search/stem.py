@@ -75,7 +75,7 @@ _SHORT_END = re.compile(f"^{_CONSONANTS}{_VOWEL}[^aeiouwxy]$")
 _DOUBLE_END = re.compile(r"([^aeiouylsz])\1$")
 _OUR = re.compile(r"^((?:mis)?(?:arm|behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|od|rig|rum|tum|vap|vig))our")
 _ISE = re.compile(r"(?<=[a-z]{3})s(e|ed|er|ers|es|ing|able|ation|ations)$")
-"""Ends of `initialise` and `analyse`; other words that end so, such as `promise`, are changed wherever they are."""
+"""The endings of `initialise` and `analyse`. Words such as `promise` are changed too, in texts and questions."""
 _LEAST_CHARS = 3
 _MOST_CHARS = 24
 """Longer words are names or data: they keep their endings."""

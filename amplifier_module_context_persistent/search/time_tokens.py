@@ -12,7 +12,7 @@ from .time_words import Kind, Meanings, vocabulary
 
 _BEFORE_DATE = r"(?<![\w/.:-])"
 _AFTER_DATE = r"(?![\w/:-]|\.\w)"
-"""A date within a path, a version or a name of a file is no time."""
+"""What may follow a date: a date within a path, a version or a file's name is not a time."""
 _DATES = (
     re.compile(rf"{_BEFORE_DATE}(?P<year>\d{{4}})(?P<by>[-/])(?P<month>\d\d)(?P=by)(?P<day>\d\d)"
         rf"(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?{_AFTER_DATE}"),
@@ -22,7 +22,7 @@ _DATES = (
     re.compile(rf"{_BEFORE_DATE}(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2]){_AFTER_DATE}"),
     re.compile(rf"{_BEFORE_DATE}(?P<day>\d\d?)\. ?(?P<month>\d\d?)\.(?!\w|\.)"),
 )  # fmt: skip
-"""Dates in figures. Of two figures that may both be months nobody knows which is the day: they are no date."""
+"""Dates in figures. If two figures may both be the month, the date is ambiguous and not read."""
 _WORD = re.compile(r"\d+(?:st|nd|rd|th|er|e)?(?![^\W\d_])|[^\W\d_]+|\d+|_+")
 _NUMBER = re.compile(r"\d+")
 _GAP = re.compile(r"[\s,.'\u2019-]{0,3}")

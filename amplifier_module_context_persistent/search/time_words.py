@@ -32,17 +32,17 @@ class Kind(Enum):
     """`the last` or `past`: the time up to now, not the last whole week or month."""
     THIS = auto()
     AGO = auto()
-    """After a count and a unit: `ago`."""
+    """`ago`, after a count and a unit."""
     BACK = auto()
-    """The same before them: `vor`, `il y a`, `hace`."""
+    """`vor`, `il y a`, `hace`: "ago" before a count and a unit."""
     SINCE = auto()
     BEFORE = auto()
     AFTER = auto()
     BETWEEN = auto()
     TO = auto()
-    """Between the two ends of a time."""
+    """A word between the two ends of a time, such as `to`."""
     IN = auto()
-    """A preposition before a time: a month or a weekday without one is too often something else."""
+    """A preposition before a time. Without it, a month or weekday is too often something else."""
     ARTICLE = auto()
     EDGE = auto()
     """`early`, `mid` or `late`: the third of a time."""

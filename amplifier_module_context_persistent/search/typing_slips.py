@@ -18,9 +18,9 @@ from .stem import stem
 
 _LEAST_CHARS, _MOST_CHARS = 5, 20
 _MOST_WORDS = 3
-"""Of a question are tried."""
+"""The most words of a question that are tried."""
 _MOST_LOOKUPS = 30_000
-"""Lookups in segments for a word, beyond which no other letters are tried."""
+"""The most lookups in segments for the variants of one word."""
 
 
 class _Index(Protocol):

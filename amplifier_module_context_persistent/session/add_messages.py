@@ -42,7 +42,7 @@ from .store import Session, Store
 _LARGE_CHARS = 1 << 20  # a longer text is not encoded on the event loop's thread
 _LOOKED_AT = 8
 _MOST_LOOKED_AT = 128
-_MANY = 16  # nor are more messages
+_MANY = 16  # neither are messages with more characters together
 
 
 class Additions:
@@ -76,7 +76,7 @@ class Additions:
         self._now, self._new_id = now, new_id
         self._redaction = redaction
         self._form: str | None = None
-        """The form of the last foreign message, for reading ambiguous shapes; None until the log was looked at."""
+        """The form of the last foreign message, for reading ambiguous shapes; None until it is read from the log."""
         self._unknown: dict[str, str] = {}
         """Ids of messages that may or may not be stored, by content; a repeat of the message gets the same id."""
 
@@ -96,7 +96,7 @@ class Additions:
         if not given:
             return False
         copied = [json_copy(message, is_stored=comes_from_a_log(message)) for message in given]
-        if form is None and self._may_encode(copied):  # a copy is plain where what was given was not
+        if form is None and self._may_encode(copied):  # a copy may be plain although the original was not
             return await self._append_encoded(copied, is_list=is_list)
         if checked := await self._checked(copied, form):
             session = self._store.session or await self._store.open()
@@ -243,7 +243,7 @@ class Additions:
             encoded = EncodedMessages(bodies, is_list or len(bodies) > 1)
             session = await self._store.append(encoded.of, small=len(bodies) <= _MANY)
         except (RecordError, LogError, MemoryFilesError) as error:
-            self._take_back(given[: len(bodies) + 1])  # the one after the last body was noted, but not encoded
+            self._take_back(given[: len(bodies) + 1])  # the message after the last body was noted, but not encoded
             if isinstance(error, LogFailedError):
                 for message in map(decode_body, bodies):
                     self._unknown[content_key(message)] = f"{given_id(message)}"

@@ -34,7 +34,7 @@ class HistoryChange:
 
 
 Decide = Callable[[Log], HistoryChange]
-"""Decides on a change. It may run several times. If it raises, nothing is stored and the exception is passed on."""
+"""Decides on a change. It may be called several times. If it raises, nothing is stored."""
 
 
 def rewound(log: Log, to: int | str) -> HistoryChange:

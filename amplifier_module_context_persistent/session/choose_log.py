@@ -29,7 +29,7 @@ class ChosenLog:
 
     log: Log
     degraded_because: str = ""
-    """The reason why the log is in memory although a stored one was wanted; else empty."""
+    """The reason why the log is in memory although a stored log was wanted, else ""."""
     is_given: bool = False
     """Whether the host passed the log in."""
 

@@ -38,7 +38,7 @@ class CompactionEvents:
         self._method: str | None = None
         """The method in the start event; None before the start event and after the end event."""
         self.usage: Mapping[str, int] = {}
-        """The usage that a provider billed for the compaction; empty if none was asked."""
+        """The usage that a provider billed for the compaction; empty if no provider was called."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -61,7 +61,7 @@ class FinalRequests:
         self.handed_out: HandedOut | None = None
         self._records: dict[int, bytes] = {}
         self._written: set[str] = set()
-        """Hashes of the additions that are in the log already."""
+        """Hashes of the additions that the log already has."""
         self._of: object = None
         self._number = 0
 
@@ -157,7 +157,7 @@ def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addi
             at += 1
             continue
         if at < len(view) and shown[at] not in left and encoded[position] in shown[at:]:
-            at = shown.index(encoded[position], at) + 1  # messages of the view were left out before it
+            at = shown.index(encoded[position], at) + 1  # messages of the view before it were left out
             continue
         before = view[at] if at < len(view) else None
         more = _more_in(before, message) if before is not None else None

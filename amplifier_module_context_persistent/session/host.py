@@ -65,7 +65,7 @@ class Host:
     def __init__(self, coordinator: Any | None) -> None:
         self._coordinator = coordinator
         self.hooks = getattr(coordinator, "hooks", None)
-        """The host's hooks, which get the events; None if there are none."""
+        """The host's hooks, which get the events, or None without hooks."""
         self._shown: set[str] = set()
 
     @property
@@ -124,7 +124,7 @@ class Host:
             return False
         try:
             display.show_message(text, "warning", "context-persistent")
-        except Exception:  # likewise
+        except Exception:  # a display's fault must not stop the session
             logger.warning("the display refused a message", exc_info=True)
             return False
         return True
@@ -170,7 +170,7 @@ class ProviderFacts:
     """A provider's name, its model, the model's window, and limits of its requests."""
 
     name: str = ""
-    """The provider's name in events; "" if it has none."""
+    """The provider's name in events, or "" if the provider has no name."""
     window: ModelLimits | None = None
     model: str = ""
     told: Mapping[str, int] = field(default_factory=dict)

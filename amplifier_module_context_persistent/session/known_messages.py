@@ -28,7 +28,7 @@ class KnownMessages:
         self._log = log
         self._live = {content_key(message): timestamp_of(message) for message in live}
         self._removed = self._purged = ""
-        """The times of the last reset or purge, and of the last purge: erased messages can only be told by age."""
+        """The times of the last reset or purge, and of the last purge. Erased messages are known only by age."""
         self.ends_removed = log.index.has_removals
         """Whether no message was added to the log after its last reset or purge."""
         if self.ends_removed:

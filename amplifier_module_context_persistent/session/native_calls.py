@@ -44,7 +44,7 @@ class NativeCompaction:
         self._task: asyncio.Task[None] | None = None
         self._ready: ArrivedItem | None = None
         self._failed: Hashable = None
-        """The basis of the last offer that failed. It is not tried again before the next plan."""
+        """The basis of the last request for an item that failed. It is not repeated before the next plan."""
         self._refused = False
         """Whether a provider refused a request that contained the item in force."""
 

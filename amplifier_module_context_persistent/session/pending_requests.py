@@ -34,11 +34,11 @@ class PendingRequests:
         self._asked: dict[str, tuple[str, str]] = {}
         """The provider and the model of each waiting request, by its hash."""
         self._answers = 0
-        """Number of messages of the current answer so far."""
+        """The number of messages of the current answer so far."""
         self._names_provider = False
         """Whether the waiting requests name their provider."""
         self._is_given_up = False
-        """Whether a person's message came since. If another request follows, the waiting ones get no answer."""
+        """Whether a person's message was added since. If a request follows, the waiting ones get no answer."""
         self._named: OrderedDict[str, str] = OrderedDict()
         """The hash of each request, by the host's request id."""
 

@@ -34,7 +34,7 @@ _PREFILL_TEXTS = (
     "assistant response prefill is incompatible",  # llama.cpp; github.com/ggml-org/llama.cpp/issues/20861
 )
 _PREFILL_WORDS = re.compile(r"pre-?fill.{0,60}\bnot (?:be )?(?:supported|allowed)|not support.{0,60}pre-?fill")
-"""Other wordings of that error: older Claude models with tools (github.com/inngest/agent-kit/issues/41), gateways."""
+"""Other texts of the error: older Claude models with tools (github.com/inngest/agent-kit/issues/41), gateways."""
 _TRANSFORMATIONS = "input_transformations"
 _DROPPED = "thinking_dropped"
 _MAKER_REASONS = ("model", "account", "user", "organization", "workspace")
@@ -147,7 +147,7 @@ def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:
     reasons: list[str] = []
     for key, inner in value.items():
         kind = type(inner)
-        if kind in _PLAIN_TYPES:  # most are; to ask each whether it is a mapping takes much longer
+        if kind in _PLAIN_TYPES:  # most values are plain; a check of each for a mapping takes much longer
             continue
         if kind is list or isinstance(inner, list):
             if str(key).endswith(_TRANSFORMATIONS) and str(key).rpartition(":")[2] == _TRANSFORMATIONS:

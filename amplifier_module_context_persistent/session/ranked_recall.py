@@ -48,11 +48,11 @@ from ..search.snippet import best_window, marks_of
 from .store import Session
 
 FILL_S = 1.0
-"""The longest time for indexing during a question; with the reading of answers it ends within two seconds."""
+"""The longest time for indexing during a question. With reading the answers, it takes at most two seconds."""
 STEP_S = 0.03
 _PLAIN_WORDS = re.compile(r"[\w\s,.;:?!'\u2019-]+")
 _SPARE, _NARROWED = 30, 1_000
-"""Messages ranked beyond those asked for; and the least number if a search is narrowed to a role or a tool."""
+"""Messages ranked beyond the wanted number, and the least number if a search is limited to a role or tool."""
 _READ_TOGETHER = 16
 _TRIES = 3
 
@@ -101,7 +101,7 @@ class SessionIndex:
         self._is_small = True
         """Whether the log is too small for the catalogue."""
         self._on_server: RankedLog | None = None
-        """The part of the index that the log's database has."""
+        """The part of the index that is stored in the log's database, or None."""
         self._may_ask_server = True
         self.is_busy = False
 

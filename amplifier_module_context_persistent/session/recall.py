@@ -91,7 +91,7 @@ class RecallSearch:
         self._is_cancelled = False
         self._stopped_at: str | None = None
         self._among: frozenset[int] | None = None
-        """The offsets of messages that may match; None for all."""
+        """The offsets of the messages that may match, or None for all messages."""
         self._hits: list[Hit] = []
         self._alike: list[Hit] = []
         """Hits that differ from the text in the case of letters."""
@@ -127,7 +127,7 @@ class RecallSearch:
         if self._among is None or self._index is None:
             return len(self._live)
         if not self._among:
-            return 0  # the usual case: a question seldom has the words of its answer
+            return 0  # the usual case: an answer seldom has the words of the question
         last = max(self._among)
         offsets = self._index.columns.offsets
         return 1 + max((at for at, ordinal in enumerate(self._live) if offsets[ordinal] <= last), default=-1)
@@ -237,7 +237,7 @@ class RecallSearch:
             return
         asked = pattern.text
         exact, form = _exact_place(text[:searched], asked)
-        if exact >= 0 and form:  # the exact text is the place that was meant
+        if exact >= 0 and form:  # an exact match is the wanted place
             same = (exact, exact + len(form))
             spans = [same, *(span for span in spans if span != same)]
         hits = self._hits if exact >= 0 else self._alike
@@ -279,7 +279,7 @@ async def recall(
     if not wanted.query_words:
         await _run(session, search)
         return await session.queue.run(lambda _: search.tell())
-    from .ranked_recall import SessionIndex, best_answers, hits_of  # which most sessions do not need
+    from .ranked_recall import SessionIndex, best_answers, hits_of  # most sessions do not need these
 
     kept.index = index = kept.index or SessionIndex()
     if is_short := wanted.query_words < LEAST_WORDS:
@@ -316,7 +316,7 @@ def _exact_place(text: str, asked: str) -> tuple[int, str]:
     return (-1 if asked else 0), asked
 
 
-_FOREIGN = DAMAGED | UNCHAINED  # lines that we may not have written: their JSON may write a text in many ways
+_FOREIGN = DAMAGED | UNCHAINED  # other programs' lines: their JSON may write a text in many ways
 
 
 def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) -> set[int]:

@@ -59,9 +59,9 @@ class TakenMessages:
     new: list[Message] = field(default_factory=list)
     """The new messages in the order of the list. A message in the middle names the message that it follows."""
     order: list[int | Message] = field(default_factory=list)
-    """If a result is moved: the whole history, as ordinals and new messages; else empty."""
+    """The whole history, as ordinals and new messages, if a result is moved; else empty."""
     repairs: bool = False
-    """Whether it has more than a tail."""
+    """Whether the list has more changes than a tail."""
 
     def __bool__(self) -> bool:
         return bool(self.new or self.order)
@@ -75,7 +75,7 @@ class ListComparison:
     live: Sequence[Message]
     """The live history that the list was compared with."""
     unknown: int = 0
-    """Of a rejected list: the number of messages that the log does not have, neither live nor hidden."""
+    """The number of a rejected list's messages that the log does not have, neither live nor hidden."""
 
 
 class LiveHistory(NamedTuple):
@@ -83,7 +83,7 @@ class LiveHistory(NamedTuple):
 
     messages: list[Message]
     ordinals: Sequence[int]
-    """The ordinal of each of the messages."""
+    """The ordinals of the messages."""
     all_ordinals: Sequence[int]
     """The ordinals of the whole live history, in the order of the log."""
 
@@ -260,7 +260,7 @@ class Alignment:
     A value is a message of the list, or the position of a late result in the history.
     """
     closings: dict[str, Message] = field(default_factory=dict)
-    """Closing messages, by the call id of the result before each."""
+    """Closing messages, each by the call id of the result before it."""
     tail: list[Message] = field(default_factory=list)
     """The messages after the live history in the list."""
 

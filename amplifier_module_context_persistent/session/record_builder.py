@@ -50,7 +50,7 @@ class Deferred:
 
     body: bytes
     index: Index
-    """The index of the history that it is about. After a purge, for example, the log has another index."""
+    """The index of the log when the record was buffered. After a purge, for example, the log has another index."""
 
 
 class RecordBuilder:
@@ -85,7 +85,7 @@ class RecordBuilder:
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)
-        """Whether the log decides at a resume: when opened, it had (or had had) messages other than memory files."""
+        """Whether the log decides at a resume: when opened, it had, now or before, more than memory files."""
         self._opened_with = len(index)
         self._replays = TimestampReplays(len(index))
         self._headed = False
@@ -113,7 +113,7 @@ class RecordBuilder:
         if not self._deferred:
             return ()
         taken: list[Deferred] = []
-        with contextlib.suppress(IndexError):  # until there are none: other threads add and take meanwhile
+        with contextlib.suppress(IndexError):  # until the buffer is empty: other threads add and take meanwhile
             while True:
                 taken.append(self._deferred.popleft())
         return taken

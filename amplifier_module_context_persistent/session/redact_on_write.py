@@ -26,7 +26,7 @@ from .host import Host
 logger = logging.getLogger(__name__)
 
 _SMALL_CHARS = 10_000
-"""Messages with no more text are searched on the event loop: that takes less than a change of threads."""
+"""Messages with at most this much text are searched on the event loop, which is faster than using a thread."""
 
 Redaction = dict[str, Any]
 """A key in a message: `message` (its number in the call, from 1), `role`, `field`, `kind`; `kept` if it stays."""

@@ -20,7 +20,7 @@ def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:
     if ordinal is None:
         return None
     (stored,) = log.read([ordinal])
-    return (ordinal, stored) if given_id(stored) == message_id else None  # or another id with the same hash
+    return (ordinal, stored) if given_id(stored) == message_id else None  # else another id has the same hash
 
 
 def is_live_as(log: Log, known: tuple[int, Message], message: Message) -> bool:
@@ -75,7 +75,7 @@ class TimestampReplays:
             if stored is not None and same_content(stored[1], message):
                 self._answers[own_id] = message_id
                 return True
-            free.append(message_id)  # it says more than the message does, as hosts drop parts of some
+            free.append(message_id)  # its content differs, as hosts drop parts of some messages
         return False
 
     def _collected(self, log: Log) -> dict[bytes, deque[str]]:

@@ -43,7 +43,7 @@ SystemPromptFactory = Callable[[], Awaitable[str]]
 
 _EVENTS = {PREFILL: "prefill_refused", REASONING: "reasoning_refused", OTHERS: "reasoning_refused"}
 _COUNTS = 3
-"""The most times that a provider is asked for the size of one request."""
+"""How often a provider may be asked for the size of one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class RequestFlow:
             await self._tell_start(told, self._method_of(answer), answer.messages, answer.tokens)
         if answer.planning.span is None:
             return answer
-        await self._report_plan(answer)  # one that leaves out images alone
+        await self._report_plan(answer)  # a plan that only leaves out images
         self.is_compacting = True
         try:
             summary, told.usage = await sum_up(
@@ -292,7 +292,7 @@ class RequestFlow:
         before = shown.ask
         if (before.facts.name, before.facts.model) != (ask.facts.name, ask.facts.model):
             return
-        if answer.reasoning.is_refused:  # a refusal was told already
+        if answer.reasoning.is_refused:  # the refusal was already reported
             return
         parts = {"system": before.head_text != ask.head_text, "tools": before.tools_json != ask.tools_json}
         changed = [part for part, differs in parts.items() if differs]

@@ -66,4 +66,4 @@ async def pop(store: Store, *, timestamp: str) -> list[Message]:
 
 
 DecideOn = Callable[[Log, Sequence[Message]], HistoryChange]
-"""Like `Decide`, but also gets the messages in their stored form."""
+"""A function like `Decide` that also gets the messages in their stored form."""

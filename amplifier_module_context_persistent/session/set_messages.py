@@ -70,7 +70,7 @@ async def set_messages(
     may_repair = may_be_repair(messages, has_host=host.is_there or resumes)
     read = read_list(messages, form, guesses=not host.is_there)
     known, is_known = await session.read(lambda log: _known(log, messages))
-    if read is not messages and not is_known:  # an older version stored messages of other forms as they came
+    if read is not messages and not is_known:  # an older version stored messages of other forms unchanged
         known, is_known = await session.read(lambda log: _known(log, read))
         if not is_known and not host.is_there:
             read = await session.read(lambda log: _continued(log, messages, read, form))
@@ -225,7 +225,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
     """Report that a list was ignored: its number of messages, the stored ones, and those unknown to the log."""
     logger.info("set_messages with %d messages is ignored: the log decides", given)
-    if unknown and not host.is_there:  # nobody hears the event
+    if unknown and not host.is_there:  # no host gets the event
         logger.warning(
             "set_messages: %d of %d messages are not in the log, and nothing was stored: the list is not the history "
             "with more after it; add what is new with add_messages, or call clear first",

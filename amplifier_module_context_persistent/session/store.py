@@ -61,7 +61,7 @@ class _Opening:
 
     def _end(self, task: asyncio.Task[Session]) -> None:
         if not task.cancelled():
-            task.exception()  # so that it counts as told if every caller was cancelled
+            task.exception()  # so that asyncio does not warn if every caller was cancelled
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
@@ -99,10 +99,10 @@ class Store:
         self._is_given, self._pid = chosen.is_given, os.getpid()
         self._session: Session | None = None
         self._opening: _Opening | None = None
-        """The opening that is under way, which all tasks of its event loop wait for."""
+        """The running opening, for which all tasks of its event loop wait."""
         self._acknowledged = False
         self._lost = 0
-        """Number of lost messages that were reported."""
+        """The number of lost messages that were reported."""
         self._queue = _append_queue(self._log)
 
     @property
@@ -194,7 +194,7 @@ class Store:
             opening = self._begin_to_open()
             await opening.ended()
             session = opening.task.result()
-            small = False  # others waited for it, too: what they append is written together, on the log's thread
+            small = False  # other callers waited too; their records are written together, on the log's thread
         history, queue, known = session.history, session.queue, session.log.index
         prepared = prepare(history)
         try:
@@ -210,7 +210,7 @@ class Store:
             session = await self._degrade(session, error)
             await session.queue.append(prepare(session.history), small=small)
         self._acknowledged = True
-        if session.log.index is not known:  # the log was read anew, and may have lost messages
+        if session.log.index is not known:  # the log was read again, and may have lost messages
             await self.report_lost()
         return session
 
@@ -237,7 +237,7 @@ class Store:
             self._session.requests.close()
         days = self._config.archive_after_days
         if days is not None and session is not None and location and not is_in_database:
-            from .archive_old_logs import archive_old_logs  # few sessions ask for it
+            from .archive_old_logs import archive_old_logs  # few sessions need it
 
             await asyncio.to_thread(archive_old_logs, location, days)
 

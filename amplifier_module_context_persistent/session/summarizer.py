@@ -27,7 +27,7 @@ FIRST_PAUSE = 10  # requests: a failing provider makes at most one request in te
 MOST_PAUSE = 80  # requests; a provider that is back is noticed within an hour of work
 _MOST_TIMES = 2  # an answer may have this many times the tokens of its cap
 
-_TAGS = re.compile(r"</?summary>")  # they mark a summary in a view
+_TAGS = re.compile(r"</?summary>")  # these mark a summary in a view
 
 
 class SummaryPause:

@@ -19,7 +19,7 @@ from ..paths import LOG_NAME
 
 _TRANSCRIPT = "transcript.jsonl"
 _KEPT = re.compile(re.escape(_TRANSCRIPT) + r"\.bak-pre-(rewind|repair)-(\d{14})")
-_SAVING_S = 5.0  # a host that saves while messages are added may be this much late
+_SAVING_S = 5.0  # a host that saves while messages are added may be late by this time
 
 
 def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]) -> str:

@@ -53,17 +53,17 @@ class Ask:
     """The factory's system prompt; None if no factory is set."""
     tools_json: str = ""
     force: bool = False
-    """Plan now, even for a small view, and write no receipt."""
+    """Whether to plan now, even for a small view, and write no receipt."""
     retain: tuple[str, ...] = ()
     """Texts that the view must contain in full."""
     hard_fit: bool = False
-    """Make a new plan for this budget; the session continues with that plan."""
+    """Whether to make a new plan for this budget, with which the session continues."""
     learned: frozenset[tuple[str, str, str]] = frozenset()
     """Facts from providers' refusals in this process; the log has the facts of earlier processes."""
     sums_up: bool = False
     """Whether a summary may be asked for before a plan."""
     summary: Summary | None = None
-    """The provider's summary of the older part, once it was asked for."""
+    """The provider's summary of the older part, or None if there is none yet."""
     native: NativeTurn | None = None
     """Whether the provider of this request can compact a conversation itself, and how."""
 
@@ -76,7 +76,7 @@ class _Completed:
     given_tokens: int
     """The budget in the provider's tokens, from the caller, the provider's window or the configuration."""
     is_aside: bool
-    """Whether a side window answers it, because its budget is smaller than the session's."""
+    """Whether a side window answers the request, because its budget is smaller than the session's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class ViewService:
         """Return the least budget that an earlier process must have had, according to its plans."""
         index, records = log.index, log.index.session
         if records.plan is None and is_plan_for(index, records.side_plan, self._meter.counted_budget(provider, own)):
-            return int((own + 1) / SIDE_SHARE)  # that process answered this budget by a side window
+            return int((own + 1) / SIDE_SHARE)  # that process used a side window for this budget
         return budget_in_use(index, records.plan)
 
     def _side_window(self, log: Log, asked: _Completed, whole: frozenset[int], base: Window) -> Window:
