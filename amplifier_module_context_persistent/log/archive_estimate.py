@@ -10,7 +10,7 @@ from .file_handle import FileHandle
 from .filesystem import FileSystem
 
 _SAMPLES = 4
-_ENTRY_BYTES = 400  # a frame's two descriptions
+_ENTRY_BYTES = 400  # the size of a frame's two descriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class ArchiveEstimate:
     is_exact: bool
     """Whether the size is exact: the whole log was compressed, or it is archived."""
     is_partly_archived: bool = False
-    """Whether lines were added behind those that are archived, as only a database allows."""
+    """Whether lines were appended after the archived lines; only a log in a database may have such lines."""
 
     @property
     def frees(self) -> int:
-        """The approximate bytes that archiving would free."""
+        """The approximate number of bytes that archiving would free."""
         return max(0, self.file_bytes - self.archived_bytes)
 
 

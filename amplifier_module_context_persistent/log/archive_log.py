@@ -1,8 +1,8 @@
 """Archive a log and bring it back: the file is replaced by its other form in one step.
 
 Rules:
-- The new file is written beside the log, synced and read back; it must give the log's bytes. Only then it is renamed
-  over the log, under the log's lock. A crash at any moment leaves either the old file or the new one.
+- The new file is written beside the log, synced and read back; it must give the log's bytes. Only then it is renamed to
+  the log's path, under the log's lock. A crash at any moment leaves either the old file or the new one.
 - If another process appended since the log was read, the log stays unchanged.
 - No session may have the log open meanwhile (`open_mark`). A session that opens it later reads the archive directly,
   and brings the log back before its first append.
@@ -40,7 +40,7 @@ from .open_mark import keep_closed
 from .reader import LogReader
 
 LEAST_LOG_BYTES = 16 << 10
-"""A smaller log needs a few blocks of the disk in either form. It is archived only if it is named."""
+"""A smaller log is archived only if it is named, because it needs a few disk blocks in either form."""
 OPEN = "the session is open; close it first"
 """Why a log is not archived while a session has it open."""
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
@@ -62,18 +62,18 @@ def archive_log(
     snapshots: Snapshots | None = None,
     lock_timeout_s: float = 10.0,
 ) -> Archived:
-    """Archive a log.
+    """Archive a log, and return the sizes of its file before and after.
 
     Args:
         path: the log's file.
         files: the system calls; tests replace them.
         watched: the system calls for reading the log, which report progress; by default `files`.
-        snapshots: keeps what a scan knows of the log.
+        snapshots: keeps the results of scans.
         lock_timeout_s: how long to wait for another process that holds the lock.
 
     Raises:
-        ArchiveError: this log cannot be archived now; says why.
-        LogError: the log cannot be read, or its lock cannot be had.
+        ArchiveError: this log cannot be archived now; the text says why.
+        LogError: the log cannot be read or locked.
         OSError: the archive cannot be written. In each case the log is unchanged.
     """
     with (
@@ -106,7 +106,7 @@ def archive_log(
                 if log.file.open_status() != before or log.file.archive is not None:
                     raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
                 new.finish()
-    _settle(log.path, before, files, snapshots)  # what the scan found is kept by now
+    _settle(log.path, before, files, snapshots)  # the snapshot of the scan is written by now
     return Archived(before.st_size, at)
 
 
@@ -117,17 +117,17 @@ def bring_back(
     snapshots: Snapshots | None = None,
     lock_timeout_s: float = 10.0,
 ) -> Archived:
-    """Bring an archived log back, byte for byte.
+    """Bring an archived log back, byte for byte, and return the sizes of its file before and after.
 
     Args:
         path: the log's file.
         files: the system calls, for tests to replace.
-        snapshots: keeps what a scan knows of the log.
+        snapshots: keeps the results of scans.
         lock_timeout_s: how long to wait for another process that holds the lock.
 
     Raises:
-        ArchiveError: it is not archived, or a part of it is damaged.
-        LogError: the archive cannot be read, or its lock cannot be had.
+        ArchiveError: the log is not archived, or a part of it is damaged.
+        LogError: the archive cannot be read or locked.
         OSError: the log cannot be written. In each case the archive is unchanged.
     """
     with closing(LogReader(path, files=files, writable=True, snapshots=snapshots)) as log:
@@ -142,17 +142,17 @@ def bring_back(
 
 
 def restore_in_place(file: FileHandle) -> None:
-    """Put the plain log in the place of an open archive, whose lock is held.
+    """Replace an open archive with the plain log. The caller must hold its lock.
 
     Raises:
-        ArchiveError: a part of it is damaged.
+        ArchiveError: a part of the archive is damaged.
         OSError: the log cannot be written; the archive is unchanged.
     """
     archive = file.archive
     if archive is None:
         raise ArchiveError("the log is not archived")
     digest = hashlib.sha256()
-    files = None if type(file.files) is FileSystem else file.files  # the real ones may write without a name
+    files = None if type(file.files) is FileSystem else file.files  # None allows an unnamed file
     with NewFile(file.path, replace=True, reads_back=True, files=files) as new:
         for content in archive.contents():
             digest.update(content)
@@ -162,10 +162,10 @@ def restore_in_place(file: FileHandle) -> None:
 
 
 def restore_for_append(file: FileHandle) -> None:
-    """Put the plain log in the place of an archive before an append.
+    """Replace an archive with the plain log before an append.
 
     Raises:
-        AppendError: the log cannot be brought back; says why. Nothing was stored.
+        AppendError: the log cannot be brought back; the text says why. Nothing was stored.
     """
     try:
         restore_in_place(file)
@@ -202,7 +202,7 @@ def _blocks(file: FileHandle, size: int) -> Iterator[bytes]:
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a log into the parts of its frames: whole lines, except for a line that is longer than a frame."""
+    """Split a log into parts, one for each frame: whole lines, except for a line that is longer than a frame."""
     waiting = bytearray()
     for block in blocks:
         waiting += block
@@ -219,7 +219,7 @@ def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _frame(content: bytes, last: Frame | None, at: int, log_bytes: int) -> tuple[Frame, bytes]:
-    """Compress a part of a log; returns its frame and the bytes to write at an offset of the archive."""
+    """Compress a part of a log; return its frame, and the compressed bytes to write at offset `at` of the archive."""
     frame, packed = frame_of_part(content, last, log_bytes)
     return replace(frame, at=at + len(skippable(frame.entry()))), packed
 
@@ -228,7 +228,7 @@ def _check_written(path: str, file_bytes: int, sha256: str) -> None:
     """Check that a written archive gives back the log's bytes.
 
     Raises:
-        OSError: it does not, or the system refuses.
+        OSError: the archive gives other bytes, or the system refuses.
     """
     with open(path, "rb") as written:
 
@@ -247,7 +247,7 @@ def _check_written(path: str, file_bytes: int, sha256: str) -> None:
 
 
 def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
-    """Check that all of an archive was read.
+    """Check that an archive was read completely and without damage; `sha256` is the hash of the bytes that it gave.
 
     Raises:
         ArchiveError: a part of it is damaged.
@@ -261,7 +261,7 @@ def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
 
 
 def _settle(path: str, before: os.stat_result, files: FileSystem | None, snapshots: Snapshots | None) -> None:
-    """Give the new file the old one's time, by which lists are sorted; snapshots of the log stay valid."""
+    """Give the new file the old file's times, by which lists are sorted, and keep snapshots of the log valid."""
     log = FileHandle(path, files)
     try:
         with contextlib.suppress(OSError, NotImplementedError):
@@ -269,6 +269,6 @@ def _settle(path: str, before: os.stat_result, files: FileSystem | None, snapsho
         if snapshots is not None and log.open(create=False):
             snapshots.follow_file(log.path, before, log.open_status())
     except OSError:
-        return  # then what is kept of the log counts no more
+        return  # the snapshot of the log is then no longer valid
     finally:
         log.close()

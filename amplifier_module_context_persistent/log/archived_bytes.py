@@ -30,15 +30,15 @@ _MOST_KEPT_BYTES = 8 * FRAME_BYTES
 
 
 class ArchivedBytes:
-    """The bytes of an archived log.
+    """A reader of the bytes of an archived log.
 
     Args:
-        read: reads the archive.
-        file_bytes: its length.
-        path: names it in errors.
+        read: reads bytes of the archive.
+        file_bytes: the length of the archive.
+        path: the path of the archive, for errors.
 
     Raises:
-        LogUnreadableError: nothing of it can be read.
+        LogUnreadableError: no part of the archive can be read.
         OSError: the system refuses.
     """
 
@@ -76,11 +76,11 @@ class ArchivedBytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def contents(self) -> Iterator[bytes]:
-        """Give the parts of the log, one for each frame; errors as `read`."""
+        """Yield the parts of the log, one for each frame; errors as for `read`."""
         return map(self._content, range(len(self.frames)))
 
     def damaged_descriptions(self) -> list[int]:
-        """The numbers of frames whose own description is damaged. It is needed only if the index is damaged too.
+        """Return the numbers of frames whose own description is damaged. It is needed only if the index is damaged too.
 
         Raises:
             OSError: the system refuses.
@@ -135,15 +135,15 @@ class ArchivedBytes:
 
 
 def archived_bytes(read: ReadAt, file_bytes: int, path: str) -> ArchivedBytes | None:
-    """The log in a file that is an archive; None if it is not an archive.
+    """Open the log in an archive; return None if the file is not an archive.
 
     Args:
-        read: reads the file.
-        file_bytes: its length.
-        path: names it in errors.
+        read: reads bytes of the file.
+        file_bytes: the length of the file.
+        path: the path of the file, for errors.
 
     Raises:
-        LogUnreadableError: it is an archive of a later version, or nothing of it can be read.
+        LogUnreadableError: the archive has a later version, or no part of it can be read.
         OSError: the system refuses.
     """
     if file_bytes < len(HEAD) or not is_archive(read(len(HEAD), 0), path):

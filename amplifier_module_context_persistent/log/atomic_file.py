@@ -98,11 +98,11 @@ class NewFile:
                 os.rmdir(self._made)
 
     def write(self, content: bytes) -> None:
-        """Write at the end."""
+        """Write bytes at the end of the file."""
         self._is_settled = False
         if self._digest is not None:
             self._digest.update(content)
-        if len(content) >= _BLOCK_BYTES:  # without a copy of it
+        if len(content) >= _BLOCK_BYTES:  # a large content is not copied
             self._flush()
             self._write(content)
             return
@@ -111,7 +111,7 @@ class NewFile:
             self._flush()
 
     def settle(self) -> str:
-        """Sync the file and read it back; returns a path by which it can be read before it has its name.
+        """Sync the file and read it back; return a path by which it can be read before it has its name.
 
         `finish` does this too. A caller that names the file under a lock calls `settle` before, since it may take long.
         """
@@ -147,7 +147,7 @@ class NewFile:
             self._files.close(fd)
 
     def _named_at_once(self, fd: int) -> bool:
-        """Give an unnamed file its name; returns False if the system does not support that.
+        """Give an unnamed file its name, and return True; return False if the system does not support this.
 
         Raises:
             FileExistsError: the name exists by now.
@@ -168,7 +168,7 @@ class NewFile:
             if WINDOWS:  # an open file cannot be renamed there
                 self._close()
             self._give_name()
-        except BaseException:  # also if a person interrupts it: nothing is left beside the file's place
+        except BaseException:  # also after an interrupt by the user: no `.part` file is left
             with contextlib.suppress(OSError):
                 self._files.remove(self._aside)
             raise
@@ -225,7 +225,7 @@ class NewFile:
 
 
 def no_room(written: int, wanted: int) -> str:
-    """The error for a write that the system accepted only in part."""
+    """Return the error text for a write that the system accepted only in part."""
     return f"there was room for {written:,} of {wanted:,} bytes: the disk is full, or a limit is reached; make room"
 
 

@@ -52,7 +52,7 @@ from .record_line import Message
 from .scanner import Scanner
 
 Prepare = Callable[[Index], Sequence[bytes]]
-"""Gives the bodies of the records that one caller wants to append, from the current index.
+"""A function that returns the bodies of the records that one caller wants to append, given the current index.
 
 It runs while no other process can append. It sees every stored record: those of other writers, and the control records
 (not necessarily the messages) of callers before it in the same batch. It may read messages from the log. It may run
@@ -131,7 +131,7 @@ class ReadableLog(Protocol):
         ...
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Give the bytes of the log's file line by line, with a torn tail; for another storage, of the equal file."""
+        """Yield the bytes of the log's file line by line, with a torn tail; without a file, those of an equal file."""
         ...
 
     def describe(self) -> LogDescription:
@@ -168,7 +168,7 @@ class Log(ReadableLog, Protocol):
 
 @runtime_checkable
 class FindsBytes(Protocol):
-    """The further method of a log whose storage can search lines itself, so that they need not be fetched."""
+    """A log whose storage can search lines itself, so that they need not be fetched."""
 
     def find_bytes(self, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Find records whose lines may contain bytes: all that do, and perhaps some that do not.
@@ -191,27 +191,30 @@ def finds_bytes(log: ReadableLog) -> TypeGuard[FindsBytes]:
 
 @dataclass(frozen=True, slots=True)
 class FrameDamage:
-    """What is wrong with a frame of an archived log."""
+    """The damage of one frame of an archived log. A frame is a compressed block of lines."""
 
     detail: str
-    """Its place and its damage, for a person."""
+    """A description of the place and the damage, for a person."""
     line: int
     """The number of its first line, from 1."""
     offset: int
-    """Where it begins in the log."""
+    """The offset of its first line in the log."""
 
 
 @runtime_checkable
 class ChecksFrames(Protocol):
-    """The further method of a log whose archived lines are frames in a database."""
+    """A log whose archived lines are frames in a database."""
 
     def damaged_frames(self) -> list[FrameDamage]:
-        """The damage of the frames that were read so far."""
+        """Return the damage of the frames that were read so far."""
         ...
 
 
 def damaged_frames(log: ReadableLog) -> list[FrameDamage]:
-    """The damage of a log's frames in a database that were read so far; an archived file has its own account."""
+    """Return the damage of the frames in a database that were read so far; an empty list for a log in a file.
+
+    For an archived file, `ArchivedBytes.damaged` has the damage.
+    """
     return log.damaged_frames() if isinstance(log, ChecksFrames) else []
 
 
@@ -230,7 +233,7 @@ class Snapshots(Protocol):
         ...
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Take a snapshot; returns a function that writes it, on any thread. None if no snapshot is possible now.
+        """Take a snapshot, and return a function that writes it, on any thread. None if no snapshot is possible now.
 
         Args:
             log: the open file.

@@ -1,8 +1,8 @@
-"""Bundles: several messages of one append, which a crash leaves in a file together or not at all.
+"""Bundles: several messages of one append, of which a crash leaves either all or none in a file.
 
-Before several messages of one caller, a file has a record `bundle`: the bytes of their lines, and a checksum of each
-line (control records between them included). If the file ends before the last of them, the append was interrupted and
-never acknowledged. Then everything from the bundle's record on is a torn tail. Rules:
+Before several messages of one caller, a file has a record `bundle`: the number of bytes of their lines, and a checksum
+of each line (including control records between them). If the file ends before the last of these lines, the append was
+interrupted and never acknowledged. Then all bytes from the bundle's record on are a torn tail. Rules:
 - Only the end of a file can be torn. If anything follows a bundle, all its lines are read: damage to one line costs
   only that line, and lines that an earlier version appended after half a bundle count.
 - A bundle at the end of a file that contains NUL bytes is torn too: a power cut left unwritten blocks in it.
@@ -24,10 +24,11 @@ _CRC_DIGITS = 8
 
 
 def bundled(bodies: Sequence[bytes]) -> Sequence[bytes]:
-    """Put a bundle's record before the messages of one caller; the very same bodies if they need none.
+    """Put a bundle's record before the messages of one caller; return the given bodies unchanged if they need none.
 
     Args:
-        bodies: the records of one caller. A reset among them has its own frame.
+        bodies: the records of one caller. They need no bundle with fewer than two messages, or if they are a reset,
+            which has its own begin and commit.
     """
     if len(bodies) < 2:
         return bodies
@@ -46,16 +47,16 @@ def _frames_reset(body: bytes) -> bool:
 
 
 def torn_bundle(block: bytes, offset: int, size: int, read: Callable[[int, int], bytes]) -> int | None:
-    """Find the position in a block of a file at which a torn bundle begins; None if there is none.
+    """Find the torn bundle in a block of a file, and return its position in the block; None if there is none.
 
     Args:
-        block: bytes of the file, from the beginning of a line on.
+        block: bytes of the file; they begin at the beginning of a line.
         offset: the offset of the block in the file.
         size: the file's size.
         read: reads bytes of the file, given an offset and a number of bytes.
     """
     if _LINE_HEAD not in block and not block.startswith(HEAD):
-        return None  # nearly every block; a search from the end takes twice as long
+        return None  # the case of nearly every block; a search from the end would take twice as long
     start = block.rfind(_LINE_HEAD) + 1
     line = block[start:].partition(b"\n")[0]
     described = _described(line)
@@ -75,7 +76,7 @@ def torn_bundle(block: bytes, offset: int, size: int, read: Callable[[int, int],
 
 
 def _described(line: bytes) -> tuple[int, list[str]] | None:
-    """The number of bytes and the checksums in a bundle's record; None if it is damaged."""
+    """Return the number of bytes and the checksums in a bundle's record; None if it is damaged."""
     try:
         record: Message = decode(line)
     except ValueError:
@@ -87,7 +88,7 @@ def _described(line: bytes) -> tuple[int, list[str]] | None:
 
 
 def _is_beginning(tail: bytes, checks: Sequence[str]) -> bool:
-    """Whether bytes are the beginning of a bundle's lines, which may end within a line."""
+    """Return whether `tail` is the beginning of a bundle's lines, judged by their checksums. It may end in a line."""
     *lines, rest = tail.split(b"\n")
     if rest.endswith(b'"}') and has_crc(rest):
         lines.append(rest)

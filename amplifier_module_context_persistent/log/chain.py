@@ -37,7 +37,7 @@ class Chain:
     """Checksums in the last adjacent lines that do not verify (but the last), and in the line before these."""
 
     def seeds(self, number: int) -> tuple[int, ...]:
-        """The checksums that the line with this number may continue."""
+        """Return the checksums that the line with this number may continue."""
         others = self.strange_seeds if self.strange_line == number - 1 else ()
         return (self.stored, self.computed, *others)
 
@@ -61,7 +61,7 @@ class Chain:
         return is_first
 
     def goes_back(self, body: bytes, stored: int) -> bool:
-        """Whether a line continues a line before the last break. If so, all lines since the break were inserted.
+        """Return whether a line continues a line before the last break. If so, all lines since the break were inserted.
 
         Args:
             body: the line up to its checksum.

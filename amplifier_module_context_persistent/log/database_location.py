@@ -85,12 +85,12 @@ def is_postgres(location: str) -> bool:
 
 
 def shown_location(location: str) -> str:
-    """A log's location as it may be shown, without a password; it goes on naming the same log in this process."""
+    """Return a log's location without a password. In this process it still names the same log (`without_password`)."""
     return without_password(location) if is_postgres(location) else location
 
 
 def refuse_other_url(place: str | os.PathLike[str]) -> None:
-    """Refuse a URL of anything but PostgreSQL: taken for a path, it would create a directory `mysql:`.
+    """Raise an error for a URL that is not of PostgreSQL. Used as a path, it would create a directory such as `mysql:`.
 
     Raises:
         ConfigError: the location is such a URL.
@@ -100,7 +100,7 @@ def refuse_other_url(place: str | os.PathLike[str]) -> None:
 
 
 def why_no_place(place: object) -> str:
-    """Why a URL cannot be a storage; "" if it is not a URL, or is one of PostgreSQL.
+    """Explain why a URL cannot be a storage; "" for anything but a URL, and for a URL of PostgreSQL.
 
     The text repeats only the URL's scheme, since a password may follow.
     """
@@ -119,14 +119,14 @@ def why_no_place(place: object) -> str:
 
 
 def why_no_path(value: object) -> str:
-    """Why a value cannot be the path of a log; "" if it can. The text repeats no URL, since a password may be in it."""
+    """Explain why a value cannot be the path of a log; "" if it can. The text quotes no URL: it may have a password."""
     if isinstance(value, str) and is_postgres(value):
         return "this is the address of a database, not a path; give the database as `storage`, and a session id"
     return why_no_place(value)
 
 
 def split_location(location: str) -> tuple[str, str]:
-    """The storage of a location, as written, and the name of a log in it ("" if none)."""
+    """Split a location into the storage, as written, and the name of a log in it ("" if it has none)."""
     words = _WORDS.match(location) if location.startswith("service=") else None
     at = words.end() if words else 0  # a value in quotes may hold a `#`
     rest, _, name = location[at:].partition("#")
@@ -134,7 +134,7 @@ def split_location(location: str) -> tuple[str, str]:
 
 
 def stored_name(location: str) -> str | None:
-    """The name of a log within its storage, or ""; None for a file, which is named by its path."""
+    """Return the name of a log within its storage ("" if it has none); None for a file, which is named by its path."""
     return split_location(location)[1] if is_postgres(location) else None
 
 
@@ -143,10 +143,10 @@ _WITH_PASSWORDS: dict[str, str] = {}
 
 
 def without_password(location: str) -> str:
-    """Give a location without its password. In this process it still names the same server, with the password.
+    """Return a location without its password. This process keeps the password, so the result names the same server.
 
     Raises:
-        ValueError: as `parse_location`.
+        ValueError: as for `parse_location`.
     """
     parsed = parse_location(location)
     server = split_location(parsed.shown)[0]
@@ -156,16 +156,16 @@ def without_password(location: str) -> str:
 
 
 def location_of(storage: str, name: str) -> str:
-    """The location of a log by its name in a storage (a location without a name)."""
+    """Return the location of the log with a name in a storage (a location without a name)."""
     separator = " #" if storage.startswith("service=") else "#"
     return f"{storage}{separator}{name}"
 
 
 def parse_location(location: str) -> Location:
-    """Read a location.
+    """Parse a location.
 
     Raises:
-        ValueError: it is not a location. The text never quotes a password.
+        ValueError: the text is not a location. The error never quotes a password.
     """
     if location.startswith("service="):
         storage = _read_service(location)
@@ -189,7 +189,7 @@ def parse_location(location: str) -> Location:
 
 
 def host_and_port(written: str) -> tuple[str, str]:
-    """The host and the port ("" if none) of one host of the parameter `read`."""
+    """Split one host of the parameter `read` into the host and the port ("" if it has none)."""
     found = _READ.fullmatch(written)
     return (found[1].strip("[]"), found[2] or "") if found is not None else (written, "")
 
@@ -238,7 +238,7 @@ def _read_url(location: str) -> _Storage:
 
 
 def _not_default(ours: Mapping[str, str]) -> dict[str, str]:
-    """Our own parameters, where they are not the defaults."""
+    """Return those of our own parameters that differ from their defaults."""
     return {key: value for key, value in ours.items() if value != _OURS[key]}
 
 
@@ -263,10 +263,10 @@ def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -
 
 
 def _words(server: str) -> dict[str, str]:
-    """The words `key=value`, as written.
+    """Parse words `key=value` into a mapping, with the values as written.
 
     Raises:
-        ValueError: the text has something else.
+        ValueError: the text has anything else than such words.
     """
     words: dict[str, str] = {}
     at = 0
@@ -286,7 +286,7 @@ def _unquoted(value: str) -> str:
 
 
 def _without_userinfo_password(server: str, name: str) -> str:
-    """The part of a URL before `?`, without a password. It may name several hosts.
+    """Return the part of a URL before `?` (`server`) without a password. It may name several hosts.
 
     Raises:
         ValueError: a host, a port or a database cannot be read; it may be a part of a password.

@@ -32,7 +32,7 @@ else:
 
 
 def is_name(value: str) -> bool:
-    """Whether a text can be one part of a path: an id, or a project."""
+    """Return whether a text can be one part of a path, such as an id or a project."""
     return value not in ("", ".") and not any(bad in value for bad in ("/", "\\", "..", "\0"))
 
 
@@ -52,9 +52,9 @@ class FileSystem:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON, 0o600)
 
     def create_unnamed(self, directory: str) -> int | None:
-        """Create a file in a directory that has no name yet, with mode 0600; None if the system has no such files.
+        """Create a file without a name in a directory, with mode 0600; return its descriptor.
 
-        It is gone with its process, unless `give_name` gave it a name.
+        None if the system has no such files. The file disappears with its process, unless `give_name` gives it a name.
         """
         flag = getattr(os, "O_TMPFILE", 0)
         if not flag:
@@ -63,23 +63,23 @@ class FileSystem:
             fd = os.open(directory, os.O_RDWR | flag | getattr(os, "O_CLOEXEC", 0), 0o600)
         except OSError:
             return None
-        if not os.path.exists(open_file_path(fd)):  # by that it gets its name
+        if not os.path.exists(open_file_path(fd)):  # `give_name` needs this path
             os.close(fd)
             return None
         return fd
 
     def give_name(self, fd: int, path: str) -> None:
-        """Give a file that has none its name, which nothing else may have."""
-        self._link(open_file_path(fd), path, src_dir_fd=fd)  # with a descriptor given, the link to the file is followed
+        """Give a file without a name its name. No other file may have it."""
+        self._link(open_file_path(fd), path, src_dir_fd=fd)  # only with `src_dir_fd` the link to the file is followed
 
     _link = staticmethod(os.link)
 
     def make_directory(self, path: str) -> None:
-        """Create one directory with mode 0700, whatever the umask."""
+        """Create one directory with mode 0700."""
         os.mkdir(path, 0o700)
 
     stat = staticmethod(os.lstat)
-    """Stat a path, not following a link."""
+    """Stat a path without following a link."""
 
     fstat = staticmethod(os.fstat)
     """Stat a descriptor."""
@@ -88,10 +88,10 @@ class FileSystem:
     """Read up to `size` bytes (the second argument) of a descriptor, at an offset (the third)."""
 
     def note_read(self, size: int) -> None:
-        """Learn that a number of bytes of a log were read from a server."""
+        """Do nothing. A replacement may count here the bytes of a log that were read from a server."""
 
     write = staticmethod(os.write)
-    """Write at the end of an appending descriptor; the number of bytes taken."""
+    """Write at the end of an appending descriptor; return the number of written bytes."""
 
     def sync(self, fd: int) -> None:
         """Sync a file's bytes and size to the disk (on macOS through the drive's cache)."""
@@ -127,9 +127,9 @@ class FileSystem:
     """Close a descriptor."""
 
     def try_lock(self, path: str, fd: int) -> int | None:
-        """Try once for the exclusive lock on a log's file; the descriptor that holds it, or None.
+        """Try once to take the exclusive lock on a log's file. Return the descriptor that holds it, or None.
 
-        It is taken on the log's own descriptor, or on Windows (where locks are mandatory) on a sidecar's.
+        The lock is on the log's own descriptor; on Windows, where locks are mandatory, on that of a file beside it.
         """
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
         if os_file_lock.try_lock(lock_fd, exclusive=True):
@@ -139,26 +139,26 @@ class FileSystem:
         return None
 
     def unlock(self, lock_fd: int) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         os_file_lock.unlock(lock_fd)
         if WINDOWS:
             os.close(lock_fd)
 
 
 def open_file_path(fd: int) -> str:
-    """The path by which Linux shows an open file of this process."""
+    """Return the path by which Linux shows an open file of this process."""
     return f"/proc/self/fd/{fd}"
 
 
 def make_directories(files: FileSystem, path: str) -> None:
-    """Make a directory and those above it, with mode 0700.
+    """Make a directory and missing directories above it, with mode 0700.
 
     Args:
         files: the system calls.
         path: an absolute path.
 
     Raises:
-        OSError: one of them cannot be made; those above it stay.
+        OSError: a directory cannot be made; directories made above it stay.
     """
     if os.path.isdir(path):
         return
@@ -171,10 +171,10 @@ def make_directories(files: FileSystem, path: str) -> None:
 
 
 def directories_above(path: str) -> list[str]:
-    """The directories above a log, from the top down, of which this user may have made an entry.
+    """Return the directories above a log in which this user may have made an entry, from the top down.
 
-    The one that holds the log comes last. They end with the first that belongs to somebody else or cannot be listed:
-    nothing above it was made for this log.
+    The log's own directory comes last. The search goes up from it, and stops at a directory that belongs to another
+    user, or whose parent cannot be listed, because nothing above was made for this log.
     """
     own = getattr(os, "geteuid", lambda: None)()
     found = [os.path.dirname(path)]
@@ -186,11 +186,11 @@ def directories_above(path: str) -> list[str]:
 
 
 def check_can_sync(path: str, *, exists: bool) -> None:
-    """Refuse a log whose directory cannot be opened, since its entries could not be synced.
+    """Raise an error if a log's directory cannot be opened, because then its entries cannot be synced.
 
     Raises:
-        AppendError: the log is there.
-        LogCreateError: it is not.
+        AppendError: the log exists (`exists`).
+        LogCreateError: the log does not exist.
     """
     directory = os.path.dirname(path)
     if WINDOWS or not os.path.isdir(directory) or os.access(directory, os.R_OK):
@@ -200,12 +200,12 @@ def check_can_sync(path: str, *, exists: bool) -> None:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file belongs to the user of this process; Windows does not tell, and every file counts as own."""
+    """Return whether a file belongs to the user of this process. On Windows, which does not tell, always True."""
     return sys.platform == "win32" or status.st_uid == os.geteuid()
 
 
 def distrust(status: os.stat_result) -> str:
-    """Why another user may have forged a log; "" if only this user or root owns it and may write it."""
+    """Explain why another user may have forged a log; "" if this user or root owns it, and not every user may write."""
     if sys.platform == "win32":
         return ""
     if status.st_uid not in (os.geteuid(), 0):
@@ -216,10 +216,10 @@ def distrust(status: os.stat_result) -> str:
 
 
 def check_trust(status: os.stat_result, path: str) -> None:
-    """Refuse a log that another user may have forged: one of another user, or one that everybody may write.
+    """Raise an error for a log that another user may have forged; log a warning if its group may write it.
 
     Raises:
-        LogUnreadableError: it is such a log; the text says what to do.
+        LogUnreadableError: another user owns the log, or every user may write it; the text says what to do.
     """
     if reason := distrust(status):
         raise LogUnreadableError(errno.EPERM, reason, path)
@@ -234,7 +234,7 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def open_file(files: FileSystem, path: str, *, writable: bool, create: bool) -> Opened | None:
-    """Open a log's file, or create it; None if it does not exist. A read-only file is opened for reading.
+    """Open a log's file, or create it; None if it does not exist. A file that is not writable is opened for reading.
 
     Raises:
         LogUnreadableError: the file exists and cannot be read.
@@ -271,9 +271,10 @@ def _open_readonly(files: FileSystem, path: str, refused: OSError) -> int:
 
 
 def why_refused(error: OSError, path: str) -> tuple[int, str]:
-    """The error's number and the reason why a log that is there takes no write or no lock.
+    """Return the number of an error, and the reason why an existing log cannot be written or locked.
 
-    A log that cannot be opened for writing is opened for reading, and then the system speaks of a bad descriptor.
+    A log that is not writable is opened for reading. Then the system reports a bad descriptor, and the reason is found
+    here.
     """
     if error.errno != errno.EBADF:
         return error.errno or errno.EIO, error.strerror or str(error)
@@ -284,7 +285,7 @@ def why_refused(error: OSError, path: str) -> tuple[int, str]:
 
 
 def unreadable(error: OSError, path: str) -> LogUnreadableError:
-    """The error that tells why an existing log cannot be read, and what to do."""
+    """Return the error that says why an existing log cannot be read, and what to do."""
     if isinstance(error, LogUnreadableError):
         return error
     reasons = {

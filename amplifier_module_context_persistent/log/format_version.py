@@ -1,4 +1,4 @@
-"""Format versions: which logs are read, or refused.
+"""Format versions: find logs of a later version, and refuse unreadable ones.
 
 A header names the version of the records after it. A later version may compute checksums differently. So a header of a
 later version counts even if its checksum fails, if it begins the chain or follows another line that fails. Then the
@@ -23,7 +23,7 @@ _NEVER_RELEASED = "1"
 
 
 def unknown_version(header: Message) -> str:
-    """The version that a header names, as text, if this package does not know it; else an empty text."""
+    """Return the version in a header as text if this package does not know it; else ""."""
     version = header.get("version")
     if type(version) is int and version == FORMAT_VERSION:
         return ""
@@ -31,7 +31,7 @@ def unknown_version(header: Message) -> str:
 
 
 def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
-    """Whether a header's checksum is right for the known version, so that only a flipped bit changed its version.
+    """Return whether a header's checksum is right for the known version, so that damage changed only its version.
 
     Args:
         line: the header's line, without LF.
@@ -45,10 +45,10 @@ def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
 
 
 def as_known_version(header: Message) -> Message:
-    """A header of a log that is not read-only, with the known version; returned unchanged if it names that version.
+    """Return a header with its version set to the known one. The log must not be read-only.
 
-    Another version in such a header is damage. A program that rewrites the header gives it a right checksum, and the
-    damage could no longer be told.
+    Another version in such a header is damage. When the header is written again, it gets a correct checksum, so that
+    the damage could no longer be recognised.
     """
     if not unknown_version(header):
         return header
@@ -57,7 +57,7 @@ def as_known_version(header: Message) -> Message:
 
 
 def check_readable(index: Index, location: str) -> None:
-    """Refuse a log of a version that is no longer read.
+    """Raise an error if a log has a version that is no longer read.
 
     Raises:
         LogUnreadableError: the log is of such a version.

@@ -1,8 +1,9 @@
-"""Find the positions of id hashes in a column, in a time that hardly grows with the column.
+"""A hash table that finds the positions of id hashes in a column. The time hardly grows with the column.
 
 Positions whose hashes have the same remainder form a chain, the newest first. The chains are kept in segments, each
 twice as long as the one before, so that a position is never moved. Adding a hash takes a few steps. A lookup takes a
-few steps in each segment, and their number grows with the logarithm of the column. About six bytes a position.
+few steps in each segment, and the number of segments grows with the logarithm of the column. The table takes about six
+bytes for each position.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class IdTable:
             self.count = stop
 
     def positions(self, hashed: int, column: array[int]) -> Iterator[int]:
-        """The positions of a hash, from the last to the first; positions that are not in the table are searched."""
+        """Yield the positions of a hash in the column, from the last to the first, also those not yet in the table."""
         yield from _search(column[self.count :], hashed, self.count)
         for segment in reversed(self._segments):
             number = segment.heads[hashed % segment.buckets]
@@ -66,7 +67,7 @@ class IdTable:
 
 
 def _search(column: array[int], hashed: int, start: int) -> Iterator[int]:
-    """The positions of a hash in a part of the column that begins at `start`, from the last to the first."""
+    """Yield the positions of a hash in a part of the column that begins at `start`, from the last to the first."""
     content, pattern = column.tobytes(), array("q", [hashed]).tobytes()
     at = content.rfind(pattern)
     while at >= 0:
@@ -76,6 +77,6 @@ def _search(column: array[int], hashed: int, start: int) -> Iterator[int]:
 
 
 def _prime_from(least: int) -> int:
-    """The first prime from a number on, so that ids that count upwards have different remainders."""
+    """Return the first odd prime from a number on, so that ids that count upwards have different remainders."""
     candidates = count(least | 1, 2)
     return next(one for one in candidates if all(one % divisor for divisor in range(3, isqrt(one) + 1, 2)))

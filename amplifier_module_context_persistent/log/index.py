@@ -103,7 +103,7 @@ class Index:
         return ordinal
 
     def add_live(self, rows: Sequence[Row]) -> None:
-        """Add message records that are all flagged `LIVE`: many of them in half the time of `add`."""
+        """Add message records that are all flagged `LIVE`. For many records it takes half the time of `add`."""
         if len(rows) < _FEW:
             for row in rows:
                 self.add(row)
@@ -122,11 +122,11 @@ class Index:
         self.live.extend(range(first, first + len(rows)))
 
     def under_plan(self, plan: dict[str, Any] | None) -> Index:
-        """A copy of the index with another plan in force; the rest is shared."""
+        """Return a copy of the index with another plan in force; the rest is shared."""
         return replace(self, session=replace(self.session, plan=plan))
 
     def model_of(self, ordinal: int) -> tuple[str, str]:
-        """The provider and the model of an answer; empty texts if unknown."""
+        """Return the provider and the model of an answer; empty texts if unknown."""
         return self.models[self.columns.answered_by[ordinal]]
 
     @property
@@ -135,16 +135,16 @@ class Index:
         return not REMOVALS.isdisjoint(self.control_counts)
 
     def live_runs(self, start: int = 0, stop: int | None = None) -> Iterable[range]:
-        """The live history from `start` to before `stop` as runs of neighbours, in order.
+        """Return the live history from position `start` to before `stop` as runs of adjacent ordinals, in order.
 
-        One run, without a loop, if nothing was ever taken out: then a record's position is its ordinal.
+        It is a single run, without a loop, if no message was ever removed, because then a position is an ordinal.
         """
         if len(self.live) == len(self) and not self.generation:
             return (range(len(self))[start:stop],)
         return runs_of(self.live[start:stop])
 
     def is_held(self, ordinal: int) -> bool:
-        """Whether a record is, or was, part of the history."""
+        """Return whether a record is, or was, part of the history."""
         return not self.columns.flags[ordinal] & UNHELD
 
     def withdraw(self, ordinal: int) -> None:
@@ -179,7 +179,7 @@ class Index:
         return next((one for one in positions if not self.columns.flags[one] & UNHELD), None)
 
     def find_live(self, message_id: str, live: Sequence[int]) -> int | None:
-        """Find the record with a message id among some records."""
+        """Find the record with a message id among the records `live`; None if none of these has the id."""
         ordinal = self.find(message_id)
         if ordinal is None or ordinal in live:
             return ordinal
@@ -187,7 +187,10 @@ class Index:
         return next((one for one in live if self.columns.id_hashes[one] == hashed), None)
 
     def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
-        """Find many records in one pass over the column of hashes, from its end; no table is built."""
+        """Find the last records with these message ids, and return their ordinals by id. Unknown ids are left out.
+
+        For many ids, one pass over the column of hashes finds all of them, without the table.
+        """
         if len(message_ids) <= _FEW:
             pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
             return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
@@ -206,12 +209,12 @@ class Index:
         return found
 
     def is_live(self, ordinal: int) -> bool:
-        """Whether a record is part of the live history."""
+        """Return whether a record is part of the live history."""
         return bool(self.columns.flags[ordinal] & LIVE)
 
 
 def runs_of(ordinals: Sequence[int]) -> Iterator[range]:
-    """Give ordinals as runs of adjacent ones, in order. A block that is a single run is recognised without a loop."""
+    """Yield ordinals as runs of adjacent ones, in order. A block that is a single run is recognised without a loop."""
     run = range(0)
     for at in range(0, len(ordinals), _BLOCK):
         block = array("I", ordinals[at : at + _BLOCK])
@@ -263,6 +266,6 @@ ID_MODULUS = (1 << 61) - 1
 
 
 def id_hash_of(message_id: str | bytes) -> int:
-    """A hash of an id that is the same in every process and fast to compute. Collisions are possible."""
+    """Return a hash of an id that is the same in every process and fast to compute. Collisions are possible."""
     encoded = message_id.encode("utf-8", "surrogatepass") if isinstance(message_id, str) else message_id
     return int.from_bytes(encoded, "little") % ID_MODULUS

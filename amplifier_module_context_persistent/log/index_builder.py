@@ -1,7 +1,7 @@
-"""Build the index from records: each kind of record has its effect here.
+"""Build the index from records: apply the effect of each kind of record.
 
-The builder knows no bytes, offsets or checksums. The scan of a file feeds it with records; a store of rows feeds it
-from its columns, without making lines. `record_kinds` has the properties of the kinds of control records.
+The builder knows no bytes, offsets or checksums. The scan of a file passes it records; a database passes it the columns
+of rows, without making lines. `record_kinds` has the properties of the kinds of control records.
 
 A record that does not continue the checksum chain was altered or moved, or follows a lost line. Rules for such records:
 - A message is read and marked. Of two messages with the same id, the one that continues the chain is live, wherever it
@@ -63,19 +63,19 @@ class IndexBuilder:
         return not self._resets.is_open
 
     def snapshot(self) -> dict[str, Any]:
-        """The state besides the index, in plain JSON types; `restore` takes it back."""
+        """Return the state besides the index, in plain JSON types, for `restore`."""
         return {
             "resets": self._resets.snapshot(),
             **self.session.snapshot(),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Continue from a snapshot; errors as `SessionReader.restore`."""
+        """Continue from a snapshot; errors as for `SessionReader.restore`."""
         self._resets.restore(snapshot["resets"])
         self.session.restore(snapshot)
 
     def adopt(self, index: Index) -> bool:
-        """Move the state into an index that callers hold. Returns False and changes nothing if its messages differ."""
+        """Move the state into an index that callers hold. Return False, and change nothing, if its messages differ."""
         own = self.index
         mine, theirs = own.columns, index.columns
         if (mine.offsets, mine.lengths, own.live) != (theirs.offsets, theirs.lengths, index.live):
@@ -100,7 +100,7 @@ class IndexBuilder:
         *,
         doubtful: bool = False,
     ) -> None:
-        """Take a message.
+        """Add a message to the index.
 
         Args:
             message: the message.
@@ -141,7 +141,7 @@ class IndexBuilder:
                 self.doubtful.setdefault(hashes[ordinal], (ordinal, place))
 
     def withdraw_copies(self, hashes: Iterable[int]) -> bool:
-        """Leave out doubtful messages with these ids, because sound ones were found; returns whether there were any."""
+        """Remove doubtful messages with these ids, because sound ones were found; return whether there were any."""
         if not self.doubtful:
             return False
         found = [self.doubtful.pop(hashed) for hashed in hashes if hashed in self.doubtful]
@@ -156,7 +156,7 @@ class IndexBuilder:
         self.report("repeated", "one of two messages with the same id; the one that continues the chain is read", place)
 
     def control(self, value: Control, status: ControlStatus) -> None:
-        """Take a control record."""
+        """Apply the effect of a control record; `status` is its status in the checksum chain."""
         kind = name_of(value.get("_record"))
         self.index.control_counts[kind] += 1
         self._status = status

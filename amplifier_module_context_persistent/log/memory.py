@@ -18,7 +18,7 @@ class MemoryLog:
     """A log in memory: the same records, kept as bytes in a list.
 
     Args:
-        max_record_bytes: larger records are refused.
+        max_record_bytes: larger records are rejected.
     """
 
     def __init__(self, *, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
@@ -35,14 +35,17 @@ class MemoryLog:
 
     @property
     def waits_for_storage(self) -> bool:
-        """False: memory needs no wait."""
+        """Whether an append waits for storage: always false."""
         return False
 
     def follow(self) -> None:
         """Do nothing, because no other process can append."""
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Append what each of the batch prepares; what one of them raises refuses that one alone."""
+        """Append the records of each caller of a batch, and return the outcome of each caller.
+
+        An exception in one caller's function rejects only this caller.
+        """
         outcomes: list[Outcome] = []
         for prepare in batch:
             part = prepare_part([prepare], self.index, self._scanner.max_record_bytes)
@@ -55,16 +58,16 @@ class MemoryLog:
         return outcomes
 
     def _keep(self, line: bytes, messages: int) -> None:
-        """Keep the line of a record, which holds so many messages."""
+        """Keep the line of a record; `messages` is the number of messages in it."""
         self._records.append(line)
         self._lines.extend([line[:-1]] * messages)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records, in the given order; each call returns new objects."""
+        """Parse messages, in the given order. Each call returns new objects."""
         return chain.from_iterable(self._pages.read(self.index, ordinals, self._neighbours, self._lines_of))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give the lines of records, as a file would have them, in the given order."""
+        """Yield the ordinal and the line of each record, without LF, in the given order."""
         return checked(self.index, self._lines_of(ordinals), "")
 
     def _neighbours(self, ordinals: range) -> bytes:
@@ -74,11 +77,11 @@ class MemoryLog:
         return ((ordinal, self._lines[ordinal]) for ordinal in ordinals)
 
     def records(self) -> Iterator[bytes]:
-        """Give the line of every record, oldest first, each with its LF."""
+        """Return an iterator over the lines of all records, oldest first, each with its LF."""
         return iter(self._records)
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Give the lines, as `records`."""
+        """Return the same lines as `records`."""
         return self.records()
 
     def describe(self) -> LogDescription:

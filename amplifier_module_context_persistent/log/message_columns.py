@@ -6,8 +6,8 @@ from array import array
 from dataclasses import dataclass, field
 
 Row = tuple[int, int, int, int, int, int, int, int, int]
-"""What the columns hold of one message record: offset, length, role, flags, hash of its id, seed, check, a position in
-`Index.models`, and 1 for a plain user's message."""
+"""The values of the columns for one message record: offset, length, role, flags, hash of the id, seed, check, the
+model's position in `Index.models`, and 1 for a plain user's message."""
 
 
 @dataclass(slots=True)

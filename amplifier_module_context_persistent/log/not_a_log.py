@@ -1,4 +1,4 @@
-"""Tell a file that is not a log from a damaged log.
+"""Distinguish a file that is not a log from a damaged log.
 
 In a damaged log some lines are not records; the others are read. If no line of a file is a record, it is foreign: it is
 not read as an empty session, not repaired and not purged. The beginning of one record is enough to be a log, because a
@@ -80,7 +80,7 @@ def check_replaceable(path: str | os.PathLike[str], *, own: str = "", by_message
 
 
 def _what_of_a_session(path: str) -> str:
-    """The kind of a file: `_LOG`, `_MESSAGES` (messages without checksums), or "" for any other.
+    """Return the kind of a file: `_LOG`, `_MESSAGES` (messages without checksums), or "" for any other file.
 
     A file is of the first two kinds if it begins like a record, or if most of its lines are records.
     """
@@ -133,7 +133,7 @@ def _begins_as_record(first: bytes) -> bool:
 
 
 def _nearly_begins_as_record(first: bytes) -> bool:
-    """Whether at most one byte differs from the beginning of a record."""
+    """Return whether the bytes differ from the beginning of a record in at most one byte."""
     return any(_different_bytes(first, expected) <= 1 for expected in _BEGINNINGS)
 
 
@@ -144,9 +144,9 @@ def _different_bytes(first: bytes, expected: bytes) -> int:
 
 
 def _is_torn_record(reader: ReadableLog) -> bool:
-    """Whether a file is a torn first append: one line that begins a JSON object and does not end it.
+    """Return whether a file is a torn first append: one line that begins a JSON object and does not end it.
 
-    The keys of a message may come in any order, so its beginning may be unknown. A JSON file of another kind is whole.
+    The keys of a message may be in any order, so its beginning may be unknown. A JSON file of another kind is complete.
     """
     described = reader.describe()
     if described.size_bytes > MAX_RECORD_BYTES:

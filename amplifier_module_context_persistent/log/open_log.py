@@ -1,4 +1,4 @@
-"""Choose the implementation of a log by its location: what appends, here; what reads, in `open_reader`."""
+"""Choose the implementation of a log by its location, for appending. For reading, see `open_reader`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_log(
     snapshots: Snapshots | None = None,
     marks_open: bool = False,
 ) -> Log:
-    """Choose the log for a location. Nothing is opened, created or locked before its first use.
+    """Return the log for a location. Nothing is opened, created or locked before its first use.
 
     Args:
         location: a file's path, `IN_MEMORY`, or `postgresql://…#NAME` (`service=… #NAME`) for a log in PostgreSQL.
@@ -87,10 +87,10 @@ def open_existing(location: str) -> ReadableLog | None:
 
 
 def check_is_free(location: str) -> None:
-    """Refuse a location that exists.
+    """Raise an error if a location exists.
 
     Raises:
-        FileExistsError: it exists.
+        FileExistsError: the location exists.
         LogUnreadableError: the database cannot be queried.
     """
     if (reader := open_existing(location)) is not None:
@@ -107,7 +107,7 @@ def taken_error(location: str) -> FileExistsError:
 
 
 def new_log(location: str, *, reads_back: bool = False) -> NewFile | NewStoredLog:
-    """Make a new log that appears whole or not at all. In a `with` statement, `write` lines with LF, then `finish`.
+    """Return a new log that appears whole or not at all. In a `with` statement, `write` lines with LF, then `finish`.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`; it must not exist yet.

@@ -45,7 +45,7 @@ class OpenMark:
 
     @property
     def is_due(self) -> bool:
-        """Whether the log is not marked yet and a mark was not refused."""
+        """Whether the log is not marked yet, and no mark was refused."""
         return self._fd < 0 and not self._is_refused
 
     def take(self) -> None:
@@ -101,7 +101,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _most_descriptors() -> int:
-    """The number of descriptors that marks may use: a process with very many sessions marks only some of them."""
+    """Return the number of descriptors that marks may use. A process with too many sessions marks only some of them."""
     if sys.platform == "win32":
         return sys.maxsize
     import resource
@@ -111,12 +111,12 @@ def _most_descriptors() -> int:
 
 
 def mark_path(log: str) -> str:
-    """The file that a session locks while it has a log open."""
+    """Return the path of the file that a session locks while it has a log open."""
     return log + OPEN_SUFFIX
 
 
 def is_marked(log: str) -> bool | None:
-    """Whether a session has a log open, by its mark; None if the file system has no locks."""
+    """Return whether a session has a log open, judged by its mark; None if the file system has no locks."""
     path = mark_path(log)
     try:
         fd = _locked(path, exclusive=True, create=False)
@@ -131,9 +131,9 @@ def is_marked(log: str) -> bool | None:
 
 
 def remove_stale_mark(log: str) -> None:
-    """Remove the file of a mark that a killed process left. If a session has the log open, it stays."""
+    """Remove the file of a mark that a killed process left. Do nothing if a session has the log open."""
     path = mark_path(log)
-    with contextlib.suppress(OSError):  # there is none, or the file system has no locks
+    with contextlib.suppress(OSError):  # there is no such file, or the file system has no locks
         fd = _locked(path, exclusive=True, create=False)
         if fd is not None:
             _close(fd, path)
@@ -153,7 +153,7 @@ def keep_closed(log: str) -> Iterator[bool | None]:
         for _ in range(_TRIES):
             if fd is not None:
                 break
-            time.sleep(_PAUSE_S)  # somebody may only be asking whether it is open
+            time.sleep(_PAUSE_S)  # another process may only be checking whether the log is open
             fd = _locked(path, exclusive=True, create=True)
     except OSError:
         yield None
@@ -168,7 +168,7 @@ def keep_closed(log: str) -> Iterator[bool | None]:
 
 
 def _locked(path: str, *, exclusive: bool, create: bool) -> int | None:
-    """Lock the file of a mark; returns its descriptor, or None if another open file has the lock.
+    """Lock the file of a mark; return its descriptor, or None if another open file has the lock.
 
     Raises:
         OSError: the file does not exist or cannot be opened, or the file system has no locks.
@@ -184,12 +184,12 @@ def _locked(path: str, *, exclusive: bool, create: bool) -> int | None:
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # whoever closed last removed the file in between
+        os.close(fd)  # the last other user removed the file in between
     return None
 
 
 def _names(path: str, fd: int) -> bool:
-    """Whether a path still names an open file."""
+    """Return whether a path still names an open file."""
     try:
         return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
     except FileNotFoundError:
@@ -197,7 +197,7 @@ def _names(path: str, fd: int) -> bool:
 
 
 def _close(fd: int, path: str) -> None:
-    """Close the file of a mark, and remove it if no other session has it."""
+    """Close the file of a mark, and remove the file if no other process has it locked."""
     with contextlib.suppress(OSError):
         is_last = try_lock(fd, exclusive=True) and _names(path, fd)
         if is_last and sys.platform != "win32":

@@ -1,4 +1,4 @@
-"""Choose what reads the log of a location, and never writes: most commands need nothing that appends."""
+"""Choose the reader of a log by its location. A reader never writes; most commands need nothing more."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ NO_FILE = "there is no such file; check the path"
 
 
 def not_there(location: str) -> LogUnreadableError:
-    """The error for a location without a log."""
+    """Return the error for a location without a log."""
     what = "there is no such log in the database; check its name" if is_postgres(location) else NO_FILE
     return LogUnreadableError(errno.ENOENT, what, location)
 
 
 def file_reader(log: object) -> LogReader | None:
-    """The reader of a log in a file, for things that only files have: offsets, a torn tail, a catalogue."""
+    """Return the log as a `LogReader`, for abilities that only files have (offsets, a torn tail); else None."""
     return log if isinstance(log, LogReader) else None
 
 
 def open_reader(
     location: str, *, files: FileSystem | None = None, snapshots: Snapshots | None = None, trusting: bool = True
 ) -> ReadableLog:
-    """Choose the reader for a location; it never writes. Nothing is opened before its first use.
+    """Return the reader for a location. It never writes, and opens nothing before its first use.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`.
-        files: the system calls, which learn the progress; for a database by `note_read`.
+        files: the system calls, which may report progress; for a database, its `note_read` is called.
         snapshots: keeps results of scans, so that opening a file need not read all of it.
         trusting: trust the columns of rows in a database; if not, every line is read.
     """

@@ -28,7 +28,7 @@ if sys.platform == "win32":
         )
 
     def try_lock(fd: int, *, exclusive: bool) -> bool:
-        """Lock an open file at once; False if another open file has the lock (see the other one)."""
+        """Lock an open file without waiting; False if another open file has the lock (see the other `try_lock`)."""
         kernel = ctypes.WinDLL("kernel32", use_last_error=True)
         handle, place = msvcrt.get_osfhandle(fd), _Overlapped()
         kernel.UnlockFileEx(wintypes.HANDLE(handle), 0, 1, 0, ctypes.byref(place))
@@ -53,13 +53,13 @@ else:
     _SHARED, _EXCLUSIVE = fcntl.LOCK_SH | fcntl.LOCK_NB, fcntl.LOCK_EX | fcntl.LOCK_NB
 
     def try_lock(fd: int, *, exclusive: bool) -> bool:
-        """Lock an open file at once, for itself alone or together with others.
+        """Lock an open file without waiting: exclusively, or shared with other open files.
 
         Returns:
-            False if another open file has the lock.
+            True if the file is locked; False if another open file has the lock.
 
         Raises:
-            OSError: the system gives no lock here.
+            OSError: the file system does not support locks.
         """
         try:
             fcntl.flock(fd, _EXCLUSIVE if exclusive else _SHARED)
