@@ -179,7 +179,7 @@ def _whole_scope(wanted: SessionFilter) -> str:
 
 
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
-    """Return the places without a log where killed deletions, or any killed operations, left files."""
+    """Return the places without a log, in this project or all, where killed deletions or operations left files."""
     here = project_slug(".")
     return [
         (log, left)

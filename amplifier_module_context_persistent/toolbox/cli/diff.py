@@ -1,6 +1,6 @@
 """`context-persistent diff`: show the differences of two sessions with a common beginning.
 
-Exit codes: 0 done, 1 they are the same, 2 unusable.
+Exit codes: 0 done, 1 the sessions are equal, 2 unusable.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def _plan_chosen(
 
 
 def _replacement(redact: str | None, own: OwnForms | None, taken: set[str]) -> Callable[[str], str]:
-    """Return a function that replaces an expression's matches, or without one all secrets, and notes them in `taken`.
+    """Return a function that replaces an expression's matches or else all secrets, and adds them to `taken`.
 
     Raises:
         UsageError: the expression is invalid.

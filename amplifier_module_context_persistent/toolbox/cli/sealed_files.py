@@ -1,4 +1,4 @@
-"""Options for sealed files, which are encrypted with age: the public keys to seal for, and the private key."""
+"""Options for sealed files, which are encrypted with age: the public keys to encrypt for, and the private key."""
 
 from __future__ import annotations
 

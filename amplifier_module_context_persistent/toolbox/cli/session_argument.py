@@ -200,7 +200,7 @@ def sessions_that_may_belong(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def session_file(path: str) -> SessionFile:
-    """Return the session of a log's path or location; the session's project is left empty.
+    """Return the session whose log has this path or location; its project is left empty.
 
     Raises:
         UnusableError: there is no such log.

@@ -35,7 +35,7 @@ class KnownScan:
         self._identity, self._end = reader.file.identity, reader.known_end
 
     def load(self, log: FileHandle, max_record_bytes: int) -> Scanner | None:
-        """Return the scan, or None if the file was replaced or its scanned bytes have changed.
+        """Return the scan, or None if the file or its scanned bytes, or the size limit, are not those of the scan.
 
         Only the first call returns the scan, because the reader that gets the scan continues it.
 

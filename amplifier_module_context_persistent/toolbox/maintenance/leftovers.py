@@ -4,9 +4,9 @@ Leftovers are `.part` files, which were never renamed to their final name, and f
 of such a file holds a lock on the file, so an unlocked file is a leftover. If there is no log beside the leftover, the
 creation of a session was interrupted before the log got its name.
 
-Other programs use similar names: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part`
-file is ours only if its name has our mark and, for a log, if it begins with a header whose checksum verifies. Other
-files are reported and not removed.
+Other programs use similar names: a browser that downloads a log writes `LOG.XXXXXXXX.part`. So a `.part` file is
+ours only if its name has our mark and, for a log, if it begins with a header whose checksum verifies. Other files are
+reported and not removed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def doubtful_parts(log: str, others: tuple[str, ...] = ()) -> list[str]:
 
 
 def parts_of(path: str) -> list[str]:
-    """Return the paths of the `.part` files with our mark beside any file; nothing removes these files."""
+    """Return the paths of the `.part` files with our mark that killed operations left beside any file."""
     path = os.path.abspath(path)
     try:
         return [part for part in _parts(path, (), _PART) if _is_left(part)]

@@ -6,8 +6,8 @@ messages, and at the place where the reset took effect a new reset is written, w
 A message that was never live, because its reset was interrupted, is not live afterwards either.
 
 The pass can continue with records that were appended meanwhile. The messages to remove are fixed when the pass begins,
-and no later message is removed. The lines are chained anew (`ChainedLines`), and checked before they replace the log
-(`check_written`).
+and no later message is removed. The lines get a new chain of checksums (`ChainedLines`), and are checked before they
+replace the log (`check_written`).
 """
 
 from __future__ import annotations
@@ -320,9 +320,10 @@ class Rewrite:
         return encode_object(ordered)
 
     def _redacted(self, value: Message, replace: Replace) -> Message:
-        """Return a redacted message; an answer that changes loses the reasoning that is bound to its text.
+        """Return a redacted message; an answer that changes loses the hash of its request.
 
-        The later messages of the same response lose their bound reasoning too.
+        The later answers of the same response lose their hash too, because their reasoning belongs to the original
+        text.
         """
         changed = redact_message(value, replace)
         self.counts.messages_redacted += changed != value

@@ -1,6 +1,7 @@
 """Verify a log: its records, its damage, its torn tail, and what to do about each finding.
 
-Nothing is written. A report has counts, places and kinds, and no content of a message.
+A torn tail is an incomplete record at the log's end, which a crash leaves. Nothing is written. A report has counts,
+places and kinds, and no content of a message.
 """
 
 from __future__ import annotations

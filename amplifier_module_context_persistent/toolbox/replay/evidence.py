@@ -10,8 +10,8 @@
 - *quoted strings* of 6 to 80 characters without white space that hold a letter.
 
 **Far evidence** of an action (the tool calls of an assistant message) is the set of identifiers in its arguments that
-occur in earlier messages, but not in the last `FAR_MESSAGES` of these, and in no more than `COMMON_SHARE` of these. An
-identifier that is in very many messages would survive any compaction, so it says nothing. A name is *in* a message if
+occur in earlier messages, but not in the last `FAR_MESSAGES` of them, and in no more than `COMMON_SHARE` of them. An
+identifier in very many messages would survive any compaction, so it proves nothing. A name is *in* a message if
 its exact text is contained in the message's text, thinking, arguments or results.
 
 **Original text** of a view is the text of its messages without insertions. A message that is marked as coming from

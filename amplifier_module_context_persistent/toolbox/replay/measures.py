@@ -123,7 +123,7 @@ class Measures:
 
     @property
     def cached_share(self) -> float:
-        """The share of the sent tokens that continue the beginning of the request before."""
+        """The share of the sent tokens that repeat the beginning of the request before."""
         return self.cached_tokens / max(1, self.sent_tokens)
 
     @property

@@ -120,7 +120,7 @@ class Player:
         policy = open_policy(budget_tokens, self._counter, options)
         if (
             isinstance(policy, WholeHistory) and open_policy is not WholeHistory
-        ):  # their views refer to the messages anyway, so nothing is copied
+        ):  # the views of `none` keep all messages anyway
             policy.read_from(self.session.messages)
         elif isinstance(policy, ManagerPolicy):
             policy.expect_recalls({term for terms in self.session.evidence.values() for term in terms})

@@ -3,15 +3,15 @@
 - `truncate` (the default), `importance`, `sliding_window`: the strategies of the package, run by its context manager
   with a temporary log;
 - `summarize`, `native`: the package's strategies that ask a provider. A stand-in plays the provider, and its requests
-  are billed too. The stand-in answers with excerpts: the assistant's words and the first line of each message, the
-  newest that fit. A model's summary would say more. So the tokens of request and answer can be measured, and the
+  are billed too. The stand-in answers with excerpts: the first line of each assistant message, the oldest first, as
+  many as fit. A model's summary would say more. So the tokens of request and answer can be measured, and the
   quality of the answer cannot;
 - `none`: a baseline that sends the whole history at any size; the other policies' bills are compared with its bill;
 - `stateless`: a baseline with the package's compaction, computed again from the whole history on every request above
   the upper watermark, as in engines without plans (a plan is a stored decision about what views leave out);
 - `sliding`: a baseline that sends the newest whole tool groups (a call with its results) that fit, and the first and
-  the last human message. The window
-  moves at the upper watermark, down to the lower one. A newest group that is larger than the budget exceeds it.
+  the last human message. The window moves at the upper watermark, down to the lower one. If the newest group is larger
+  than the budget, the view exceeds the budget.
 
 The upper watermark is the size that triggers a compaction, the lower one the size after it; both come from the
 configuration (`compact_threshold`, `target_usage`). A person names a policy as `NAME`, or
@@ -125,7 +125,7 @@ class ManagerPolicy:
         self._provider = provider
 
     async def add(self, message: Message) -> None:
-        """Add a message without the reasoning that is bound to its original request.
+        """Add a message without the hash of its recorded request, because it answers the played request.
 
         Keys that a log reserves, such as `_reset`, are left out, because a manager rejects them.
         """
