@@ -1,7 +1,7 @@
-"""Secrets in texts and in JSON values: recognise them and replace them, everywhere in the same way.
+"""Secrets in texts and in JSON values: find them and replace them, everywhere in the same way.
 
 Rules of this package:
-- `redact` is the only door. Exports, reports, purges and requests redact by it, so that all find the same.
-- What a secret looks like is data: `formats` (by itself), `places` (by where it is), `names` (by the name beside it).
-- Every search takes time that grows with the length of the text, whatever the text is.
+- Callers use `redact` only. Exports, reports, purges and requests all use it, so that they find the same secrets.
+- The rules are tables: `formats` (how a secret itself looks), `places` (where it is), `names` (the name beside it).
+- The time of every search grows at most in proportion to the length of the text.
 """

@@ -1,6 +1,6 @@
-"""Secrets that programs announce in fixed lines, most of them once: `Unseal Key 1: …`, `New value: …`.
+"""Secrets that programs announce in fixed lines, often only once: `Unseal Key 1: …`, `New value: …`.
 
-A row is added for each line that is met. Lines that say `Password: x` and no more need none: `named_values` finds them.
+The table has a row for each known line. Lines that only say `Password: x` need no row: `named_values` finds them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ANNOUNCED = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matched in lower case."""
+"""The known lines; matched in lower case."""
 _BEGINNINGS = Beginnings(
     (
         *("a temporary password is generated ", "unseal key ", "recovery key ", "initial root token"),

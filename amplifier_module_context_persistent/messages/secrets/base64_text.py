@@ -1,8 +1,8 @@
-"""Text in base64: an `.env`, a JSON, a `user:password` that was encoded, on one line or on several.
+"""Text in base64, for example an encoded `.env` file, JSON or `user:password`, on one line or on several.
 
-A run of base64 that decodes to text is searched like any other text. If there is a secret in it, the run goes whole,
-because what is left of it would no longer decode. Bytes that are no text (pictures, hashes, ids) are passed over after
-a look at the first of them.
+A run (a piece of base64) that decodes to text is searched like any other text. If it has a secret, the whole run is
+replaced, because the rest would no longer decode. Bytes that are not text (pictures, hashes, ids) are skipped after a
+look at the first ones.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .searched_text import SearchedText
 
 LEAST_CHARS = 20
 MOST_CHARS = 1_000_000
-"""Longest run that is decoded."""
+"""The longest run that is decoded, in characters."""
 _RUN = re.compile(r"(?:[A-Za-z0-9+/]{60,76}+\r?\n[ \t]*+){0,20000}+[A-Za-z0-9+/_-]{8,}+={0,2}")
-"""A run on one line, or on lines of equal length as `base64` and mail write them."""
+"""A run on one line, or on lines of equal length as the command `base64` and mail programs write it."""
 _LONG = re.compile(rf"[A-Za-z0-9+/_-]{{{LEAST_CHARS},}}")
 _FIRST_CHARS = 32
 _TEXT = re.compile(rb"[\t\n\r\x20-\x7e]{8,}")
@@ -33,11 +33,11 @@ _URL_ALPHABET = str.maketrans("-_", "+/")
 def find_in_base64(
     searched: SearchedText, words: list[tuple[int, int]], search: Callable[[str], list[Secret]]
 ) -> list[Secret]:
-    """Find runs of base64 in whose text a search finds a secret.
+    """Find runs of base64 whose text contains a secret.
 
     Args:
         searched: any text.
-        words: where its long words are; a run begins in one of them.
+        words: the places of its long words; every run begins in one of them.
         search: looks for secrets in a decoded text.
     """
     text, found = searched.text, list[Secret]()
@@ -55,14 +55,14 @@ def find_in_base64(
 
 
 def may_be_base64(word: str) -> bool:
-    """Return whether a run of base64 that begins in a word may be that of a text."""
+    """Return whether a run of base64 that begins in a word may be the base64 of a text."""
     return any(_encoding_of(run[0]) for run in _LONG.finditer(word))
 
 
 def is_in_encoded_data(text: str, secret: Secret) -> bool:
-    """Return whether what looks like a secret is a piece of a file in base64, in which every form appears by chance.
+    """Return whether a found secret is only a piece of a file in base64, in which every form occurs by chance.
 
-    A megabyte of base64 has two such pieces; without them a picture or a document is broken.
+    A megabyte of base64 has about two such pieces; if they were replaced, the picture or document would be broken.
     """
     if text[secret.start - 1 : secret.start] not in ("+", "/"):
         return False
@@ -73,13 +73,13 @@ def is_in_encoded_data(text: str, secret: Secret) -> bool:
 
 
 def _text_of(run: str) -> str:
-    """Return the text that a run is the base64 of; empty if it is none."""
+    """Return the decoded text of a run; "" if the run is not the base64 of a text."""
     encoding = _encoding_of(run)
     return _bytes_of(run[:MOST_CHARS]).decode(encoding, "replace") if encoding else ""
 
 
 def _encoding_of(run: str) -> str:
-    """Return the encoding of the text that a run is the base64 of, by its first bytes; "" if it is none."""
+    """Return the encoding of the text in a run, from its first bytes; "" if the run is not the base64 of a text."""
     first = _bytes_of(run[:_FIRST_CHARS])
     if _TEXT.match(first):
         return "utf-8"

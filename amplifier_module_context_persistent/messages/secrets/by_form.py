@@ -1,7 +1,7 @@
-"""Secrets that are known by their form alone: the rows of `formats`, looked for in a text's long words.
+"""Secrets that are known by their form alone: searches a text's long words for the rows of `formats`.
 
 Rules:
-- The beginnings of all forms are one expression, and the exact expression of a form is tried at its beginnings only.
+- One expression finds the beginnings of all forms; the exact expression of a form is tried only where that form begins.
 - A word in which no form is possible is remembered: sessions repeat their paths, names and addresses.
 """
 
@@ -20,7 +20,7 @@ from .services_in_sentences import may_be_key
 from .wallet_keys import may_be_wallet_key
 
 Span = tuple[int, int]
-"""Where a word begins and ends."""
+"""The start and end of a word."""
 
 _LONG_WORD = re.compile(rf"(?<!\S)\S{{{LEAST_CHARS},}}")
 _WITH_SPACES = tuple(known for known in TOKENS if known.has_spaces)
@@ -29,28 +29,28 @@ _HINTS_IN_WORDS = tuple(
 )
 _MOST_CHARS_KNOWN = 200
 _WORDS_KNOWN = 32_768
-"""How many long words are remembered, and how long they may be."""
+"""The number of long words that are remembered, and the greatest length of a remembered word."""
 
 
 def odd_words(text: str) -> list[Span]:
-    """Find the long words of a text in which a secret is possible by its form, as base64 or as a service's key."""
+    """Return the long words of a text that may contain a secret: by a known form, in base64, or as a service's key."""
     words = [(word[0], word.span()) for word in _LONG_WORD.finditer(text)]
     return [span for word, span in words if len(word) > _MOST_CHARS_KNOWN or not _is_ordinary(word)]
 
 
 @lru_cache(_WORDS_KNOWN)
 def _is_ordinary(word: str) -> bool:
-    """Return whether nothing that is looked for in long words is in one."""
+    """Return whether a long word contains nothing that is searched for in long words."""
     begun = next(_begun(word, [(0, len(word))]), None)
     return not (begun or _forms_within(word) or may_be_base64(word) or may_be_key(word) or may_be_wallet_key(word))
 
 
 def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
-    """Find what is known by its form.
+    """Find the secrets that are known by their form.
 
     Args:
         searched: any text.
-        words: where the words are in which a form is possible; forms with spaces are looked for everywhere.
+        words: the places of the words in which a form is possible. Forms with spaces are searched for everywhere.
     """
     text = searched.text
     found = _by_expression(text, [known for known in _WITH_SPACES if any(map(text.__contains__, known.hints))])
@@ -64,7 +64,7 @@ def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
 
 
 def _forms_within(text: str) -> list[Format]:
-    """Return the forms without a fixed beginning that are in some long words."""
+    """Return the forms without a fixed beginning that occur in a text of long words."""
     hinted = {known.kind: known for hint, known in _HINTS_IN_WORDS if hint in text}
     return [known for known in hinted.values() if known.expression.search(text)]
 
@@ -78,7 +78,7 @@ def _by_expression(text: str, rows: list[Format]) -> list[Secret]:
 
 
 def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
-    """Find the secrets that begin with fixed text, in words."""
+    """Yield the secrets in some words that begin with fixed text."""
     heads, rows = _heads()
     for start, end in words:
         done = start
@@ -90,7 +90,7 @@ def _begun(text: str, words: Sequence[Span]) -> Iterator[Secret]:
 
 
 def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield the first characters of forms in a word, with their places; a sign is before each, or the text's start."""
+    """Yield the place and first characters of each form in a word; a sign or the text's start has to be before them."""
     if start == 0 and (first := heads.match(" " + text[:HINT_CHARS])):
         yield 0, first["head"]
     for head in heads.finditer(text, max(0, start - 1), end):
@@ -98,7 +98,7 @@ def _heads_in(heads: re.Pattern[str], text: str, start: int, end: int) -> Iterat
 
 
 def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
-    """Find a secret that begins at a position."""
+    """Return the secret that begins at a position; None if there is none."""
     for known in rows:
         if text.startswith(known.hints, at) and (match := known.expression.match(text, at)):
             return Secret(at, match.end(), known.kind)
@@ -107,7 +107,7 @@ def _at(text: str, at: int, rows: list[Format]) -> Secret | None:
 
 @cache
 def _heads() -> tuple[re.Pattern[str], dict[str, list[Format]]]:
-    """Return an expression for the first characters of the forms that begin with fixed text, and the forms by these."""
+    """Return an expression for the first characters of all forms with a fixed beginning, and the forms by these."""
     rows: dict[str, list[Format]] = {}
     for known in TOKENS:
         for head in sorted({hint[:HINT_CHARS] for hint in known.hints}) if known.leads else ():

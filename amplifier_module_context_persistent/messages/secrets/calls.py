@@ -1,7 +1,7 @@
 """Passwords that calls of clients are given by position: `connect(host, user, password)`, `login(user, password)`.
 
-The table says which argument of a call the password is. An argument counts if it is a quoted text without spaces that
-has a digit or a sign, or letters of both sizes that make no words: names of databases and of users stay.
+The table says which argument of a call is the password. An argument counts if it is a quoted text without spaces that
+has a digit or a sign, or small and capital letters that do not form words. So names of databases and of users stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _POSITIONS = {
     ),
     4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect Credentials",
 }  # fmt: skip
-"""Calls by the place of the password among their arguments."""
+"""The calls, by the position of the password among their arguments."""
 _BY_NAME: dict[str, list[int]] = {}
 for _position, _names in _POSITIONS.items():
     for _name in _names.split():
@@ -75,17 +75,17 @@ _ENCODED = re.compile(
     r"(?:btoa|Buffer\.from|b64encode|base64_encode|[eE]ncodeToString|Base64\.\w{0,20}encode\w{0,20})\((?:\[\]byte\()?"
     r"b?[\"'`][\w.@+-]{1,60}:(?P<secret>[^\"'`\s{]{4,80})[\"'`]"
 )
-"""A user and a password that a program joins for a header."""
+"""A user and a password that a program encodes for a header."""
 _PAIR = re.compile(
     r"(?:http_?)?auth[\"']?\s{0,4}(?:=>?|:)\s{0,4}[\[(]\s{0,20}[\"'][^\"'\n]{1,80}[\"'],\s{0,20}"
     r"[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
-"""A setting of a client: `'auth' => ['robin', 'x']`."""
+"""A client's setting: `'auth' => ['robin', 'x']`."""
 _WITHOUT_BRACKETS = re.compile(
     r"\b(?:http_)?basic_auth(?:enticate)?[ ][\"'][^\"'\n]{1,80}[\"'],[ ]?[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
 _OPENED = re.compile(r"\.Open[ ][^,\n]{1,200},[ ]?\"[^\"\n]{1,80}\",[ ]?\"(?P<secret>[^\"\n]{4,80})\"")
-"""The call of Visual Basic, without brackets."""
+"""A call in Visual Basic, without brackets."""
 
 
 def find_in_calls(searched: SearchedText) -> list[Secret]:
@@ -113,20 +113,23 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
 
 
 def _passwords_of(calls: Iterable[re.Match[str]], text: str) -> Iterator[Secret]:
-    """Yield the passwords of calls that were matched in a text or in its lower case."""
+    """Yield the passwords in matched calls; the matches may be from the text or from its lower case."""
     for call in calls:
         if _is_password(text[slice(*call.span("secret"))]):
             yield Secret(*call.span("secret"), "password of a call")
 
 
 def _is_certain(text: str, secret: Secret) -> bool:
-    """Whether an argument of a call that many programs have, as `connect`, is no name of a handler or a table."""
+    """Return whether an argument is certainly no name of a handler or a table; for calls that many programs have."""
     value = text[secret.start : secret.end]
     return not is_code_or_path(value) or is_chosen_word(value)
 
 
 def _argument_at(text: str, at: int, positions: list[int], *, is_client: bool) -> Secret | None:
-    """Return the first of some arguments that is a password; the fourth one only of a client, or behind a port."""
+    """Return the first argument at one of the positions that is a password.
+
+    A password in the fourth place counts only if the call is a client's or if a port is before it.
+    """
     has_port = is_client
     for position in range(1, max(positions) + 1):
         argument = _ARGUMENT.match(text, at)

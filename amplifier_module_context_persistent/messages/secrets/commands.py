@@ -1,11 +1,11 @@
-"""Secrets that a command is given without a name: behind a flag of its own, at a place, on its standard input.
+"""Secrets that a command gets without a name: behind a flag, at a fixed place, or on its standard input.
 
-The tables say what a command takes; a row is added for each command that is met. Flags with a telling name
-(`--password x`) need no row: `named_values` finds them for every command.
+The tables say where each known command has its secret. Flags with a telling name (`--password x`) need no row:
+`named_values` finds them for every command.
 
 Rules:
-- A variable, a placeholder or the output of another command is none.
-- What a command stores as a secret under any name (`kubectl create secret`) has to be mixed: letters and digits.
+- A variable, a placeholder or the output of another command is not a secret.
+- A value that a command stores as a secret under any name (`kubectl create secret`) must have letters and digits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FLAGS = {
     "/rp": "schtasks",
     "--value": "keyvault",
 }  # fmt: skip
-"""Commands by the flag that a secret follows; a star: it follows at once."""
+"""The commands, by the flag that is before a secret; with a star, the secret follows the flag without a space."""
 _STORES = re.compile(
     r"""
     \b(?: (?:kubectl|oc|k) [ ] create [ ] secret | (?:fly|flyctl|supabase|turso|deno|convex|modal|render) [ ] (?:secrets?|env) [ ] (?:set|create|import)
@@ -221,9 +221,9 @@ _HERE = re.compile(rf"(?:^|[\s;&|(])(?=[^\n<]{{2,300}}<<<){_READS_INPUT}[^\n<]{{
 
 
 def find_in_commands(searched: SearchedText) -> list[Secret]:
-    """Find the secrets that commands are given by their own flags, at a place, or on their standard input."""
+    """Find the secrets that commands get by their own flags, at a fixed place, or on their standard input."""
     text = searched.text
-    if not any(map(text.__contains__, " \t,(:")):  # a word, or encoded data
+    if not any(map(text.__contains__, " \t,(:")):  # the text is a single word or encoded data
         return []
     found = [*_by_flags(searched), *_by_places(searched)]
     for stored in _STORE_BEGINNINGS.matches(_STORES, searched, is_folded=False):
@@ -250,7 +250,7 @@ _COMMANDS = Beginnings(_FLAGS_OF)
 
 
 def _by_flags(searched: SearchedText) -> Iterator[Secret]:
-    """Find what is behind the flags of commands, and what is glued to them."""
+    """Yield the secrets behind the flags of commands, and those that are attached to a flag."""
     text = searched.text
     for name in _COMMANDS.possible_in(searched):
         flags, at = _FLAGS_OF[name], text.find(name)
@@ -266,7 +266,7 @@ def _by_flags(searched: SearchedText) -> Iterator[Secret]:
 
 
 def _behind_flag(before: Word, word: Word, flags: tuple[str, ...]) -> Secret | None:
-    """Return the secret that a word is or holds."""
+    """Return the secret in a word behind a flag; None if there is none."""
     for flag in flags:
         bare = flag.removesuffix("*")
         if flag != bare:
@@ -301,7 +301,7 @@ def _of(match: re.Match[str], *groups: str) -> Secret:
 
 
 def _stays(value: str) -> bool:
-    """Return whether a value is no secret: a variable, a placeholder, a number, a short or an ordinary word."""
+    """Return whether a value is not a secret: a variable, a placeholder, a number, or a short or ordinary word."""
     if len(value) < 4 or value.startswith(("$", "-", "/", "./", "~")):
         return True
     if is_placeholder(value) or is_template(value) or is_example(value) or "://" in value:

@@ -1,6 +1,6 @@
-"""Secrets that are compared with their names: `password == "x"`, pytest's `assert 'x' == settings.password`.
+"""Secrets that are compared with a name: `password == "x"`, pytest's `assert 'x' == settings.password`.
 
-A report of a test shows the values several times, so what was compared is replaced wherever it is in the text.
+The report of a test shows a value several times, so a compared value is replaced everywhere in the text.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NAME = r"(?P<name>[A-Za-z_][\w-]{1,60})(?:\(\)|\\*[\"']?\])?"
 _OPERATOR = re.compile(r"[ ]?[!=]==?[ ]?")
 _BEFORE_CHARS = 450
 _MOST_REPEATED = 20
-"""How many of the values that were found are looked for elsewhere in the text."""
+"""The largest number of found values that are searched for elsewhere in the text."""
 _PLACES = (
     (re.compile(rf"{_NAME}[ ]?[!=]==?[ ]?\Z"), re.compile(_TEXT)),
     (re.compile(rf"{_TEXT}[ ]?[!=]==?[ ]?\Z"), re.compile(rf"(?:[\w.]{{1,60}}(?:\.|\[\\*[\"']))?{_NAME}(?![\w(.])")),
 )
-"""What is before and behind the end of an operator: a name and a text, or a text and a name."""
+"""The text before and after an operator: a name and a value, or a value and a name."""
 _REPORTED = (
     re.compile(rf"\bwhere[ ]{_TEXT}[ ]=[ ][^\n]{{0,200}}?\.(?P<name>[A-Za-z_]\w{{1,60}})(?:\(\))?[ \t\r]*(?=\n|\Z)"),
     re.compile(
@@ -46,7 +46,7 @@ _REPORTED = (
         r"(?:[\w.]{1,60}\.)?(?:get)?(?P<name>[A-Za-z_]\w{1,60})(?:\(\))?[ ]?\)"
     ),
 )
-"""`where 'x' = <Config>.password` and `> assert c.password == …` of pytest, `assertEquals("x", c.getPassword())`."""
+"""Test reports: `where 'x' = <Config>.password` and `> assert c.password == …` of pytest, `assertEquals("x", …)`."""
 _STANDS_FOR_ONE = re.compile(
     r"test|fake|dummy|mock|expect|example|token|secret|foo|bar|invalid|wrong|sample|stub|\*{3}|\.{3}|x{4}",
     re.IGNORECASE,
@@ -54,7 +54,7 @@ _STANDS_FOR_ONE = re.compile(
 
 
 def find_compared(searched: SearchedText) -> list[Secret]:
-    """Find the texts that program text or a test's report compares with a secret's name."""
+    """Find the values that a program or a test's report compares with a secret's name."""
     text, found = searched.text, list[Secret]()
     if not searched.has_digit:
         return found
@@ -75,7 +75,7 @@ def find_compared(searched: SearchedText) -> list[Secret]:
 
 
 def _repeated(text: str, found: list[Secret]) -> list[Secret]:
-    """Find the values that were found at their other places in a text."""
+    """Find the other places of the found values in a text."""
     kinds = {text[one.start : one.end]: one.kind for one in found[:_MOST_REPEATED]}
     if not kinds:
         return []
@@ -84,7 +84,7 @@ def _repeated(text: str, found: list[Secret]) -> list[Secret]:
 
 
 def _around(text: str, at: int) -> list[Secret]:
-    """Find the text that an operator compares with a name; the operator ends at `at`."""
+    """Find the value that an operator compares with a name; the operator ends at `at`."""
     start = max(0, at - _BEFORE_CHARS, text.rfind("\n", max(0, at - _BEFORE_CHARS), at) + 1)
     for before, after in _PLACES:
         right = after.match(text, at)

@@ -1,6 +1,6 @@
 """Cookies: in headers, behind `curl -b`, and in the JSON of browsers, of their tools and of HTTP clients.
 
-A cookie counts if its name is that of a session or its value looks made by a machine; preferences and counters stay.
+A cookie counts if its name is that of a session cookie or its value looks random. Preferences and counters stay.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ITEM = re.compile(
 
 
 def find_cookies(searched: SearchedText) -> list[Secret]:
-    """Find cookies that open a session."""
+    """Find cookies that give access to a session."""
     text = searched.text
     found = list(_in_headers(text)) if "ookie" in text or "OOKIE" in text or "curl" in searched.folded else []
     if "{" in text and searched.words >= _FIELDS_OF_OBJECTS:
@@ -52,7 +52,7 @@ def find_cookies(searched: SearchedText) -> list[Secret]:
 
 
 def _in_objects(text: str) -> Iterator[Secret]:
-    """Find cookies that are objects with a name and a value."""
+    """Yield cookies that are JSON objects with a name and a value."""
     for one in _OBJECT.finditer(text):
         name, value = _NAME.search(text, *one.span()), _VALUE.search(text, *one.span())
         if name is None or value is None:
@@ -67,7 +67,7 @@ def _in_objects(text: str) -> Iterator[Secret]:
 
 
 def _in_jars(text: str) -> Iterator[Secret]:
-    """Find cookies that a client is given by name: `cookies={"sessionid": "x"}`."""
+    """Yield cookies that a client gets by name: `cookies={"sessionid": "x"}`."""
     for jar in _JAR.finditer(text):
         for item in _ITEM.finditer(text, *jar.span("pairs")):
             if _is_secret_cookie(item["name"], item["secret"]):

@@ -1,9 +1,9 @@
-"""Secrets behind the flags of commands that no table knows: `-u robin -p …`, and lists of arguments with `-p`.
+"""Secrets behind flags of unknown commands (`-u robin -p …`), and in lists of arguments with `-p`.
 
-`-p` is a port, a path, a project or a plugin too. So what follows it counts only
-- behind a user's flag in the same command, if it has letters and digits as a chosen password has;
-- in a list of arguments, if it has two digits besides, or letters of both sizes.
-A list may also give a flag with a telling name (`--password`) a plain word.
+`-p` can also be a port, a path, a project or a plugin. So the word after it counts only
+- after a flag for a user in the same command, if it looks like a chosen password, with letters and digits;
+- in a list of arguments, if it also has two digits, or small and capital letters. In a list, the value of a flag with a
+telling name (`--password`) may also be a plain word.
 """
 
 from __future__ import annotations

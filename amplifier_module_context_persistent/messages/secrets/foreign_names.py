@@ -1,10 +1,10 @@
 """Secrets beside names in other languages than English: `mot de passe : …`, `пароль: …`, `密码是…`.
 
 Rules:
-- A name counts with a colon, an equals sign or a verb between it and its value, on one line. Other words may follow the
-  name before a colon, and before a verb if the value is quoted: `Passwort für die Datenbank: …`.
-- A value is ASCII, of at least six characters, with a letter and a digit: prose about passwords stays.
-- Words that name other things too, such as keys, need a value that looks made by a machine.
+- A name counts if a colon, an equals sign or a verb is between it and its value, on one line. Other words may follow
+  the name before a colon, and before a verb if the value is quoted: `Passwort für die Datenbank: …`.
+- A value has at least six ASCII characters, among them a letter and a digit. So prose about passwords stays.
+- Words with other meanings, such as keys, need a value that looks random.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _KEYS = {
     "Russian": ("ключ", "токен"),
     "Spanish": ("clave", "secreto"),
 }
-"""Words for a key, a token or a secret, which name other things too."""
+"""Words for a key, a token or a secret that also have other meanings."""
 _ALSO_PASSWORDS = frozenset({"clave", "암호", "κωδικός", "código de acceso", "code d'accès", "zugangscode"})
-"""Of these, and others, what a sentence says counts as a password: they name keys and codes too."""
+"""Words for keys and codes after which a sentence may also give a password."""
 _WORDS = {word for names in (*_PASSWORDS.values(), *_KEYS.values(), _ALSO_PASSWORDS) for word in names}
 _ASCII_WORDS = sorted(filter(str.isascii, _WORDS))
 _OTHER_WORDS = sorted(_WORDS.difference(_ASCII_WORDS))
@@ -71,12 +71,12 @@ _ALL_PASSWORDS = frozenset(word for names in _PASSWORDS.values() for word in nam
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """Return an expression for any of several names, whose words may be joined by a sign, as in `mot_de_passe`."""
+    """Return an expression for any of several names; a sign may join their words, as in `mot_de_passe`."""
     return "|".join([re.escape(word).replace(r"\ ", "[ _-]") for word in words])
 
 
 def _spelled(name: str) -> str:
-    """Return a name as the table spells it."""
+    """Return a name in the spelling of the table."""
     return name.lower().replace("_", " ").replace("-", " ") if name.lower() not in _ALL_PASSWORDS else name.lower()
 
 
@@ -103,7 +103,7 @@ _NAMED = re.compile(
 _OF_WIFI = re.compile(
     r"(?:wlan|wi-?fi|wpa)[ -]?\w{0,12}|\w[ ](?:du|del|do|de la|van de)[ ](?:wi-?fi|red|rede|réseau)\b", re.IGNORECASE
 )
-"""What makes of a key a password that a person chose."""
+"""Words beside which a key is a password that a person chose."""
 _ENDING = re.compile(r"[^\W\d\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{0,6}")
 _LEAST_CHARS = 6
 _MOST_KEY_CHARS = 100
@@ -113,14 +113,14 @@ _PATH_OR_ADDRESS = re.compile(r"[a-z]+://.*|(?:~|\.{1,2})?/.*|[\w.-]+(?:/[\w.-]+
 
 
 def is_named_in_another_language(key: str, item: str) -> bool:
-    """Return whether a text under a key of a JSON value is a secret by a key in another language."""
+    """Return whether a text under a key of a JSON object is a secret, if the key is in another language."""
     name = name_in_another_language(key)
     return name != "" and _SHOWN.fullmatch(item) is not None and _is_secret(item, name)
 
 
 @lru_cache(_KEYS_KNOWN)
 def name_in_another_language(key: str) -> str:
-    """Return the name of a secret that a key of a JSON object has in another language; "" if it has none."""
+    """Return the name of a secret that a key of a JSON object contains in another language; "" if it has none."""
     if len(key) > _MOST_KEY_CHARS:
         return ""
     match = _NAME_ALONE.search(key.replace("_", " ").replace("-", " "))
@@ -128,12 +128,12 @@ def name_in_another_language(key: str) -> str:
 
 
 def names_foreign_password(name: str) -> bool:
-    """Return whether a name, alone as in the head of a table, is that of a password in another language."""
+    """Return whether a name is exactly the word for a password in another language, as in the head of a table."""
     return _spelled(name.strip()) in _ALL_PASSWORDS
 
 
 def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
-    """Where names in other languages are in a text, in order."""
+    """Return the start and end of each name in another language in a text, in order."""
     folded, found = searched.folded, list[tuple[int, int]]()
     for word in _BEGINNINGS.possible_in(searched):
         at = folded.find(word)
@@ -146,12 +146,17 @@ def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:
 
 
 def _goes_on(folded: str, start: int, end: int) -> bool:
-    """Return whether a name of ASCII letters is only a part of a word."""
+    """Return whether a name of ASCII letters is only a part of a longer word."""
     return _LETTER.match(folded, end) is not None or (start > 0 and _LETTER.match(folded, start - 1) is not None)
 
 
 def find_foreign(text: str, names: Iterable[tuple[int, int]]) -> list[Secret]:
-    """Find secrets that are beside a name in another language than English; `names` says where these are."""
+    """Find secrets beside names in other languages than English.
+
+    Args:
+        text: any text.
+        names: the places of the names (`foreign_names_in`).
+    """
     found: list[Secret] = []
     done = 0
     for start, end in names:
@@ -162,7 +167,7 @@ def find_foreign(text: str, names: Iterable[tuple[int, int]]) -> list[Secret]:
 
 
 def _beside(text: str, start: int) -> Secret | None:
-    """Find the value that a name is given by a sign or a verb."""
+    """Return the value that a sign or a verb links with a name; None if there is none."""
     match = _NAMED.match(text, start)
     if match is None:
         return None
@@ -178,7 +183,7 @@ def _beside(text: str, start: int) -> Secret | None:
 
 
 def _said(text: str, start: int, end: int) -> Secret | None:
-    """Find a password that a sentence says; a name may have an ending, as in `Lösenordet`."""
+    """Return the password that a sentence gives for a name; the name may have an ending, as in `Lösenordet`."""
     name = _spelled(text[start:end])
     if (
         name not in _ALL_PASSWORDS

@@ -1,14 +1,14 @@
-"""The table of forms: what a secret looks like that is known by itself.
+"""The table of forms: secrets that can be recognised without a name or a place, by how they look.
 
 `TOKENS` are forms of services, in a small notation: fixed text, and in braces an alphabet and a length. `{a36}` is 36
-letters and digits, `{b20,}` at least 20 of base64url, `{h8,12}` 8 to 12 of hexadecimal. Forms are parted by spaces.
-docs/redaction.md says how to add a row; a test generates samples and near misses of each.
+letters and digits, `{b20,}` at least 20 of base64url, `{h8,12}` 8 to 12 of hexadecimal. Spaces separate forms.
+docs/redaction.md says how to add a row; a test generates samples and near misses of each form.
 
 Rules:
-- A form has fixed text, so that hashes, ids and encoded data are no matches; it takes the whole secret.
+- A form has fixed text, so that hashes, ids and encoded data do not match. It matches the whole secret.
 - `source` says where the form is documented (the issuer's pages, or the rules of a scanner where the issuer documents
-  none) and `seen` when it was read there. Facts are taken from there, no expressions.
-- Every part of an expression that may be long is bounded, so that no text takes time with the square of its length.
+  none) and `seen` when that source was read. Only facts are taken from a source, no expressions.
+- Every part of an expression has a greatest length, so that the time never grows with the square of a text's length.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ ALPHABETS = {
     "e": "A-Za-z0-9+/=_-",
     "t": "A-Za-z0-9_.=-",
 }
-"""What may stand in the random parts of a form, by the letter that names it in the notation."""
+"""The characters in the random parts of a form, by the letter that names them in the notation."""
 
 LEAST_CHARS = 20
-"""No form without spaces is shorter."""
+"""The length of the shortest form without spaces."""
 HINT_CHARS = 3
-"""Characters of the shortest fixed text by which a form is looked for, where it begins with one."""
+"""The number of characters of fixed text that is enough to search for a form by its beginning."""
 MOST_CHARS = 4_000
-"""How much of a run of letters is taken for one secret; without an end, the time would grow with the square of a text."""
+"""The longest run of letters taken for one secret; without this limit, the time could grow with a text's square."""
 
 _BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-"""Where a token may begin: not within a word; after an escape, as in the text of JSON, too."""
+"""The place where a token may begin: not within a word, but after an escape as in the text of JSON."""
 _FIELD = re.compile(r"\{([A-Za-z])([0-9]+)(,?)([0-9]*)\}")
 _HEX_UUID = "[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}"
 _UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
@@ -49,7 +49,7 @@ _SIGNATURE = (
     rf"(?:[\w-]{{60,400}}+{_BREAK}(?=[\w-]{{20}})){{0,9}}+"
     rf"(?:[\w-]{{43,700}}|[\w-]{{1,42}}+{_BREAK}(?=[\w-]{{0,85}}[0-9_-])[\w-]{{6,86}}+(?![\w.-])|[\w-]{{6,}})"
 )
-"""The signature of a JWT: 43 characters, 86 or more; fewer at the end of a line are gone on with on the next one."""
+"""The signature of a JWT: 43 characters, or 86 or more; fewer at the end of a line, if the next line continues it."""
 _SEEN = "2026-11"
 
 
@@ -59,21 +59,24 @@ class Format:
 
     kind: str
     hints: tuple[str, ...]
-    """One of these stands in each; to look for them takes a small part of the time."""
+    """Texts of which every secret of this form contains one; a search for them is fast."""
     expression: re.Pattern[str]
     source: str
     seen: str = _SEEN
     """The month in which the source was read."""
     has_spaces: bool = False
-    """Whether spaces or ends of lines may stand in it, or its hint apart from it; else only long words are looked at."""
+    """Whether the form may have spaces or line ends, or be apart from its hint; else only long words are searched."""
     forms: tuple[str, ...] = ()
-    """In the notation; empty for a row that is an expression."""
+    """The forms in the notation; empty if the row is an expression."""
     leads: bool = False
-    """Whether each secret of the row begins with one of the hints, so that it is looked for at these only."""
+    """Whether every secret of the row begins with a hint, so that the search looks only where a hint is."""
 
 
 def _expression_of(form: str) -> str:
-    """The expression of a form: an exact length ends with the run of its letters, another one takes all that follow."""
+    """Return the expression for a form.
+
+    After a part of exact length no further letter may follow; other parts take all letters that follow.
+    """
     parts, at = [], 0
     for field in _FIELD.finditer(form):
         letters, least, comma, most = field[1], field[2], field[3], field[4]
@@ -89,7 +92,7 @@ def _expression_of(form: str) -> str:
 
 
 def _hint_of(form: str) -> str:
-    """Return the fixed text that a form begins with; the longest one within it where that is short."""
+    """Return the fixed text at the beginning of a form or, if that is short, the longest fixed text within it."""
     texts = _FIELD.split(form)[::5]
     return texts[0] if len(texts[0]) >= HINT_CHARS else max(texts, key=len)
 
@@ -108,7 +111,16 @@ def _are_long(hints: tuple[str, ...]) -> bool:
 
 
 def _raw(kind: str, hints: str, expression: str, source: str, *, apart: bool = False, within: bool = False) -> Format:
-    """Make a row of an expression; `within`: its hints are not at the beginning."""
+    """Return a row with an expression.
+
+    Args:
+        kind: the kind of the secrets.
+        hints: texts of which every secret contains one, separated by spaces.
+        expression: matches a secret.
+        source: where the form is documented.
+        apart: the secret may contain spaces or be apart from its hint.
+        within: the hints are not at the beginning.
+    """
     bounded = expression.replace(",}", f",{MOST_CHARS}}}")
     compiled = re.compile(_BEGIN + bounded, re.ASCII)
     several = tuple(hints.split())
@@ -119,7 +131,7 @@ def _raw(kind: str, hints: str, expression: str, source: str, *, apart: bool = F
 _PREFIX = "|".join(
     rf"(?<=[^A-Za-z0-9_+/=-][a-z][a-z0-9_]{{{length}}}_)|(?<=\A[a-z][a-z0-9_]{{{length}}}_)" for length in range(1, 20)
 )
-"""What stands before a `_`: a word in small letters, or several. It is looked at from its end, where texts are few."""
+"""The text before a `_`: one or more words in small letters. It is checked backwards from the `_`, which is rare."""
 
 _GITLEAKS = "rules of gitleaks and betterleaks"
 _SCANNERS = "rules of several public scanners"
@@ -127,7 +139,7 @@ _GITHUB = "GitHub: supported secret scanning patterns"
 _HOG = "detectors of trufflehog"
 _LABEL = r"(?:[A-Za-z0-9.\ ]|-(?!-)){0,60}?"
 _KEY_LINE = rf"{_LABEL}\b(?:KEY|[Kk]ey)(?:\ BLOCK|\ V[0-9]+)?\ ?-{{4,5}}"
-"""How the first and the last line of a key end: PEM, OpenPGP, `OpenVPN Static key V1`, `SSH2 ENCRYPTED PRIVATE KEY`."""
+"""The end of a key's first and last line: PEM, OpenPGP, `OpenVPN Static key V1`, `SSH2 ENCRYPTED PRIVATE KEY`."""
 
 TOKENS = (
     Format(
@@ -357,4 +369,4 @@ TOKENS = (
         "GitHub: how the format of tokens was chosen (a prefix, `_`, letters and digits); many services follow it",
     ),
 )  # fmt: skip
-"""Every known form, in the order in which they are looked for."""
+"""All known forms, in the order in which they are searched for."""

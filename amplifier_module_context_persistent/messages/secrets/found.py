@@ -1,4 +1,4 @@
-"""What a search finds, and how what was found is hidden from the searches that follow."""
+"""The secrets that a search finds, and a text in which they are hidden from later searches."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 REDACTED = "[REDACTED]"
-"""The text put in a secret's place."""
+"""The text that replaces a secret."""
 
 
 class Secret(NamedTuple):
-    """A secret in a text."""
+    """A secret in a text: its start, its end and its kind."""
 
     start: int
     end: int
@@ -18,7 +18,7 @@ class Secret(NamedTuple):
 
 
 def merged(found: Iterable[Secret]) -> list[Secret]:
-    """Put secrets in order, those that overlap as one of the kind of the first."""
+    """Return secrets in order; secrets that overlap become one, of the kind of the first."""
     secrets: list[Secret] = []
     for one in sorted(found):
         if secrets and one.start < secrets[-1].end:
@@ -30,7 +30,7 @@ def merged(found: Iterable[Secret]) -> list[Secret]:
 
 
 def hidden(text: str, found: Collection[Secret]) -> str:
-    """Return a text of the same length in which secrets are blocks in brackets, which no other search takes for one."""
+    """Return a text of the same length in which secrets are blocks in brackets, which no other search finds."""
     if not found:
         return text
     pieces: list[str] = []

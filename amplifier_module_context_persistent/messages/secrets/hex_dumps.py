@@ -1,6 +1,6 @@
-"""Secrets in a hex dump of a text (`xxd`, `hexdump -C`, `od -t x1z`, `tcpdump -X`): the digits and the printed column.
+"""Secrets in a hex dump (`xxd`, `hexdump -C`, `od -t x1z`, `tcpdump -X`): their digits and their printed characters.
 
-The bytes of adjacent lines are put together and searched as a text, so a secret that goes on in the next line is found.
+The bytes of adjacent lines are joined and searched as a text, so a secret that continues in the next line is found.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .found import Secret
 from .searched_text import SearchedText
 
 _HINT = "000"
-"""Part of every offset near the beginning of a dump."""
+"""A part of every offset near the beginning of a dump."""
 _LINE = re.compile(
     r"^[ \t]{0,8}(?:0x)?[0-9a-fA-F]{4,16}:?[ \t]{1,3}(?=[0-9a-fA-F]{2})(?P<rest>[^\n]{2,200})", re.MULTILINE
 )
@@ -28,28 +28,28 @@ _LAYOUTS = (
         rf"(?P<hex>(?:{_PAIR}){{1,8}}(?:[ ](?:{_PAIR}){{1,8}}){{0,31}})(?:[ ]{{2,80}}>?(?P<shown>[^\n]{{0,32}})|[ ]?$)"
     ),
 )
-"""Lines of `hexdump -C`; with a gap after eight bytes; in groups of equal length."""
+"""The layouts of dump lines: `hexdump -C`; with a gap after eight bytes; in groups of equal length."""
 _READABLE = range(0x20, 0x7F)
 _AS_TEXT = bytes([code if code in _READABLE or code in b"\t\n\r" else 0x20 for code in range(256)])
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a dump."""
+    """A line of a hex dump."""
 
     end: int
-    """Where it ends in the text."""
+    """The end of the line in the text."""
     first: int
-    """How many bytes the lines before it have."""
+    """The number of bytes in the lines before."""
     content: bytes
     digits: list[tuple[int, int]]
-    """Where the digits of each byte are."""
+    """The start and end of each byte's digits in the text."""
     shown: tuple[int, int]
-    """Where the printed column is; empty if there is none."""
+    """The start and end of the printed column in the text; an empty span if there is none."""
 
 
 def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secret]]) -> list[Secret]:
-    """Find the digits and the printed letters of what a search finds in the bytes of hex dumps."""
+    """Find the digits and printed characters of secrets in the bytes of hex dumps; `search` finds these secrets."""
     text, found = searched.text, list[Secret]()
     if _HINT not in text:
         return found
@@ -62,7 +62,7 @@ def find_in_hex_dumps(searched: SearchedText, search: Callable[[str], list[Secre
 
 
 def _dumps(text: str) -> Iterator[list[_Line]]:
-    """Yield the dumps of a text: adjacent lines."""
+    """Yield the dumps of a text, each as its adjacent lines."""
     dump: list[_Line] = []
     for match in _LINE.finditer(text):
         if dump and match.start() > dump[-1].end + 1:
@@ -77,7 +77,7 @@ def _dumps(text: str) -> Iterator[list[_Line]]:
 
 
 def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
-    """Read a line; None if its printed column does not say the same as its digits."""
+    """Return a line of a dump; None if its printed column differs from its digits."""
     for layout in _LAYOUTS:
         parts = layout.match(match["rest"].rstrip("\r"))
         if parts is None:
@@ -93,7 +93,7 @@ def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
 
 
 def _pieces(line: _Line, secret: Secret) -> Iterator[Secret]:
-    """Yield the pieces of a secret of a dump's bytes that are in a line."""
+    """Yield the pieces of a secret that are in a line; the secret is in the bytes of the dump."""
     start, end = max(secret.start - line.first, 0), min(secret.end - line.first, len(line.content))
     if start >= end:
         return

@@ -1,4 +1,4 @@
-"""Changing the value that a text is the JSON of."""
+"""Changing the value of a JSON text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..message import parsed
 
 
 def in_json(text: str, change: Callable[[Any], Any]) -> str:
-    """Change the value that a text is the JSON of; a text that is no JSON is changed itself."""
+    """Return the JSON text of a changed value; a text that is not JSON is changed itself."""
     try:
         value = parsed(text)
     except ValueError:

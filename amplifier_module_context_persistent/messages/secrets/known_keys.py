@@ -1,4 +1,4 @@
-"""Replacing keys of known services in a message that is about to be stored."""
+"""Replacing keys of known services in a message before it is stored."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .search import search_forms
 
 _IN_ARGUMENTS = re.compile(r"(?:^|\.)(?:arguments|input)[.\[]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{4096,}={0,2}")
-"""A picture or another medium in base64; no key has a form in it."""
+"""An image or another medium in base64, which has no key of a known form."""
 
 
 class KnownKey(NamedTuple):
-    """A key that was found in a message: its field, as `content[0].text`, and its kind, as `GitHub token`."""
+    """A key that was found in a message: its field, such as `content[0].text`, and its kind, such as `GitHub token`."""
 
     field: str
     kind: str
     is_kept: bool = False
-    """Whether it stays, because it is an id or a name: results are matched with calls by these."""
+    """Whether the key stays in the message, because it is in an id or a name: these match results with calls."""
 
 
 def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
-    """Replace the keys of known services in a message; those that are ids, names and roles stay.
+    """Replace the keys of known services in a message; those in ids, names and roles stay.
 
     Returns:
-        the message, and the keys that were found.
+        (message without the keys, keys that were found)
     """
     kinds: dict[str, list[str]] = {}
 
@@ -50,7 +50,7 @@ def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
 
 
 def _kept(message: Message) -> list[KnownKey]:
-    """Return the keys in ids and names, which stay; metadata is the session's own."""
+    """Return the keys in ids and names, which stay; metadata is not searched, because the session writes it."""
     said = {key: value for key, value in message.items() if key != "metadata"}
     return [
         KnownKey(field, one.kind, is_kept=True)
@@ -61,7 +61,7 @@ def _kept(message: Message) -> list[KnownKey]:
 
 
 def _arguments(text: str) -> Any:
-    """Read the arguments of a call; the text itself if they are no JSON."""
+    """Return the parsed arguments of a call; the text itself if it is not JSON."""
     try:
         return parsed(text)
     except ValueError:
@@ -69,7 +69,7 @@ def _arguments(text: str) -> Any:
 
 
 def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a JSON value with their fields; keys are texts of the field `*`."""
+    """Yield the texts of a JSON value with their fields; the field of a key is `*`."""
     if isinstance(value, str):
         yield field, value
     elif isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Values of a Secret of Kubernetes, whatever their keys are: `kubectl get secret -o yaml`, manifests, JSON.
+"""Values of a Kubernetes Secret under any key: `kubectl get secret -o yaml`, manifests, JSON.
 
-They stand below `data` in base64, or below `stringData` as they are, before or after the line `kind: Secret`.
+The values are below `data` in base64, or below `stringData` as plain text, before or after the line `kind: Secret`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _BLOCK = re.compile(
     r"(?P<settings>(?:(?P=indent)[ \t]{1,20}[\"']?[\w.-]{1,253}[\"']?:[ ]*[^\n]{0,100000}(?:\n|\Z)){1,200})",
     re.MULTILINE,
 )
-"""In YAML: the lines that are set in below `data`."""
+"""The indented lines below `data` in YAML."""
 _OBJECT = re.compile(r"(?<![\w.-])(?:data|stringData)\\*[\"']?:\s{0,4}\{(?P<settings>[^{}]{1,200000})")
-"""In JSON."""
+"""The object under `data` in JSON."""
 _SETTING = re.compile(r"[\w.-]{1,253}\\*[\"']?:[ ]*\\*[\"']?(?P<secret>[^\s\"'\\,{}]{4,100000})")
 _AROUND_CHARS = 100_000
 
 
 def find_in_kubernetes_secrets(searched: SearchedText) -> list[Secret]:
-    """Find the values of the Secrets in a text."""
+    """Find the values of the Kubernetes Secrets in a text."""
     text, found = searched.text, list[Secret]()
     done = 0
     if "Secret" not in text:

@@ -1,7 +1,7 @@
-"""Values whose names are not right before them: typed declarations, pairs of a name and a value, labels in prose.
+"""Values that are not right after their names: typed declarations, pairs of a name and a value, labels in prose.
 
-`named_values` finds the names and asks here for a name that no plain assignment follows. A place says how strict the
-judgement is: in program text a quoted value is enough, in prose and tables it has to look made by a machine.
+`named_values` finds the names, and calls this module for a name that no plain assignment follows. The place decides how
+strict the check is: in program text any quoted value counts, in prose and tables the value has to look random.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .values_before_names import said_before
 
 _VALUE = r"(?P<quote>\\*[\"'`]?)(?P<secret>[^\s\"'`\\,;<>{}()|]{4,8192})"
 _IN_QUOTES = r"(?:[^\s\"'`\\]|(?<![\\])\\[\"'](?=[^\s\"'`\\]{2})){4,8192}"
-"""A text in quotes without spaces, with quotes that have a backslash."""
+"""A text in quotes without spaces; quotes in it have a backslash."""
 _QUOTED = rf"(?:[bBfFrRuUL@$]{{0,3}}|u8|raw)(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))(?P<secret>{_IN_QUOTES})(?P=quote)"
 _TYPE = r"[A-Za-z_&'*(\[][\w\[\]<>&'.*?!()|,: \t]{0,60}?"
 _CALL = (
@@ -50,7 +50,7 @@ _BRACKETED = re.compile(
     """,
     re.VERBOSE,
 )
-"""Texts as they are: `r#"x"#`, `R"(x)"`, `[[x]]`, `{|x|}`, `%q(x)`, `{"x"}`."""
+"""Literal texts: `r#"x"#`, `R"(x)"`, `[[x]]`, `{|x|}`, `%q(x)`, `{"x"}`."""
 _HEREDOC = re.compile(rf"[ \t]*(?:=[ \t]*)?<<[~-]?[\"']?\w{{1,20}}[\"']?[ \t]*\r?\n[ \t]*{_AS_IT_IS}[ \t]*\r?\n")
 _SET = re.compile(rf"\.(?:set|value|of|setValue|convention)\([ ]?{_QUOTED}[ ]?\)")
 """`password.set("x")`."""
@@ -64,7 +64,7 @@ _READS = re.compile(
     r"[:=]\s*(?:[\w.:]*(?:get|env|load|read|input|prompt|find|fetch|config|require|param|lookup)\w*\()",
     re.IGNORECASE,
 )
-"""A call that is given a name, not a value."""
+"""A call whose argument is a name, not a value."""
 _DEFINES = re.compile(
     r"(?:\#[ \t]*define|\bset(?:x|env|q)?(?:[ \t]+-[a-zA-Z]+)*|\bENV|\bSetEnv|\bfastcgi_param|\bexport|\(def)[ \t]+\Z"
 )
@@ -98,7 +98,7 @@ _VALUE_KEY = (
     r"|literal|text|s|_value|v|val)"
 )
 VALUE_KEY = re.compile(_VALUE_KEY, re.IGNORECASE)
-"""A key under which an object of JSON has the value of what the object is named by."""
+"""A key under which a JSON object has the value that the object's own name describes."""
 _OBJECT = re.compile(r"\\*[\"']\s{0,4}:\s{0,10}\{(?P<fields>[^{}]{4,4000})")
 _FIELD = re.compile(
     rf"""
@@ -130,30 +130,30 @@ _LINE_BELOW = r"""
 _NEXT_LINE = re.compile(
     rf"{_MARK}{{0,3}} (?:[ \t][^\n:=.]{{0,60}}?)? [ \t]{{0,3}} : {_MARK}{{0,3}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE
 )
-"""A label that ends its line, and a value alone on the next one that is not empty."""
+"""A label at the end of a line, with a value alone on the next line that is not empty."""
 _SETTING_BELOW = re.compile(
     r"""["']?:[ \t]*\r?\n(?:[ \t]+[\w-]{1,40}:[^\n]{0,200}\r?\n){0,6}?[ \t]+(?:default|value):[ \t]*"""
     rf"{_VALUE}",
     re.IGNORECASE,
 )
-"""A parameter of a template, with its default: `DbPassword:`, and below it `Default: x`."""
+"""A parameter of a template with its default on the next line: `DbPassword:`, then `Default: x`."""
 _FORM_DATA = re.compile(r"\\*\"[^\n]{0,80}\r?\n(?:[\w-]{1,40}:[^\n]{0,80}\r?\n)?\r?\n(?P<secret>[^\s]{6,4000})\r?\n")
-"""A field of a form, with its value below an empty line."""
+"""A field of a form, with its value after an empty line."""
 _IN_TAG = re.compile(r"<(?:[\w.-]{1,30}:)?\Z")
 _XML = re.compile(r"(?:\s[^<>\n]{0,200})?>\s{0,40}(?:<[Vv]alue>\s{0,10})?(?P<secret>[^\s<>]{4,8192})\s{0,40}</")
 _FALLBACK = re.compile(
     rf"[\"'\])]{{0,3}}(?:\s?[:=]\s?[\w.\[\]\"']{{1,80}})?\s{{0,4}}(?:\|\||\?\?|\?:|\bor\b)\s{{0,4}}{_QUOTED}",
 )
-"""A value for when there is none: `process.env.API_KEY || "x"`."""
+"""A value that is used if another one is missing: `process.env.API_KEY || "x"`."""
 _DUMPED = re.compile(rf"\\*[\"']?\]?\s{{0,4}}=>\s{{0,20}}string\([0-9]{{1,6}}\)\s{{1,4}}{_QUOTED}")
-"""A dump of PHP: `["password"]=> string(8) "x"`."""
+"""A dump by PHP: `["password"]=> string(8) "x"`."""
 _SPACED = re.compile(rf"[ \t]+{_QUOTED}(?=[;,]?[ \t]*(?:[\r\n]|\Z))")
-"""A directive of a configuration: `proxy_set_header X-Api-Key "x";`."""
+"""A configuration directive: `proxy_set_header X-Api-Key "x";`."""
 _TYPED_IN = re.compile(
     r"(?:/i?)?[\"'\])]{1,4}(?:[^;\n]{0,20}?\."
     r"(?:type|fill|send_?[kK]eys|set_?[vV]alue|typeText|enterText|pressSequentially|addValue)\([ ]?|,[ ]?)" + _QUOTED
 )
-"""What a test enters in a field: `get("#password").type("x")`, `fill("[name=password]", "x")`."""
+"""Text that a test types into a field: `get("#password").type("x")`, `fill("[name=password]", "x")`."""
 _FILLS = re.compile(
     r"(?:type|fill\w{0,6}|send_?keys|set_?value|enter\w{0,6}|locator|find_?element|get\w{0,16}|input|\$)"
     r"\([^()\n]{0,80}\Z",
@@ -161,20 +161,20 @@ _FILLS = re.compile(
 )
 _COLUMN = re.compile(rf"(?:[ ]{{2,}}|\t+)(?:REG_\w{{2,12}}[ \t]+)?{_VALUE}[ \t]*(?=[\r\n]|\Z)")
 _FIRST_OF_LINE = re.compile(r"(?:^|\n)[ \t]*\Z")
-"""A line of two columns: `password            x`."""
+"""The beginning of a line with two columns: `password            x`."""
 _BOXED = re.compile(r"\b(?:Some|Just|Ok|Right|Optional\.of(?:Nullable)?|Option)[ ]?\(?[ ]?[\"']")
-"""A value in an option: it is given for certain, so a short one counts."""
+"""A value in an option type: it is certainly a value, so a short one counts too."""
 _GO_HEADER = re.compile(r":\[(?P<secret>[^\s\[\]]{8,8192})\]")
 _NEXT_ITEM = re.compile(r"[\"']?[ \t]*\r?\n[ \t]*-[ \t]+" + _VALUE)
 _BELOW_HEAD = re.compile(rf"[ \t]{{0,3}} \#{{0,6}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
 _HEAD = re.compile(r"(?:^|\n)\#{1,6}[ ](?:\w{1,20}[ ]){0,4}\Z")
 _WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
 _OWN = ("my", "your", "our", "My", "Your", "Our")
-"""Words that make of any key one that opens something."""
+"""Words that make any key an access key."""
 _OPENS_LIST = re.compile(r"[\[({][ \t]*\\*[\"']?\Z")
 _LEAST_KEY = 20
 _LEAST_TOKEN = 28
-"""Characters of the shortest key in a sentence, behind a name that nothing else has, and behind another one."""
+"""The least length of a key in a sentence: after a name of secrets only, and after any other name."""
 _NEAR_CHARS = 40
 _BEFORE_CHARS = 300
 
@@ -200,7 +200,7 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
 
 
 def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
-    """Yield the values of an object of JSON that a name is the key of."""
+    """Yield the values of a JSON object whose key is the name."""
     opened = _OBJECT.match(text, end)
     if opened is None:
         return
@@ -210,7 +210,7 @@ def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
 
 
 def _said(text: str, first: int, end: int, name: str) -> list[Secret]:
-    """Find the value that a sentence says behind a name, or before it."""
+    """Find the value that a sentence gives after a name, or before it."""
     kind = kind_of_name(name)
     is_strong = likelihood_of(name) is Likelihood.STRONG
     least = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
@@ -222,7 +222,10 @@ def _said(text: str, first: int, end: int, name: str) -> list[Secret]:
 
 
 def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
-    """Return a name that says something, with the words before it if it is one of several: `API key`."""
+    """Return the sensitive name that ends at `end`, and whether words before `first` belong to it, as in `API key`.
+
+    The name is "" if it is not sensitive.
+    """
     name = text[first:end]
     if likelihood_of(name) is not Likelihood.NONE or names_service(name):
         return name, False
@@ -239,7 +242,7 @@ def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
 
 
 def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield what may be the value of a name, and whether its place is one of program text."""
+    """Yield matches that may be the value of a name, each with whether its place is program text."""
     after = text[end : end + 1]
     near = max(0, first - _NEAR_CHARS)
     for expression in (_DECLARED, _CALLED):

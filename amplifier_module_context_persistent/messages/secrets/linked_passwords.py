@@ -1,7 +1,8 @@
 """Passwords that a sentence links with their name by a verb or a sign: `the password of the server is now x`.
 
-Any words may be between the name and the verb, as in `Le mot de passe du serveur est x`, `I reset her password to x`. What
-follows the verb at once has to be a password as people choose it (`is_chosen_word`), or several words to the end of a line.
+Any words may be between the name and the verb, as in `Le mot de passe du serveur est x`, `I reset her password to x`.
+The word right after the verb has to look like a chosen password (`is_chosen_word`), or several words have to follow up
+to the end of the line.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _BRACKETED = re.compile(r"[ ]\([\"'`]?(?P<secret>[!-&*-~]{6,80}?)[\"'`]?\)")
 _REPLACED = re.compile(
     r"(?:[ ][\w.-]{1,20}){0,4}?[ ](?:from|von|de|da|van)[ ][\"'`]?(?P<old>[!-&*-~]{4,80}?)[\"'`]?[ ](?:to|auf|in|à|a|para|naar)[ ][\"'`]?(?P<new>[!-&*-_a-~]{4,80})"
 )
-"""A password that another one has replaced: `the password from x to y`."""
+"""A password that another one replaced: `the password from x to y`."""
 _ENDS_LINE = re.compile(r"[\"'`]?[.,;!]?[ \t]*(?:[\r\n]|\Z)|[\"'`]?[,;.](?=[ ])")
 _USER_BEFORE = re.compile(
     r"(?:\b(?:user(?:name)?|login|account|acct|usr|usuario|utilisateur|identifiant|benutzer(?:name)?|utente|usuário|gebruiker|użytkownik|användare)"
@@ -71,9 +72,9 @@ _LOGS_IN = re.compile(
     r"\b(?:log-?[io]n|logged|sign(?:ed)?[ -]?in|auth\w{0,14}|connect\w{0,6}|creat\w{0,4}|user|account)\b[^\n]{0,40}[ ](?:with|using)[ ](?:the[ ])?\Z",
     re.IGNORECASE,
 )
-"""What comes before `password x` if a sentence says how somebody logs in."""
+"""The text before `password x` if the sentence says how somebody logs in."""
 _SLAVIC = re.compile("has[lł]|hesl", re.IGNORECASE)
-"""Names in languages in which `to` is a verb: `hasło to x`."""
+"""Names in languages in which `to` means `is`: `hasło to x`."""
 _WHICH = re.compile(
     r"\b(?:temp|temporary|initial|new|old|previous|current|default|root|admin|wi-?fi|guest|db|database|server|router|enable|neighbor[ ]\S+|bind|sudo|my|ftp)[ ]\Z",
     re.IGNORECASE,
@@ -91,14 +92,14 @@ _CONTINUES = re.compile(r"[(\[{=]|://|\.\w|::|/\w")
 
 
 def may_be_password(value: str) -> bool:
-    """Return whether a word of a sentence is a password that somebody chose or a machine made."""
+    """Return whether a word of a sentence looks like a password, chosen by a person or made by a machine."""
     if is_count(value):
         return False
     return is_chosen_word(value) or ((is_chosen(value) or is_varied(value)) and not names_technique(value))
 
 
 def linked_key(text: str, first: int, end: int) -> Secret | None:
-    """Find the key that a verb or a sign links with a name; a machine made it."""
+    """Find the random key that a verb or a sign links with a name."""
     linked = _LINKED.match(text, end, end + _MOST_CHARS)
     word = _WORD.match(text, linked.start("rest"), linked.end("rest")) if linked and not linked["moved"] else None
     if linked is None or word is None:
@@ -114,8 +115,8 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
 
     Args:
         text: any text.
-        first: where the name begins.
-        end: where it ends, with its ending.
+        first: the start of the name.
+        end: the end of the name, including its ending.
     """
     if adjacent := _adjacent(text, first, end):
         return adjacent
@@ -138,7 +139,7 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
 
 
 def _before_verb(text: str, end: int) -> Secret | None:
-    """Find a password whose verb follows it, as in Hindi and Persian."""
+    """Find a password that is before its verb, as in Hindi and Persian."""
     said = _VERB_LAST.match(text, end, end + _MOST_CHARS)
     if said is None or not may_be_password(said["secret"]):
         return None
@@ -146,7 +147,7 @@ def _before_verb(text: str, end: int) -> Secret | None:
 
 
 def _adjacent(text: str, first: int, end: int) -> Secret | None:
-    """Find a password that follows its name with no more than a few words between: `user robin, password x`."""
+    """Find a password that follows its name after at most a few words: `user robin, password x`."""
     adjacent = _ADJACENT.match(text, end, end + _MOST_CHARS)
     if adjacent is None:
         return None
@@ -188,7 +189,7 @@ def _value_of(text: str, first: int, linked: re.Match[str]) -> Secret | None:
 
 
 def _assigned_phrase(text: str, linked: re.Match[str]) -> Secret | None:
-    """Find a pass phrase that is set without quotes, up to the end of its line; one word is judged by others."""
+    """Find a pass phrase that is set without quotes, up to the end of its line; other rules judge single words."""
     start, end = linked.span("rest")
     is_last = end == len(text) or text[end] in "\r\n"
     if not is_last or linked["quote"] or " " not in linked["rest"] or not is_phrase(linked["rest"]):

@@ -1,6 +1,6 @@
-"""Passwords that a sentence gives with a user's name and without their own: `log in as root with x`, `u: robin p: x`.
+"""Passwords that a sentence gives after a user's name without naming them: `log in as root with x`, `u: robin p: x`.
 
-The verb of the sentence says that somebody logs in; the password follows the user's name and a word such as `and` or `with`.
+The sentence has a verb for logging in. The password follows the user's name and a word such as `and` or `with`.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ _USED = re.compile(
     re.IGNORECASE,
 )
 _USERLIST = re.compile(r"^\"[\w.@-]{1,60}\"[ ]\"(?P<secret>[^\s\"/:.,=]{8,80})\"[ \t]*$", re.MULTILINE)
-"""A line of a file of users: PgBouncer's, `"robin" "x"`."""
+"""A line of PgBouncer's file of users: `"robin" "x"`."""
 _USES = Beginnings(("use ", "try ", "with ", "take ", "nimm ", "mit ", "utilise", "usa ", "gebruik ", "använd "))
 
 
 def find_logins(searched: SearchedText) -> list[Secret]:
-    """Find the passwords of sentences that say how to log in."""
+    """Find the passwords in sentences that say how to log in."""
     text, found = searched.text, list[Secret]()
     if not searched.has_digit:
         return found
@@ -106,5 +106,5 @@ def find_logins(searched: SearchedText) -> list[Secret]:
 
 
 def _whole(text: str, start: int, end: int) -> str:
-    """Return the word of a sentence without what closes it."""
+    """Return the word of a sentence without closing punctuation."""
     return re.split(r"[\"'`”“»,;<>(){}\[\]]", text[start:end], maxsplit=1)[0].rstrip(".:!?")
