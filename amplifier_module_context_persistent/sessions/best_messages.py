@@ -348,8 +348,8 @@ def _position(log: ReadableLog, offset: int) -> int | None:
 
 def _detached_copy(placed: LiveMessage, message: Message) -> LiveMessage:
     """Return a copy of `placed` with the message to show, with everything read, so that the log can be closed."""
-    tools, ending, open_calls = placed.tools, placed.ending, placed.open_calls
-    return LiveMessage(placed.number, message, lambda: tools, lambda: ending, lambda: open_calls)
+    tools, outcome, open_calls = placed.tools, placed.call_outcome, placed.open_calls
+    return LiveMessage(placed.number, message, lambda: tools, lambda: outcome, lambda: open_calls)
 
 
 def _best_message(session: SessionFile, placed: LiveMessage, ranked: Ranked) -> BestMessage:

@@ -78,7 +78,7 @@ class CallLookup:
     def __init__(self, log: ReadableLog) -> None:
         self._log = log
 
-    def ending(self, live: Sequence[int], position: int, message: Message) -> CallOutcome | None:
+    def outcome_of_result(self, live: Sequence[int], position: int, message: Message) -> CallOutcome | None:
         """Return the outcome of the call that a message answers; None if the message is not a result.
 
         Args:
@@ -97,7 +97,7 @@ class CallLookup:
     def open_calls(self, live: Sequence[int], position: int, message: Message) -> frozenset[str]:
         """Return the ids of a message's calls that no message near it answers.
 
-        The arguments are those of `ending`.
+        The arguments are those of `outcome_of_result`.
         """
         calls = {call.id for call in calls_of(message)}
         roles = self._log.index.columns.roles

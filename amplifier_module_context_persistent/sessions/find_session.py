@@ -158,7 +158,7 @@ def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[Ses
     return [stored_session(storage, *found) for found in stored_logs_of_id(storage, beginning, project)]
 
 
-def sessions_beside(paths: Iterable[str]) -> list[SessionFile]:
+def sessions_with_id_prefix(paths: Iterable[str]) -> list[SessionFile]:
     """Return the sessions in databases whose ids begin with the id of one of these logs' sessions.
 
     Only sessions of that log's project are returned, including the log's own session. Paths of files are ignored.

@@ -17,7 +17,7 @@ from .find_session import SessionFile, possible_roots, root_of, stored_session
 _ASKED = 10_000
 
 
-def sessions_without_news(storage: str, since_s: float, project: str | None = None) -> list[SessionFile] | None:
+def sessions_unused_since(storage: str, since_s: float, project: str | None = None) -> list[SessionFile] | None:
     """Return the sessions that probably have no message since a time, and whose sub-agents' sessions have none either.
 
     A session and its sub-agents' sessions are adjacent in the result. It is None if the server does not provide list

@@ -69,7 +69,7 @@ class _Log:
         return str(self.session.path)
 
     @property
-    def is_whole(self) -> bool:
+    def is_fully_indexed(self) -> bool:
         """Whether the stored index covers the whole log, so that the log need not be opened."""
         if self.on_server is not None:
             return self.on_server.end_offset == self.on_server.size
@@ -163,7 +163,7 @@ class RankedSearch:
         self._fill(logs, in_memory=True)
         return self._answer(logs, question, most, written)
 
-    def go_on(self) -> None:
+    def update_index(self) -> None:
         """Bring the index up to date without a question."""
         self._fill(self._logs())
 
@@ -184,7 +184,7 @@ class RankedSearch:
     def _fill(self, logs: Sequence[_Log], *, in_memory: bool = False) -> None:
         stale = []
         for log in logs:
-            if not log.is_whole:
+            if not log.is_fully_indexed:
                 if in_memory or not self._take_from_memory(log):
                     stale.append(log)
             elif log.known is not None:

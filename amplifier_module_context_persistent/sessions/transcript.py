@@ -68,7 +68,7 @@ class LiveMessage:
     number: int
     message: Message
     find_tools: Callable[[], tuple[str, ...]]
-    find_ending: Callable[[], CallOutcome | None] = lambda: None
+    find_call_outcome: Callable[[], CallOutcome | None] = lambda: None
     find_open_calls: Callable[[], frozenset[str]] = frozenset
 
     def __repr__(self) -> str:
@@ -80,9 +80,9 @@ class LiveMessage:
         return self.find_tools()
 
     @property
-    def ending(self) -> CallOutcome | None:
+    def call_outcome(self) -> CallOutcome | None:
         """The outcome of the call that the message answers; None if it is not a result. Looked up at each access."""
-        return self.find_ending()
+        return self.find_call_outcome()
 
     @property
     def open_calls(self) -> frozenset[str]:
@@ -191,7 +191,7 @@ class Transcript:
                     position + 1,
                     message,
                     partial(tools_of, reader, live, position, message),
-                    partial(calls.ending, live, position, message),
+                    partial(calls.outcome_of_result, live, position, message),
                     partial(calls.open_calls, live, position, message),
                 )
                 if not folded or not folded.isdisjoint(map(str.casefold, placed.tools)):

@@ -281,9 +281,9 @@ async def test_nobody_knows_how_long_a_repaired_call_took(tmp_path: Path) -> Non
     host.now = "2026-05-01T19:00:00.000Z"
     await repaired_by_host(host)
     with Transcript(host.path) as transcript:
-        endings = [one.ending for one in transcript.placed() if one.ending is not None]
+        outcomes = [one.call_outcome for one in transcript.placed() if one.call_outcome is not None]
         turns = outline(transcript, EstimateCounter())
-    assert [ending.duration_s for ending in endings] == [0.0, None]
+    assert [outcome.duration_s for outcome in outcomes] == [0.0, None]
     assert turns[0].duration_s == 0.0
 
 

@@ -35,10 +35,10 @@ def pairs(path: Path, messages: list[dict[str, Any]]) -> list[Any]:
     with Transcript(write(path / "log.jsonl", messages)) as transcript:
         found: list[Any] = []
         for placed in transcript.placed():
-            if placed.ending is None:
+            if placed.call_outcome is None:
                 found.append(sorted(placed.open_calls))
             else:
-                found.append(placed.ending.call.number if placed.ending.call is not None else None)
+                found.append(placed.call_outcome.call.number if placed.call_outcome.call is not None else None)
         return found
 
 
@@ -102,7 +102,7 @@ def test_a_search_that_finds_nothing_did_not_fail(tmp_path: Path) -> None:
     """Nor did a comparison that finds a difference; exit code 1 of anything else, or without its call, is a failure."""
     path = write(tmp_path / "log.jsonl", MESSAGES)
     with Transcript(path) as transcript:
-        failed = [bool(placed.ending and placed.ending.is_error) for placed in transcript.placed()]
+        failed = [bool(placed.call_outcome and placed.call_outcome.is_error) for placed in transcript.placed()]
         assert [place for place, is_failed in enumerate(failed) if is_failed] == [4, 6, 9]
         (line,) = outline(transcript, EstimateCounter())
         assert line.errors == 3
@@ -127,5 +127,5 @@ def test_a_hosts_repair_says_nothing_of_how_long_a_call_took(tmp_path: Path) -> 
     for source, duration_s in (("", 172_800.0), (REPAIR_SOURCE, None)):
         ending = {**result("a"), "metadata": {"timestamp": "2026-01-03T10:00:00+00:00", "source": source}}
         with Transcript(write(tmp_path / f"{source}log.jsonl", [called, ending])) as transcript:
-            (found,) = [placed.ending for placed in transcript.placed() if placed.ending is not None]
+            (found,) = [placed.call_outcome for placed in transcript.placed() if placed.call_outcome is not None]
         assert found.duration_s == duration_s

@@ -237,11 +237,11 @@ def _may_be_old(older: float, *, everywhere: bool, project: str | None) -> list[
     Raises:
         UnusableError: the database cannot be asked.
     """
-    from ...sessions.old_sessions import sessions_without_news  # needs the extra `postgres`
+    from ...sessions.old_sessions import sessions_unused_since  # needs the extra `postgres`
 
     with unusable():
         slug = None if everywhere or project is not None else project_slug(".")
-        found = sessions_without_news(storage() or "", older, slug)
+        found = sessions_unused_since(storage() or "", older, slug)
     if found is None or project is None:
         return found
     return [session for session in found if is_of_project(session.project, project)]

@@ -91,11 +91,11 @@ class MessagePrinter:
 
     def _as_plain(self, placed: LiveMessage) -> dict[str, Any]:
         plain = {**self.place, "number": placed.number, "tools": placed.tools, "message": placed.message}
-        if (ending := placed.ending) is not None:
-            answers = ending.call.number if ending.call is not None else None
-            plain |= {"answers": answers, "outcome": ending.outcome, "duration_s": ending.duration_s}
-            if ending.call is not None:
-                plain["arguments"] = ending.call.plain_arguments()
+        if (outcome := placed.call_outcome) is not None:
+            answers = outcome.call.number if outcome.call is not None else None
+            plain |= {"answers": answers, "outcome": outcome.outcome, "duration_s": outcome.duration_s}
+            if outcome.call is not None:
+                plain["arguments"] = outcome.call.plain_arguments()
         elif not self._may_grow and (unanswered := placed.open_calls):
             plain["open_calls"] = sorted(unanswered)
         return plain
@@ -114,9 +114,9 @@ class MessagePrinter:
 
     def _call_of(self, placed: LiveMessage) -> None:
         """Print the arguments of a result's call, with `with_calls`, if the head shows only a part of them."""
-        if not self._with_calls or (ending := placed.ending) is None or ending.call is None:
+        if not self._with_calls or (outcome := placed.call_outcome) is None or outcome.call is None:
             return
-        call = ending.call
+        call = outcome.call
         if call.is_shortened or self._full:
             self._print(Text(f"-> {escaped(one_line(call.name))}", "bold"))
             self._folded(arguments_text(call.arguments), _RESULT_LINES, indent=_INDENT)
@@ -163,22 +163,22 @@ def head_of(
     placed: LiveMessage, *, turn: int | None = None, counter: TokenCounter | None = None, note: str = ""
 ) -> Text:
     """Return the head line of a message: number (`+` if none), role, its call, turn, time and id."""
-    message, ending = placed.message, placed.ending
+    message, outcome = placed.message, placed.call_outcome
     role = str(message.get("role"))
     parts = [f"[{placed.number or '+'}] {role}"]
-    if ending is not None:
-        subject = ending.call.subject if ending.call is not None else ""
+    if outcome is not None:
+        subject = outcome.call.subject if outcome.call is not None else ""
         parts[0] = " ".join(filter(None, (parts[0], *placed.tools, subject)))
-        parts.append(f"of [{ending.call.number}]" if ending.call is not None else "of no call")
-        if ending.duration_s:
-            parts.append(duration(ending.duration_s))
+        parts.append(f"of [{outcome.call.number}]" if outcome.call is not None else "of no call")
+        if outcome.duration_s:
+            parts.append(duration(outcome.duration_s))
         if counter is not None:
             parts.append(counted(tokens_of(message, counter), "token"))
     if turn:
         parts.append(f"turn {turn}")
     head = Text(escaped(one_line(", ".join(parts))), f"bold {_STYLES.get(role, 'magenta')}")
-    if ending is not None and ending.is_error:
-        head.append(f", {ending.outcome.upper()}", "bold red")
+    if outcome is not None and outcome.is_error:
+        head.append(f", {outcome.outcome.upper()}", "bold red")
     if note:
         head.append(f", {note}", "bold yellow")
     metadata = metadata_of(message)

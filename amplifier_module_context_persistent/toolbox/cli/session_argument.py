@@ -31,7 +31,7 @@ from ...sessions.find_session import (
     find_session,
     project_sessions,
     session_files,
-    sessions_beside,
+    sessions_with_id_prefix,
     with_sub_agents,
 )
 from ...sessions.other_projects import last_session
@@ -196,7 +196,7 @@ def sessions_that_may_belong(paths: Iterable[str]) -> list[SessionFile]:
     if storage() is None:
         return sessions_here(everywhere=True)
     with unusable():
-        return sessions_beside(paths)
+        return sessions_with_id_prefix(paths)
 
 
 def session_file(path: str) -> SessionFile:

@@ -248,7 +248,7 @@ def _went_wrong(placed: LiveMessage) -> bool:
         return bool(placed.open_calls)
     if outcome_of(placed.message) == ANSWERED:  # its call need not be searched
         return False
-    return (ending := placed.ending) is not None and ending.is_error
+    return (outcome := placed.call_outcome) is not None and outcome.is_error
 
 
 def _print_outline(

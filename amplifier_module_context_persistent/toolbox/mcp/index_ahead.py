@@ -65,4 +65,4 @@ class IndexAhead:
         with only_read():
             for some in (sessions, others):
                 if some and not stop.is_set():
-                    RankedSearch(some, may_go_on=may_go_on, fills=self.fills, failed=self.failed).go_on()
+                    RankedSearch(some, may_go_on=may_go_on, fills=self.fills, failed=self.failed).update_index()

@@ -282,7 +282,7 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
             position + 1,
             message,
             partial(tools_of, transcript.reader, live, position, message),
-            partial(calls.ending, live, position, message),
+            partial(calls.outcome_of_result, live, position, message),
         )
         (original,) = transcript.reader.read([live[position]])
         lengths = len(full_text(message)[0]), len(full_text(original)[0])

@@ -195,7 +195,7 @@ class _Sums:
     first: datetime | None = None
     last: datetime | None = None
 
-    def take(self, message: Message, billed: RequestBill, ending: CallOutcome | None) -> None:
+    def take(self, message: Message, billed: RequestBill, outcome: CallOutcome | None) -> None:
         """Add a message, its bill, and the outcome of the call if it is a result."""
         self.counts.update(
             messages=1,
@@ -204,8 +204,8 @@ class _Sums:
             cached=max(0, billed.cached_tokens),
             written=max(0, billed.output_tokens),
         )
-        if ending is not None:
-            self.ended[ending.outcome] += 1
+        if outcome is not None:
+            self.ended[outcome.outcome] += 1
         instant = instant_of_message(message)
         if instant is not None:
             self.first = min(self.first or instant, instant)
@@ -284,13 +284,13 @@ class SessionMarkdown:
 
     def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:
         billed = self._bills.of(message)
-        ending = self._calls.ending(self._transcript.reader.index.live, position, message)
+        outcome = self._calls.outcome_of_result(self._transcript.reader.index.live, position, message)
         for one in sums:
-            one.take(message, billed, ending)
+            one.take(message, billed, outcome)
         facts, tool = [], ""
-        if ending is not None:
-            facts = [ending.outcome if ending.is_error else "", _duration(ending.duration_s or 0)]
-            tool = str(self._redacted(ending.call.name)) if ending.call is not None else ""
+        if outcome is not None:
+            facts = [outcome.outcome if outcome.is_error else "", _duration(outcome.duration_s or 0)]
+            tool = str(self._redacted(outcome.call.name)) if outcome.call is not None else ""
         elif message.get("role") == "assistant":
             facts = [inline(billed.model), _bill(billed)]
         return message_markdown(message, tuple(filter(None, facts)), tool)
