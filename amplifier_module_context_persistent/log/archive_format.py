@@ -26,7 +26,7 @@ from ..installation import install_command
 from .record_line import CRC_TAIL_BYTES, continues, has_crc, seal, stored_crc
 
 FRAME_BYTES = 1 << 20
-"""The approximate part of a log in one frame."""
+"""The approximate number of a log's bytes in one frame."""
 LEAST_FRAME_BYTES = 256 << 10
 MOST_FRAME_BYTES = 128 << 20
 """A longer line is cut into several frames."""
@@ -41,11 +41,11 @@ HEAD = _BEFORE_VERSION + _VERSION
 """The first bytes of an archive."""
 _END = re.compile(rb'\{"archive_end":\[(\d{1,18}),(\d{1,18})\],"_crc":"[0-9a-f]{8}"\}\n\Z')
 _MOST_END_BYTES = 96
-_SIZE_BYTES = 8  # of the head of a skippable frame
+_SIZE_BYTES = 8  # the bytes of the head of a skippable frame
 _MOST_ENTRY_BYTES = 1 << 10
 
 ReadAt = Callable[[int, int], bytes]
-"""Reads bytes of a file, given the most bytes to read and an offset."""
+"""A function that reads bytes of a file, given the largest number of bytes and an offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Frame:
     """The offset of the compressed bytes in the file."""
     packed_bytes: int
     offset: int
-    """The offset of its part in the log."""
+    """The offset in the log of its part."""
     size: int
     line: int
-    """Number of lines of the log before it."""
+    """The number of lines of the log before it."""
     lines: int
-    """Number of lines that end in it."""
+    """The number of lines that end in it."""
     seed: int
-    """The checksum chain before its first line, and after its last one."""
+    """The checksum chain before its first line; `next_seed` is the chain after its last line."""
     next_seed: int
     crc: int
     """CRC-32 of the compressed bytes."""
@@ -72,16 +72,16 @@ class Frame:
 
     @property
     def end(self) -> int:
-        """The end of its part in the log."""
+        """The offset in the log after its part."""
         return self.offset + self.size
 
     @property
     def is_lost(self) -> bool:
-        """Whether nothing is known of it but its part of the log."""
+        """Whether only its part of the log is known, because its description is damaged or missing."""
         return self.crc < 0
 
     def entry(self) -> bytes:
-        """Encode its description as a line."""
+        """Encode the frame's description as a line."""
         chain = [f"{self.seed:08x}", f"{self.next_seed:08x}"]
         told = {
             "frame": self.packed_bytes,
@@ -110,10 +110,10 @@ class ArchiveIndex:
 
 
 def zstd() -> ModuleType:
-    """The zstd library: from Python 3.14 on the standard one, else that of a package.
+    """Import and return the zstd library: the standard one since Python 3.14, else the package backports-zstd.
 
     Raises:
-        DependencyError: it is not installed.
+        DependencyError: the package is not installed.
     """
     try:
         from compression import zstd as library  # type: ignore[import-not-found]  # from 3.14 on
@@ -143,17 +143,17 @@ def is_archive(first: bytes, path: str) -> bool:
 
 
 def sealed(told: dict[str, Any]) -> bytes:
-    """Encode an object as a line with a checksum of this line alone."""
+    """Encode an object as a line with LF and a checksum that covers only this line."""
     return seal(orjson.dumps(told)[:-1], 0)[0]
 
 
 def skippable(content: bytes) -> bytes:
-    """A frame that decompressors skip."""
+    """Return a frame with this content that decompressors skip."""
     return _SKIPPABLE + struct.pack("<I", len(content)) + content
 
 
 def compressed(content: bytes) -> bytes:
-    """One frame, with a checksum of its content."""
+    """Compress bytes into one frame, which has a checksum of its content."""
     library = zstd()
     parameter = library.CompressionParameter
     options = {parameter.compression_level: _LEVEL, parameter.checksum_flag: 1}
@@ -162,10 +162,10 @@ def compressed(content: bytes) -> bytes:
 
 
 def decompressed(frame: Frame, packed: bytes) -> bytes:
-    """The content of a frame.
+    """Return the decompressed content of a frame, given its compressed bytes.
 
     Raises:
-        ValueError: the frame is damaged; says how.
+        ValueError: the frame is damaged; the text says how.
     """
     if len(packed) != frame.packed_bytes or crc32(packed) != frame.crc:
         raise ValueError("its compressed bytes were changed")
@@ -173,10 +173,10 @@ def decompressed(frame: Frame, packed: bytes) -> bytes:
 
 
 def unpack(packed: bytes, size: int) -> bytes:
-    """Decompress bytes that `compressed` gave; `size` is their number before.
+    """Decompress the result of `compressed`; `size` is the expected number of decompressed bytes.
 
     Raises:
-        ValueError: they are damaged; says how.
+        ValueError: the bytes are damaged; the text says how.
     """
     library = zstd()
     try:
@@ -189,14 +189,14 @@ def unpack(packed: bytes, size: int) -> bytes:
 
 
 def stand_in(frame: Frame, told: bytes) -> bytes:
-    """Bytes in place of a damaged frame: an unreadable line with an explanation, and empty lines for the rest.
+    """Return a replacement for the content of a damaged frame: an unreadable line, and empty lines for the rest.
 
     So all other lines keep their numbers and offsets. The first line has the checksum that the next record continues,
     and empty lines do not change it. So only the lost lines are reported.
 
     Args:
         frame: the damaged frame.
-        told: the explanation.
+        told: the explanation that the unreadable line contains.
     """
     tail = b',"_crc":"%08x"}' % frame.next_seed
     room = frame.size - frame.lines
@@ -205,11 +205,11 @@ def stand_in(frame: Frame, told: bytes) -> bytes:
 
 
 def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[Frame, bytes]:
-    """Compress a part of a log: its frame, whose place in a file is not known yet, and the compressed bytes.
+    """Compress a part of a log; return its frame, whose place in the file is not set yet, and the compressed bytes.
 
     Args:
         content: whole lines, with their LF.
-        last: the frame before it; None for the first part of a log.
+        last: the frame before this part; None for the first part of a log.
         log_bytes: the length of the whole log.
     """
     packed = compressed(content)
@@ -230,7 +230,7 @@ def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[F
 
 
 def chain_after(content: bytes, seed: int) -> int:
-    """The checksum after some lines, which the next record continues."""
+    """Return the checksum after some lines, which the next record continues; `seed` is the checksum before them."""
     lines = content.removesuffix(b"\n").split(b"\n")
     last = next((at for at in range(len(lines) - 1, -1, -1) if has_crc(lines[at])), -1)
     if last >= 0:
@@ -241,7 +241,7 @@ def chain_after(content: bytes, seed: int) -> int:
 
 
 def index_bytes(frames: list[Frame], sha256: str, at: int) -> bytes:
-    """Encode the index, which is the end of the file from an offset on."""
+    """Encode the index of an archive, which is the end of the file, from the offset `at` on."""
     size = frames[-1].end if frames else 0
     total = sealed({"frames": len(frames), "size": size, "sha256": sha256})
     entries = b"".join([frame.entry() for frame in frames]) + total
@@ -250,7 +250,7 @@ def index_bytes(frames: list[Frame], sha256: str, at: int) -> bytes:
 
 
 def read_index(read: ReadAt, file_bytes: int, path: str) -> ArchiveIndex:
-    """Read the index of an archive; if it is damaged, make it from the descriptions before the frames.
+    """Read the index of an archive. If it is damaged, make an index from the descriptions before the frames.
 
     Raises:
         LogUnreadableError: no part of the archive can be read.
@@ -291,10 +291,10 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
 
 
 def frame_of_entry(line: bytes, at: int) -> Frame:
-    """Read the description of a frame whose compressed bytes are at an offset of the file.
+    """Parse the description of a frame; `at` is the offset of its compressed bytes in the file.
 
     Raises:
-        ValueError, KeyError, TypeError: it is not a description.
+        ValueError, KeyError, TypeError: the line is not a description.
     """
     told = orjson.loads(line)
     seed, next_seed = (int(one, 16) for one in told["chain"])
@@ -318,7 +318,7 @@ def frame_of_entry(line: bytes, at: int) -> Frame:
 
 
 def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
-    """The frames by the descriptions before them; a gap between two of them counts as a damaged frame."""
+    """Yield the frames, found by the descriptions before them. A gap between two frames gives a damaged frame."""
     last = no_frame(len(HEAD))
     place = _next_entry(read, len(HEAD), file_bytes)
     while place < file_bytes:
@@ -338,12 +338,12 @@ def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
 
 
 def no_frame(at: int) -> Frame:
-    """An empty frame at an offset of the file, as the neighbour of a lost one."""
+    """Return an empty frame at an offset of the file, for use as the neighbour of a lost frame."""
     return Frame(at=at, packed_bytes=0, offset=0, size=0, line=0, lines=0, seed=0, next_seed=0, crc=0, log_bytes=0)
 
 
 def lost_frame(before: Frame, after: Frame) -> Frame:
-    """A damaged frame in place of all frames between two others."""
+    """Return a damaged frame that replaces all frames between two others."""
     at, size = before.at + before.packed_bytes, after.offset - before.end
     return Frame(
         at=at,
@@ -360,7 +360,7 @@ def lost_frame(before: Frame, after: Frame) -> Frame:
 
 
 def _next_entry(read: ReadAt, place: int, file_bytes: int) -> int:
-    """The offset of the next frame's description, at or after an offset; the file's size if there is none."""
+    """Return the offset of the next frame's description at or after `place`; the file's size if there is none."""
     while place < file_bytes:
         block = read(FRAME_BYTES, place)
         found = block.find(_SKIPPABLE)
@@ -379,7 +379,7 @@ def _next_entry(read: ReadAt, place: int, file_bytes: int) -> int:
 
 
 def is_sealed(line: bytes) -> bool:
-    """Whether a line ends with LF and carries its own checksum, computed with the seed 0."""
+    """Return whether a line ends with LF, and has the correct checksum of this line alone (with the seed 0)."""
     content = line.removesuffix(b"\n")
     stored = stored_crc(content)
     return line.endswith(b"\n") and stored is not None and continues(content[:-CRC_TAIL_BYTES], stored, 0)

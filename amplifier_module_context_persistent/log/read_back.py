@@ -16,7 +16,7 @@ from .index import DAMAGED, UNCHAINED, Index
 from .record_line import CRC_TAIL_BYTES, Message, decode, message_id_of
 
 FOREIGN = DAMAGED | UNCHAINED
-"""Flags of lines that may be by another program: a checksum in them does not cover the lines before."""
+"""Flags of lines that another program may have written. A checksum in such a line does not cover the lines before."""
 _GAP_BYTES = 16 << 10  # records closer than this are read together; for a larger gap another call is faster
 _SPAN_BYTES = 4 << 20  # most bytes to read at once, approximately
 
@@ -36,14 +36,14 @@ class NumberedLine(NamedTuple):
 
 
 def numbered_lines(lines: Iterable[bytes], start: int = 0) -> Iterator[NumberedLine]:
-    """Number lines (without LF) from 1, and give their offsets; the first line begins at `start`."""
+    """Yield lines (given without LF) with their numbers, from 1, and offsets; the first line begins at `start`."""
     for number, line in enumerate(lines, 1):
         yield NumberedLine(number, start, line)
         start += len(line) + 1
 
 
 def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[Line]:
-    """Fetch the lines of records, in the given order.
+    """Yield the ordinal and the line of each record, in the given order.
 
     Args:
         index: has the offsets of the records.
@@ -66,7 +66,7 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
 
 
 def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
-    """Fetch the lines of adjacent records, each with its LF; in one read if there is little between them.
+    """Return the lines of adjacent records, each with its LF. If few bytes are between them, it is a single read.
 
     Args:
         index: has the offsets of the records.
@@ -87,7 +87,7 @@ def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:
-    """Pass lines on after checking that they are unchanged since the index was made.
+    """Yield lines after checking that they are unchanged since the index was made.
 
     Raises:
         LogUnreadableError: a line has changed.
@@ -108,17 +108,17 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
 
 
 def parsed(index: Index, lines: Iterable[Line], location: str) -> Iterator[Message]:
-    """Parse the messages of verified lines; each gets an id.
+    """Yield the messages of verified lines, each with an id.
 
     Raises:
-        LogUnreadableError: a line cannot be parsed, or `lines` raises it.
+        LogUnreadableError: a line cannot be parsed; and any error that `lines` raises.
     """
     for line in lines:
         yield parsed_line(index, line, location)
 
 
 def parsed_line(index: Index, line: Line, location: str) -> Message:
-    """Parse the message of one line, as `parsed` does."""
+    """Return the message of one verified line, with an id; errors as for `parsed`."""
     ordinal, content = line
     try:
         message = decode(content)

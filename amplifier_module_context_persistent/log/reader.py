@@ -1,10 +1,10 @@
-"""Read a log's file: `LogReader` opens, scans and follows it, reads messages back and verifies them.
+"""Read a log's file: `LogReader` opens, scans and follows the file, and reads and verifies messages.
 
 Nothing here writes. `base` has the contract. Commands open a log with a `LogReader`, and `FileLog` builds on it.
 
 Rules:
-- Opening never writes. A torn tail is a value (`torn`), damage in the middle is a list (`index.damage`); both are
-  logged once.
+- Opening never writes. A torn tail (an incomplete record at the end) is a value (`torn`), damage in the middle is a
+  list (`index.damage`), and both are logged once.
 - A log that exists and cannot be read is an error, never an empty log.
 - `follow` reads what others appended, in time proportional to the new bytes. The last known bytes (a checksum that
   covers everything before it) must be unchanged; if they are not, or the file was replaced, the file is scanned again.
@@ -48,10 +48,10 @@ T = TypeVar("T")
 
 
 class LogReader:
-    """A log's file and its index.
+    """A reader of a log's file, with the index of the log.
 
     Args:
-        path: the file; if its last component is a link, it is not followed.
+        path: the path of the file; a symbolic link as its last component is not followed.
         files: the system calls; tests replace them.
         max_record_bytes: longer lines are reported and skipped.
         writable: whether to open the file for appending too; readers of the command line do not.
@@ -74,7 +74,7 @@ class LogReader:
         self.size = 0
         """The file's size at the last check."""
         self.lost_messages = 0
-        """Number of messages that the file lost since this object was made."""
+        """The number of messages that the file lost since this object was made."""
         self.covered_bytes = 0
         """The offset up to which the last snapshot, read or taken, covers the log."""
         self._new_scanner = new_scanner
@@ -111,7 +111,7 @@ class LogReader:
         return self.scanner.offset > self.size
 
     def _open(self, *, create: bool = False) -> bool:
-        """Open and scan the log, or create it; returns False if it is open already.
+        """Open and scan the log, or with `create` make it if it does not exist. Return False if it is open already.
 
         A forked child opens the file again: the lock belongs to the open file, which it shares with its parent.
 
@@ -160,11 +160,11 @@ class LogReader:
         self._open()
 
     def take_in(self, *, at_most_bytes: int | None = None) -> bool:
-        """Read new bytes of the open file; returns False and does nothing if the path names another file by now.
+        """Read new bytes of the open file. Return False, and do nothing, if the path now names another file.
 
         Raises:
             BlockingIOError: more than `at_most_bytes` would have to be read.
-            LogUnreadableError: as `follow`.
+            LogUnreadableError: as for `follow`.
         """
         file = self.file
         status = file.status()
@@ -185,13 +185,13 @@ class LogReader:
         return True
 
     def reopen_same(self, before: os.stat_result) -> None:
-        """Open a file that has replaced the open one and has the same bytes; the index stays valid.
+        """Open the file that has replaced the open one and gives the same bytes of the log. The index stays valid.
 
         Args:
             before: the status of the log in the replaced file.
 
         Raises:
-            LogUnreadableError: the file is gone, or cannot be read.
+            LogUnreadableError: the file was removed, or cannot be read.
         """
         self.file.close()
         if not self.file.open(create=False):
@@ -201,14 +201,14 @@ class LogReader:
             self._snapshots.follow_file(self.path, before, self.file.open_status())
 
     def _take_written(self, lines: Sequence[bytes]) -> None:
-        """Note lines that were just written after the known bytes; there may be none."""
+        """Add lines to the index that were just written after the known bytes. `lines` may be empty."""
         self.scanner.feed_lines(lines)
         self.size = self.scanner.offset
         end = lines[-1][-END_BYTES:] if lines else b""
         self._end = self.known_end = end if len(end) == END_BYTES else self.file.before(self.size, END_BYTES)
 
     def read(self, ordinals: Sequence[int]) -> Iterator[Message]:
-        """Parse records from the file, in the given order; adjacent ones are read together.
+        """Parse messages, in the given order; adjacent records are read together.
 
         Raises:
             LogUnreadableError: the bytes of a record have changed since they were scanned.
@@ -218,24 +218,24 @@ class LogReader:
         return chain.from_iterable(self._read_restored(self._messages, ordinals))
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[Line]:
-        """Read and verify the lines of records, without LF, in the given order; errors as `read`."""
+        """Yield the ordinal and the verified line (without LF) of each record, in the given order; errors as `read`."""
         if not self._is_restored:
             return self._verified(self.index, ordinals)
         return chain.from_iterable(self._read_restored(self._single_lines, ordinals))
 
     def records(self) -> Iterator[bytes]:
-        """Give the line of every scanned record, oldest first, each with its LF."""
+        """Yield the line of every scanned record, oldest first, each with its LF."""
         return (line.content + b"\n" for line in self.whole_lines())
 
     def stored_bytes(self) -> Iterator[bytes]:
-        """Give the bytes of the file line by line, with a torn tail."""
+        """Yield the bytes of the file line by line, with a torn tail."""
         left = self.size
         for line in self.file.lines(self.size):
             yield (line + b"\n")[:left]  # the last one may lack its LF
             left -= len(line) + 1
 
     def whole_lines(self, start: int = 0) -> Iterator[NumberedLine]:
-        """Give the scanned lines from an offset on, in order."""
+        """Yield the scanned lines from an offset on, in order."""
         return numbered_lines(self.file.lines(min(self.scanner.offset, self.size), start), start)
 
     def describe(self) -> LogDescription:
@@ -249,7 +249,7 @@ class LogReader:
     def _keep_snapshot(self, least_bytes: int, *, waits: bool = False) -> None:
         """Write a snapshot if at least `least_bytes` are not covered by one; on another thread, unless `waits`.
 
-        A snapshot that fails is tried again only after as many further bytes.
+        After a failure, the next snapshot is tried only after another `least_bytes`.
         """
         end = self.scanner.offset
         if end - self.covered_bytes < least_bytes or self._snapshots is None or self.file.fd is None:
@@ -264,7 +264,7 @@ class LogReader:
             write()
             return
         thread = threading.Thread(target=write, name="context-snapshot")
-        with contextlib.suppress(RuntimeError):  # the interpreter ends
+        with contextlib.suppress(RuntimeError):  # the interpreter exits
             thread.start()
             self._keeping = thread
 
@@ -285,10 +285,10 @@ class LogReader:
     def _read_restored(
         self, give: Callable[[Index, Sequence[int]], Iterator[list[T]]], ordinals: Sequence[int]
     ) -> Iterator[list[T]]:
-        """Read records of a restored index; if one differs from the snapshot, scan the whole log and continue.
+        """Yield records of an index that a snapshot restored. If one differs from the snapshot, scan the log and go on.
 
         Args:
-            give: reads records of an index, some at a time.
+            give: yields records of an index, some at a time.
             ordinals: the records.
         """
         given, index = 0, self.index
@@ -362,7 +362,7 @@ class LogReader:
             raise
 
     def _goes_on(self, size: int) -> bool:
-        """Whether a file of `size` bytes begins with the known bytes."""
+        """Return whether the file, which has `size` bytes now, still begins with the known bytes."""
         known = self.scanner.offset
         if self.lacks_newline and self.file.read(known - 1, 1) != b"\n":
             return False
@@ -370,10 +370,10 @@ class LogReader:
 
 
 def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
-    """Scan from the scanner's position up to `size`; returns the size that was found.
+    """Scan a file from the scanner's position up to `size`, and return the size that was found.
 
-    A whole record at the end without its LF is taken; then the scanner's offset is one byte after the end. Other bytes
-    after the last LF are not taken, nor is an incomplete bundle at the end.
+    A whole record at the end is scanned even without its LF; then the scanner's offset is one byte beyond the end.
+    Other bytes after the last LF are not scanned, nor is an incomplete bundle at the end.
 
     Raises:
         LogUnreadableError: the system refuses.
@@ -409,7 +409,7 @@ def _is_whole(block: bytes) -> bool:
 
 
 def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
-    """Skip a line that is too long; returns False if the file ends within it."""
+    """Skip a line that is too long. Return False, and skip nothing, if the file ends within the line."""
     at, crc, tail = scanner.offset, scanner.seed, b""
     while block := file.read(at, CHUNK_BYTES):
         piece, newline, _ = block.partition(b"\n")
@@ -423,7 +423,7 @@ def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
 
 
 def count_lost(known: Index, found: Index) -> int:
-    """Count the messages of an earlier index that are missing now, unless a purge came since."""
+    """Count the messages of the earlier index `known` that are missing in `found`; 0 if a purge was made since."""
     if found.control_counts["purge"] > known.control_counts["purge"]:
         return 0
     return (Counter(known.columns.id_hashes) - Counter(found.columns.id_hashes)).total()

@@ -1,7 +1,7 @@
-"""The kinds of control records, in one table: how a scan, a purge and a redaction treat each kind.
+"""The kinds of control records, in one table that says how a scan, a purge and a redaction treat each kind.
 
-To add a kind, add a row here and, if it has an effect on the index, a line to `IndexBuilder`. A kind that is not in the
-table is kept and ignored.
+A control record is a record without a message, such as a header or a plan. To add a kind, add a row here and, if it has
+an effect on the index, a line to `IndexBuilder`. Records of a kind that is not in the table are kept and ignored.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class RecordKind:
     named_by_hash: bool = False
     """Whether its name is the hash of its text; if the text is redacted, the record is left out."""
     names: frozenset[str] = frozenset()
-    """Keys whose values are names of messages, models and the like, which a redaction does not change."""
+    """Keys whose values are names (of messages, models and so on), which a redaction does not change."""
     named_places: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Such names in lists of lists: a key, and the positions in an inner list that are names of messages."""
+    """Names in lists of lists: a key, and the positions in an inner list that are names of messages."""
     names_inside: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Such names in objects: a key, and the keys of its object whose values are names."""
+    """Names in objects: a key, and the keys of its object whose values are names."""
     keyed_by_id: frozenset[str] = frozenset()
     """Keys whose values are objects of texts by message id."""
     foreign: frozenset[str] = frozenset()
-    """Keys whose values are of another format and contain no names."""
+    """Keys whose values have another format and contain no names."""
 
 
 _HEADER_NAMES = frozenset(
@@ -94,17 +94,17 @@ _UNKNOWN = RecordKind()
 
 
 def holds_item(record: Message) -> bool:
-    """Whether it is a plan with a provider's item: an opaque text made from the messages before it."""
+    """Return whether a record is a plan with a provider's item: an opaque text made from the messages before it."""
     return isinstance(record.get("native"), dict)
 
 
 def kind_of(name: str) -> RecordKind:
-    """The properties of a kind; an unknown kind has none."""
+    """Return the properties of a kind; for an unknown kind, the defaults."""
     return KINDS.get(name, _UNKNOWN)
 
 
 def control_of(line: bytes) -> tuple[str, Message] | None:
-    """The kind and the content of a control record's line; None for a message, and for a damaged line."""
+    """Return the kind and the content of a control record's line; None for a message, and for a damaged line."""
     if not line.startswith(CONTROL_HEAD):
         return None
     try:

@@ -1,17 +1,18 @@
 """One record: one line of JSON with a checksum as its last key.
 
 Rules that hold here:
-- A message record is the message's JSON object with `role` first and `metadata` last; in `metadata` come last, in this
-  order, `timestamp`, `pinned` and `critical` where they are true, and `message_id`. A reader may rely on that order in
-  a line whose checksum holds, and in no other line.
-- A message that belongs to a reset has `"_reset":[ID,NUMBER]` after its metadata: the reset, and its number among the
-  new messages of the reset. It is no part of the message.
+- A message record is the message's JSON object with `role` first and `metadata` last. The last keys of `metadata` are,
+  in this order, `timestamp`, `pinned` and `critical` if they are true, and `message_id`. A reader may rely on this
+  order only in a line whose checksum is correct.
+- A message that belongs to a reset has `"_reset":[ID,NUMBER]` after its metadata: the id of the reset, and the number
+  of the message among the reset's new messages. This key is not part of the message.
 - A control record begins with `{"_record":KIND`.
-- `_crc = crc32(line[:-20] + b"}", seed)`, where the 20 bytes are `,"_crc":"xxxxxxxx"}` and LF. Eight lower-case
-  hexadecimal digits: a line that ends otherwise has no checksum.
-- Nothing is changed in silence. What `orjson` would alter or refuse (integers beyond 64 bits, NaN, infinities, lone
-  surrogates) is written by the standard library and marked `"_json":1`; what JSON cannot carry is refused. Two halves
-  of a surrogate pair that stand side by side are read as the character that they make: JSON knows no difference.
+- `_crc = crc32(line[:-20] + b"}", seed)`. The 20 bytes are `,"_crc":"xxxxxxxx"}` and LF, with eight lower-case
+  hexadecimal digits. A line with another end has no checksum.
+- No value is changed silently. A message with values that `orjson` would alter or reject (integers beyond 64 bits, NaN,
+  infinities, lone surrogates) is written by the standard library and marked `"_json":1`. Values that JSON cannot
+  represent are rejected. Two adjacent halves of a surrogate pair are read as one character, since JSON does not
+  distinguish these.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_reset", "_crc", "_json"})
 REMOVALS = frozenset({"reset_begin", "purge"})  # kinds of records that take messages out of the live history
 MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
-MAX_READ_DEPTH = 254  # what another program nested deeper is no record, in any version of Python
+MAX_READ_DEPTH = 254  # a more deeply nested line of another program is not a record, in any version of Python
 MAX_RECORD_BYTES = 64 << 20
 CONTROL_HEAD = b'{"_record"'
 CRC_KEY = b',"_crc":"'
-CRC_TAIL_BYTES = 19  # without the LF
-SEAL_BYTES = 20  # with it
+CRC_TAIL_BYTES = 19  # bytes of the checksum at the end of a line, without the LF
+SEAL_BYTES = 20  # bytes of the checksum at the end of a line, with the LF
 MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
-TRUE_BEFORE_ID = b"true,"  # stands right before `ID_KEY` where a message is pinned or critical
+TRUE_BEFORE_ID = b"true,"  # right before `ID_KEY` if a message is pinned or critical
 
 _MOST_MEMBER_BYTES = 65_536
-"""A membership is the last key of a line; a search of all of a large message would cost more than its parsing."""
+"""A membership is searched only in this many last bytes of a line. Searching all of a large message would be slow."""
 _MEMBER_KEY = b',"_reset":['
 _MEMBER = re.compile(rb',"_reset":\[("(?:[^"\\]|\\.)*"),([0-9]{1,9})\]')
 
@@ -79,15 +80,15 @@ def encode_message(
 
     Args:
         plain: the message in plain JSON types, as `messages.incoming` makes it. It is not altered.
-        message_id: stamped as `metadata.message_id`; what the message carries there and is no id (a number, an empty
-            text) moves to `metadata.given_message_id`.
-        timestamp: ISO 8601; stamped as `metadata.timestamp` unless the message has one there, whatever it is but None,
-            or at its top level. None stamps nothing.
-        member: the reset that it belongs to.
-        is_finite: as in `encode_object`.
+        message_id: written as `metadata.message_id`. A value that the message has there and that is not an id (a
+            number, an empty text) is moved to `metadata.given_message_id`.
+        timestamp: an ISO 8601 time, written as `metadata.timestamp`. A value other than None that the message has
+            there, or at its top level, takes precedence. None writes no time.
+        member: the message's membership of a reset.
+        is_finite: as for `encode_object`.
 
     Raises:
-        RecordError: a value has more digits than the interpreter writes.
+        RecordError: a number has more digits than the interpreter converts.
     """
     if timestamp is not None:
         timestamp = plain.get("timestamp") or timestamp
@@ -104,7 +105,7 @@ def encode_message(
 
 
 def _with_last(given_metadata: Message, timestamp: Any) -> Message:
-    """A copy of metadata with the keys at its end that come last, without the id."""
+    """Return a copy of metadata whose last keys are `timestamp`, `pinned` and `critical`; without the message id."""
     metadata = {**given_metadata}
     marks: dict[str, Any] = {}
     if "pinned" in metadata or "critical" in metadata:
@@ -121,7 +122,7 @@ def _with_last(given_metadata: Message, timestamp: Any) -> Message:
 
 
 def decode_body(body: bytes) -> Message:
-    """The object that a body was encoded from, as `decode` reads it."""
+    """Parse a body (a line without its closing brace and checksum) into its object, as `decode` does."""
     return decode(body + b"}")
 
 
@@ -131,15 +132,15 @@ def encode_control(kind: str, /, **fields: Any) -> bytes:
 
 
 def encode_object(value: Mapping[str, Any], *, is_finite: bool = False) -> bytes:
-    """Encode plain JSON types; the result lacks its closing brace, to which `seal` adds checksum and brace.
+    """Encode an object of plain JSON types, without the closing brace; `seal` adds the checksum and the brace.
 
     Args:
         value: the object.
-        is_finite: whether it is known to have no NaN and no infinity.
+        is_finite: whether the object is known to have no NaN and no infinity.
     """
     try:
         encoded = orjson.dumps(value)
-    except TypeError:  # beyond 64 bits, or a lone surrogate: everything else was refused before
+    except TypeError:  # an integer beyond 64 bits, or a lone surrogate; all else was rejected before
         return _encode_stdlib(value)
     # orjson writes NaN and infinities as null.
     if is_finite or b"null" not in encoded or _finite(value):
@@ -155,13 +156,13 @@ def _encode_stdlib(value: Mapping[str, Any]) -> bytes:
 
 
 def seal(body: bytes, seed: int) -> tuple[bytes, int]:
-    """Close a body with its checksum: the line with its LF, and the seed of the next record."""
+    """Close a body with its checksum; return the line with its LF, and the seed of the next record."""
     crc = crc32(b"}", crc32(body, seed))
     return body + b',"_crc":"%08x"}\n' % crc, crc
 
 
 def continues(body: bytes, stored: int, seed: int) -> bool:
-    """Whether a checksum is that of a body (a line up to its checksum) after another one."""
+    """Return whether `stored` is the checksum of a body (a line up to its checksum), computed with this seed."""
     return stored == crc32(b"}", crc32(body, seed))
 
 
@@ -169,7 +170,7 @@ def decode(line: bytes) -> Message:
     """Parse a line (with or without LF) into the object that was written, without `_crc` and `_json`.
 
     Raises:
-        ValueError: the line is no JSON object.
+        ValueError: the line is not a JSON object, or is nested too deeply.
     """
     line = line.rstrip(b"\n")
     if has_crc(line) and line[-len(MARK) - CRC_TAIL_BYTES : -CRC_TAIL_BYTES] != MARK:
@@ -188,7 +189,7 @@ def decode(line: bytes) -> Message:
 
 
 def member_of(line: bytes) -> Member | None:
-    """The membership that a line (without LF) carries; None if it belongs to no reset, or was written by hand."""
+    """Return the membership in a line (without LF); None if it belongs to no reset, or has no checksum."""
     if not has_crc(line):
         return None
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
@@ -205,7 +206,7 @@ def member_of(line: bytes) -> Member | None:
 
 
 def has_misplaced_crc(line: bytes) -> bool:
-    """Whether a line without a checksum at its end has one inside: a line of this package that was written anew."""
+    """Return whether a line has a checksum inside instead of at its end, so that another program has rewritten it."""
     if b'"_crc"' not in line:
         return False
     try:
@@ -216,18 +217,18 @@ def has_misplaced_crc(line: bytes) -> bool:
 
 
 def is_too_deep(line: bytes, value: Any, most: int = MAX_READ_DEPTH) -> bool:
-    """Whether what a line was parsed into is nested in more levels; by default in so many that it is no record."""
+    """Return whether the parsed value of a line has more than `most` levels; by default, too many for a record."""
     if len(line) <= 2 * most:
         return False
-    if len(line) > _BLOCK_BYTES:  # without a copy of it
+    if len(line) > _BLOCK_BYTES:  # a large line is not copied
         opened = line.count(b"{") + line.count(b"[")
-    else:  # several times as quick as to count them
+    else:  # several times faster than counting
         opened = 2 * len(line) - len(line.replace(b"{", b"")) - len(line.replace(b"[", b""))
     return opened > most and _is_deeper(value, most)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether there are more levels of objects and lists than so many."""
+    """Return whether objects and lists are nested in more than `levels` levels."""
     layer = [value]
     for _ in range(levels):
         parts = (one.values() if isinstance(one, dict) else one for one in layer)
@@ -238,12 +239,12 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def name_of(value: Any) -> str:
-    """What a control record calls something; a list or an object names nothing, and may be too deep to be shown."""
+    """Return a name in a control record as text; "" for a list or an object, which is not a name."""
     return "" if isinstance(value, list | dict) else str(value)
 
 
 def message_id_of(message: Message, line: bytes, offset: int) -> str:
-    """The id that a record carries; of a line of the older module one derived from its bytes and its offset."""
+    """Return the id of a message; for a line without an id, an id derived from its bytes and its offset."""
     metadata = message.get("metadata")
     given = metadata.get("message_id") if isinstance(metadata, dict) else None
     if isinstance(given, str) and given:
@@ -252,10 +253,10 @@ def message_id_of(message: Message, line: bytes, offset: int) -> str:
 
 
 def message_alone(line: bytes, message_id: str) -> bytes | None:
-    """The JSON of the message in a line (without LF), without the keys of the log.
+    """Return the JSON of the message in a line (without LF), without the keys of the log.
 
-    None unless parsing it is known to give what `decode` gives: for a line as this package writes most, whose last key
-    before the checksum is the message's own id.
+    None unless it certainly is the JSON of the message that `decode` returns. This is known for most lines of this
+    package: their last key before the checksum is the message's id.
     """
     body = line[:-CRC_TAIL_BYTES]
     own_id = ID_KEY + message_id.encode(errors="replace") + b'"}'
@@ -265,12 +266,12 @@ def message_alone(line: bytes, message_id: str) -> bytes | None:
 
 
 def has_crc(line: bytes) -> bool:
-    """Whether a line (without LF) ends with a checksum."""
+    """Return whether a line (without LF) ends with a checksum."""
     return line[-CRC_TAIL_BYTES:-10] == CRC_KEY and line[-2:] == b'"}'
 
 
 def stored_crc(line: bytes) -> int | None:
-    """The checksum that a line (without LF) carries, or None."""
+    """Return the checksum at the end of a line (without LF); None if it has none."""
     if not has_crc(line):
         return None
     digits = line[-10:-2]
@@ -282,7 +283,7 @@ def stored_crc(line: bytes) -> int | None:
 
 
 def _decode_foreign(line: bytes) -> Any:
-    """Parse a line that `orjson` may not have written: what it refuses or rounds is read by the standard library."""
+    """Parse a line that `orjson` may not have written. If `orjson` rejects or rounds it, use the standard library."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:  # NaN, a lone surrogate
@@ -291,14 +292,14 @@ def _decode_foreign(line: bytes) -> Any:
 
 
 def may_be_rounded(line: bytes, value: Any) -> bool:
-    """Whether JSON has a number of more than 64 bits, of which `orjson` makes a float.
+    """Return whether JSON has a number of more than 64 bits, which `orjson` turns into a float.
 
-    Such a number has 19 digits or more. A search for as many zeros, after all digits were made zeros, takes a twelfth
-    of a regular expression's time; the blocks bound the memory.
+    Such a number has 19 digits or more. So all digits are replaced with zeros, and 19 zeros are searched; this takes a
+    twelfth of a regular expression's time. It is done in blocks, to limit the memory.
 
     Args:
         line: the JSON.
-        value: the value that `orjson` made of it.
+        value: the value that `orjson` parsed from it.
     """
     for begin in range(0, len(line), _BLOCK_BYTES):
         block = line[begin : begin + _BLOCK_BYTES + len(_LONG_NUMBER)]
@@ -310,7 +311,7 @@ def may_be_rounded(line: bytes, value: Any) -> bool:
 def _floats_in(value: Any) -> Iterator[float]:
     """Yield the floats in a value of plain JSON types."""
     left = [[value]]
-    for one in left:  # it grows while it is walked: a line may be nested deeper than Python may call
+    for one in left:  # the list grows in the loop, because a line may be nested too deeply for recursion
         for item in one.values() if isinstance(one, dict) else one:
             kind = type(item)
             if kind is dict or kind is list:

@@ -1,10 +1,10 @@
-"""The effect of resets on the live history.
+"""The effect of resets on the live history. A reset (`reset_record`) replaces the live history with other messages.
 
 Rules:
-- A reset is in force if its commit is intact; or if its begin is intact and all its new messages and runs are there.
+- A reset is in force if its commit is intact; or if its begin is intact and all its new messages and kept runs exist.
 - It replaces the history up to the message `upto`. Later messages that do not belong to the reset stay live.
-- A damaged message between begin and commit may name an unknown reset or none. It belongs to the open reset if that
-  lacks messages. If its number was damaged too, it gets a free number.
+- A damaged message between begin and commit may name an unknown reset or no reset. It belongs to the open reset if
+  this reset lacks messages. If its number was damaged too, it gets a free number.
 - A message of a reset that is not in force is neither live nor found by its id.
 - A reset takes effect once. A repeated begin or commit is reported.
 """
@@ -35,7 +35,7 @@ class _State:
     description: Reset | None = None
     begun: bool = False
     base: int = 0
-    """Number of live messages at its begin."""
+    """The number of live messages at its begin."""
     first: int = 0
     """The ordinal of the first message after its begin."""
     committed: bool = False
@@ -46,7 +46,7 @@ class _State:
     """Once it is in force: for each run, the number of the reset's new messages before it, and its ordinals."""
 
     def content(self) -> list[int]:
-        """The ordinals that it makes live, in order."""
+        """Return the ordinals of the messages that the reset makes live, in order."""
         content: list[int] = []
         members = sorted(self.members, key=itemgetter(0))
         taken = 0
@@ -59,7 +59,7 @@ class _State:
         return content
 
     def content_length(self) -> int:
-        """Number of messages that it makes live."""
+        """Return the number of messages that the reset makes live."""
         return len(self.members) + sum(len(ordinals) for _, ordinals in self.runs)
 
 
@@ -85,16 +85,16 @@ class Resets:
         return self._open is not None
 
     def snapshot(self) -> list[tuple[str, bool, bool, bool]]:
-        """The ids and the progress of all resets: enough to recognise a repeated begin or commit."""
+        """Return the ids and the progress of all resets: enough to recognise a repeated begin or commit."""
         return [(name, state.begun, state.committed, state.in_force) for name, state in self._states.items()]
 
     def restore(self, snapshot: Iterable[Sequence[Any]]) -> None:
-        """Continue from a snapshot; a malformed one raises errors of its types."""
+        """Continue from a snapshot; a malformed snapshot raises ValueError or TypeError."""
         for name, begun, committed, in_force in snapshot:
             self._states[str(name)] = _State(begun=bool(begun), committed=bool(committed), in_force=bool(in_force))
 
     def begin(self, reset: Reset) -> None:
-        """Take an intact begin."""
+        """Apply an intact begin of a reset."""
         state = self._states.setdefault(reset.id, _State())
         if state.begun:
             self._report("the begin of a reset stands in the log again; it counts once")
@@ -107,7 +107,7 @@ class Resets:
         self._apply_if_complete(state)
 
     def commit(self, reset: Reset, *, chained: bool) -> None:
-        """Take an intact commit; `chained`: whether it continues the checksum chain."""
+        """Apply an intact commit of a reset; `chained` tells whether it continues the checksum chain."""
         state = self._states.setdefault(reset.id, _State())
         if state.committed:
             self._report("the commit of a reset stands in the log again; it counts once")
@@ -122,7 +122,7 @@ class Resets:
         self._apply(state, reset)
 
     def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
-        """Take a message of a reset; `doubtful`: it may be damaged, so the reset's id may be wrong."""
+        """Add a message to its reset. If it is `doubtful`, it may be damaged, and the reset's id may be wrong."""
         state = self._states.setdefault(reset_id, _State())
         state.members.append((number, ordinal))
         if doubtful and not (state.begun or state.committed):
@@ -172,7 +172,7 @@ class Resets:
         self._last = state
 
     def _end_of_replaced(self, state: _State, reset: Reset) -> int:
-        """The position in the live history after the last message that the reset replaces."""
+        """Return the position in the live history after the last message that the reset replaces."""
         position = self._position_of(reset.upto)
         if state.begun:  # the message `upto` may be damaged and in another place than before
             return state.base if position is None else max(state.base, position + 1)
@@ -181,7 +181,7 @@ class Resets:
         return len(self.index.live) if reset.upto else 0
 
     def _found_runs(self, state: _State, reset: Reset, before: Sequence[int]) -> list[tuple[int, array[int]]]:
-        """The ordinals of the runs that the reset keeps, as in `_State.runs`."""
+        """Find the runs that the reset keeps, and return their ordinals as in `_State.runs`."""
         runs: list[tuple[int, array[int]]] = []
         total = len(state.members)
         for run in reset.runs:
@@ -194,7 +194,7 @@ class Resets:
         return runs
 
     def _without_nameless(self, state: _State, reset: Reset, after: array[int]) -> array[int]:
-        """Add damaged messages that name no reset to this one, if it lacks enough messages; returns the others.
+        """Add damaged messages that name no reset to this one, if it lacks enough messages; return the other messages.
 
         Only the new messages of a reset are written between its begin and its commit.
         """
@@ -205,7 +205,7 @@ class Resets:
         return array("I", (ordinal for ordinal in after if ordinal not in found))
 
     def _number_damaged(self, state: _State, reset: Reset) -> None:
-        """Give the damaged messages of a reset the free numbers, if the present numbers are not all valid."""
+        """Give the damaged messages of a reset free numbers, unless all numbers are valid."""
         sound = [member for member in state.members if not self._is_damaged(member[1])]
         damaged = sorted(ordinal for _, ordinal in state.members if self._is_damaged(ordinal))
         if not damaged or len(state.members) > reset.count:
@@ -225,7 +225,10 @@ class Resets:
         return find_position(self.index, self.index.live, message_id) if message_id else None
 
     def _find_run(self, run: KeptRun, live: Sequence[int]) -> array[int]:
-        """The ordinals of a run in the live history. If both ids of one end are lost, the run's count tells it."""
+        """Find a run in the live history, and return its ordinals.
+
+        If both ids at one end of the run are lost, this end is estimated from the run's count.
+        """
         starts = [find_position(self.index, live, message_id) for message_id in run.first]
         ends = [find_position(self.index, live, message_id) for message_id in reversed(run.last)]
         (start, lost_first), (end, lost_last) = _ends_of(starts, ends, run.count)
@@ -243,7 +246,7 @@ class Resets:
 
 
 class _LostLines:
-    """Estimates where a run begins or ends from the places of unreadable lines.
+    """Unreadable lines of a log, from whose places the lost end of a run is estimated.
 
     Args:
         index: has the places of the damage.
@@ -257,7 +260,7 @@ class _LostLines:
         self._lost = sorted(found.offset for found in lost if found.length >= _SHORTEST_MESSAGE_BYTES)
 
     def start_before(self, end: int, count: int) -> int:
-        """The position at which a run of `count` messages starts, if it ends at the position `end`."""
+        """Estimate the position at which a run of `count` messages starts, if it ends at the position `end`."""
         position, missing = end, count - 1
         while position:
             lost = self._lost_at(position)
@@ -269,7 +272,7 @@ class _LostLines:
         return next(broken, end)
 
     def end_after(self, start: int, count: int) -> int:
-        """The position at which a run of `count` messages ends, if it starts at the position `start`."""
+        """Estimate the position at which a run of `count` messages ends, if it starts at the position `start`."""
         position, missing = start, count - 1
         while position < len(self._live) - 1:
             lost = self._lost_at(position + 1)
@@ -281,7 +284,10 @@ class _LostLines:
         return next(broken, start)
 
     def _span(self, position: int) -> list[tuple[int, int]]:
-        """The byte ranges of the file at a position: right before its message, and right after the one before it."""
+        """Return the byte ranges of the file where a message before this position may have been lost.
+
+        These are right before the message at the position, and right after the live message before it.
+        """
         live = self._live
         if position == len(live):  # messages after the last live one may be anywhere after it
             return [(self._next_offset(live[-1]) if live else 0, _END_OF_FILE)]
@@ -294,15 +300,15 @@ class _LostLines:
         return spans
 
     def _next_offset(self, ordinal: int) -> int:
-        """The first offset after the start of a message."""
+        """Return the offset one byte after the start of a message."""
         return self._offsets[ordinal] + 1
 
     def _lost_at(self, position: int) -> int:
-        """Number of unreadable lines, before the message at a position, that may have been messages."""
+        """Count the unreadable lines before the message at a position that may have been messages."""
         return sum(bisect_left(self._lost, end) - bisect_left(self._lost, start) for start, end in self._span(position))
 
     def _is_broken(self, position: int) -> bool:
-        """Whether anything is damaged right before a position, or lines may be missing there."""
+        """Return whether there is damage right before a position, or lines may be missing there."""
         return any(
             bisect_right(self._breaks, end) > bisect_left(self._breaks, start) for start, end in self._span(position)
         )
@@ -311,10 +317,10 @@ class _LostLines:
 def _ends_of(
     starts: Sequence[int | None], ends: Sequence[int | None], count: int
 ) -> tuple[tuple[int | None, int], tuple[int | None, int]]:
-    """The positions of a run's two ends, and the number of ids of each end that were skipped.
+    """Return the positions of a run's two ends, each with the number of skipped ids at this end.
 
-    A damaged message may be in another place of the history than before. So the ids that enclose the most messages, up
-    to `count`, tell where the run is. A skipped message is taken from its present place.
+    A damaged message may be in another place of the history than before. So those ids are used that enclose the most
+    messages, up to `count`. The messages of skipped ids are taken from their present places.
     """
     first, last = _first_of(starts), _first_of(ends)
     if first[0] is None or last[0] is None or last[0] - first[0] == count - 1:
@@ -331,7 +337,7 @@ def _ends_of(
 
 
 def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
-    """The first known position, and the number of unknown ones before it."""
+    """Return the first position that is not None, and the number of Nones before it."""
     for lost, position in enumerate(positions):
         if position is not None:
             return position, lost
@@ -339,7 +345,7 @@ def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
 
 
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:
-    """The position of a message in a live history; None if it is not there."""
+    """Return the position of a message in a live history; None if the history does not have it."""
     ordinal = index.find_live(message_id, live)
     if ordinal is None or ordinal not in live:
         return None

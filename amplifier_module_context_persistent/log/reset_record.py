@@ -21,7 +21,7 @@ from .record_line import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, h
 BEGIN, COMMIT = "reset_begin", "reset_commit"
 _OWN_KEY = b',"own_crc":"'
 _OWN_BYTES = len(_OWN_KEY) + 9
-"""Bytes of `own_crc` at the end of a body: the key, eight digits, a quote."""
+"""The number of bytes of `own_crc` at the end of a body: the key, eight digits and a quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class KeptRun:
 
     @classmethod
     def of(cls, position: int, ids: Sequence[str]) -> KeptRun:
-        """The run of messages with these ids."""
+        """Make the run of messages with these ids."""
         return cls(position, len(ids), tuple(ids[:2]), tuple(ids[-2:]))
 
 
@@ -51,15 +51,15 @@ class Reset:
     reason: str
     time: str
     upto: str
-    """The id of the last message of the replaced history; "" if that was empty."""
+    """The id of the last message of the replaced history; "" if the history was empty."""
     count: int
-    """Number of new messages of the reset."""
+    """The number of new messages of the reset."""
     live: int
-    """Number of live messages after the reset."""
+    """The number of live messages after the reset."""
     runs: tuple[KeptRun, ...] = ()
 
     def fields(self) -> dict[str, Any]:
-        """The fields of the description, as begin and commit have them; `parse` reads them."""
+        """Return the fields of the description for the begin and the commit; `parse` reads them."""
         runs = [
             {"position": run.position, "count": run.count, "first": list(run.first), "last": list(run.last)}
             for run in self.runs
@@ -75,7 +75,7 @@ class Reset:
         }
 
     def encode(self, kind: str) -> bytes:
-        """Encode the body of its begin or its commit."""
+        """Encode the body of the reset's begin or commit; `kind` is `BEGIN` or `COMMIT`."""
         body = encode_object({"_record": kind, **self.fields()})
         mark = MARK if body.endswith(MARK) else b""
         body = body.removesuffix(MARK)
@@ -83,12 +83,12 @@ class Reset:
 
 
 def frame(reset: Reset, messages: Sequence[bytes]) -> list[bytes]:
-    """The bodies of a whole reset; `messages` are its new messages, already encoded."""
+    """Return the bodies of a whole reset, given the encoded bodies of its new messages."""
     return [reset.encode(BEGIN), *messages, reset.encode(COMMIT)]
 
 
 NewMessage = Callable[[Member], bytes]
-"""Encodes a new message, given its reset and its number in it."""
+"""A function that encodes a new message, given its membership of the reset."""
 
 
 def reset_bodies(
@@ -100,7 +100,7 @@ def reset_bodies(
     reason: str,
     time: str,
 ) -> list[bytes]:
-    """The bodies of a reset after which `items` are the live history, in their order.
+    """Return the bodies of a reset after which `items` are the live history, in their order.
 
     Args:
         live: the present live history, read under the lock, as ordinals.
@@ -138,12 +138,12 @@ def reset_bodies(
 
 
 def ids_in(read: Callable[[Sequence[int]], Iterable[Message]]) -> Callable[[Sequence[int]], Iterable[str]]:
-    """Make a function that gives the ids of messages by their ordinals; `read` reads messages of a log."""
+    """Return a function that yields the ids of messages, given their ordinals; `read` reads messages of a log."""
     return lambda ordinals: (str(message["metadata"]["message_id"]) for message in read(ordinals))
 
 
 def is_intact(line: bytes) -> bool:
-    """Whether the `own_crc` of a begin or a commit is correct; `line` is without LF."""
+    """Return whether the `own_crc` of a begin or a commit is correct; `line` is without LF."""
     body = line[:-CRC_TAIL_BYTES].removesuffix(MARK) if has_crc(line) else line
     if body[-_OWN_BYTES:].startswith(_OWN_KEY):
         head = body[:-_OWN_BYTES]
@@ -175,7 +175,7 @@ def _parse_run(value: Any) -> KeptRun | None:
 
 
 def _is_end(value: Any) -> bool:
-    """Whether a value is a list of one or two texts, as a reset names the ends of a run by."""
+    """Return whether a value is a list of one or two texts, the ids at an end of a run."""
     return isinstance(value, list) and 0 < len(value) <= 2 and all(isinstance(one, str) for one in value)
 
 

@@ -1,4 +1,4 @@
-"""Recover intact records from a corrupt line: after a torn record, after NUL bytes, or several without a newline.
+"""Recover intact records from a corrupt line: after a torn record, after NUL bytes, or if newlines are missing.
 
 A record must end at a checksum or at the end of the line, and parse from its head to there. So an object within a
 record's arguments is never taken for a record.
@@ -22,7 +22,7 @@ _FREE_BYTES = 16 << 20  # bytes that may be read for any line, since that is fas
 
 
 def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
-    """Find the intact records in a line, from the left; yields the start and the end of each."""
+    """Yield the start and the end of each intact record in a line, from the left."""
     begin = 0
     bytes_left = _FREE_BYTES + _MOST_PASSES * len(line)
     ends = [found.end() for found in _RECORD_TAIL.finditer(line)]
@@ -34,14 +34,14 @@ def whole_records(line: bytes) -> Iterator[tuple[int, int]]:
         if start is None:
             continue
         before = line[begin:start].rstrip(b"\0\r\t ")
-        if before and is_record(before):  # a record without a checksum, which no tail marks
+        if before and is_record(before):  # a record without a checksum, so without a recognisable end
             yield begin, begin + len(before)
         yield start, end
         begin = end
 
 
 def has_role(value: Message) -> bool:
-    """Whether an object has a role, as every message has."""
+    """Return whether an object has a known role, as every message has."""
     role = value.get("role")
     return isinstance(role, str) and role in ROLE_CODES
 
@@ -49,7 +49,7 @@ def has_role(value: Message) -> bool:
 def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int]:
     """Find the start of the record that ends at `end`; None if there is none.
 
-    Also returns the number of bytes that were read in vain.
+    Also return the number of bytes that were read without success.
     """
     stop, bytes_read = end, 0
     for _ in range(_MOST_TRIALS):
@@ -65,7 +65,7 @@ def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int
 
 
 def is_record(line: bytes) -> bool:
-    """Whether bytes are one record: a message or a control record, with a checksum or without."""
+    """Return whether bytes are one record: a message or a control record, with or without a checksum."""
     try:
         value = decode(line)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Scan the bytes of a log for its records. Pure: bytes are passed in, and nothing is read or written here.
+"""Scan the bytes of a log for its records. The bytes are passed in; nothing is read or written here.
 
 The scanner knows lines, checksums and line numbers; `index_builder` knows the meaning of records. The scanner gets
 blocks of whole lines, in order, and continues the checksum chain from one block to the next. Rules:
@@ -46,7 +46,7 @@ _NOT_PLAIN = (b'"source"', b'"ephemeral"', b"system-reminder", b"\\u00")
 
 
 class Scanner:
-    """Fill an index from blocks of lines."""
+    """A scanner that fills an index from blocks of lines."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Scanner:
         self.line = 0
         self._chain = Chain()
         self._before: tuple[int, int]
-        """The chain before the current line; set when the first line is taken."""
+        """The chain's `stored` and `computed` before the current line; set with the first line."""
         self._bare: Place | None = None
         """The last line without a checksum."""
         self._break = (0, Place())
@@ -87,7 +87,7 @@ class Scanner:
     def feed_lines(self, lines: Iterable[bytes]) -> None:
         """Scan whole lines, given with their LF; the first one begins at `offset`.
 
-        Sound messages and receipts, nearly all lines, are taken without parsing them.
+        Sound messages and receipts (records of requests to a model) are nearly all lines; they are not parsed.
         """
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
         index, doubtful, session = builder.index, builder.doubtful, builder.session
@@ -121,7 +121,7 @@ class Scanner:
         self.skip_indexed(sound, offset, seed)
 
     def take_sealed(self, line: bytes, crc: int) -> None:
-        """Take a line with its LF that was just sealed with `seed`; like `feed`, but without verifying it again.
+        """Scan a line with its LF that was just sealed with `seed`, like `feed`, but without verifying it again.
 
         Args:
             line: the line.
@@ -140,7 +140,7 @@ class Scanner:
         self._chain.pass_verified(crc)
 
     def look_at_sealed(self, line: bytes) -> tuple[int, int, bool] | None:
-        """Read a sealed line with its LF, without taking it.
+        """Read the facts in a sealed line with its LF, without advancing the scanner.
 
         Returns:
             Its role, the hash of its id, and whether it is a plain user message; None if the line has to be parsed.
@@ -156,7 +156,7 @@ class Scanner:
         return role, hashed, role == USER and is_plain_user(line)
 
     def take(self, line: bytes, number: int, offset: int) -> None:
-        """Take the next line (without LF), given its number and its offset."""
+        """Scan the next line (without LF), given its number and its offset."""
         seed = self._chain.stored
         computed = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed))
         self.line, self.offset = number, offset
@@ -172,9 +172,9 @@ class Scanner:
         """Report and skip a line that is too long for memory.
 
         Args:
-            length: its bytes with LF.
-            crc: the checksum of its bytes without LF, seeded with `seed`.
-            tail: its last bytes without LF.
+            length: the length of the line with LF, in bytes.
+            crc: the checksum of the line without LF, computed with `seed`.
+            tail: the last bytes of the line without LF.
         """
         self.line += 1
         self.builder.place = Place(self.line, self.offset, length)
@@ -185,12 +185,12 @@ class Scanner:
         self.offset += length
 
     def skip_indexed(self, lines: int, offset: int, crc: int) -> None:
-        """Skip sound lines that the caller has indexed.
+        """Advance past sound lines that the caller has indexed.
 
         Args:
-            lines: their number.
-            offset: the offset after the last one.
-            crc: the checksum of the last one.
+            lines: the number of lines.
+            offset: the offset after the last line.
+            crc: the checksum of the last line.
         """
         self.line += lines
         self.offset = offset
@@ -198,15 +198,15 @@ class Scanner:
             self._chain.pass_verified(crc)
 
     def go_on(self, other: Scanner) -> None:
-        """Continue with the line that another scanner would take next."""
+        """Move to the position of another scanner, and copy its checksum chain."""
         self.line, self.offset = other.line, other.offset
         self._chain = replace(other._chain)
         self._bare, self._break = other._bare, other._break
 
     def snapshot(self) -> dict[str, Any] | None:
-        """The state besides the index, in plain JSON types; None within a reset or a bundle, or after any damage.
+        """Return the state besides the index, in plain JSON types; None within a reset or a bundle, or after damage.
 
-        So a snapshot never describes damaged lines, which may have been restored since.
+        So a snapshot never describes damaged lines, which somebody may repair later.
         """
         if self.index.damage or self.index.unknown_version or not self.builder.is_settled:
             return None
@@ -239,7 +239,7 @@ class Scanner:
         self.builder.report("oversized", detail)
 
     def _take_without_checksum(self, line: bytes, place: Place, computed: int) -> None:
-        """Take a line without a checksum at its end."""
+        """Scan a line without a checksum at its end."""
         chain, flags, finding = self._chain, UNCHAINED, None
         status = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
         place.seed, place.check = chain.stored, crc32(line, chain.stored)
@@ -257,7 +257,7 @@ class Scanner:
         self._take(line, flags, status, finding)
 
     def _take_with_checksum(self, line: bytes, place: Place, stored: int, computed: int) -> None:
-        """Take a line with a checksum."""
+        """Scan a line with a checksum."""
         chain = self._chain
         seeds = chain.seeds(place.line)
         body = line[:-CRC_TAIL_BYTES]
@@ -272,7 +272,7 @@ class Scanner:
         self._take(line, 0, ControlStatus(is_intact(line)))
 
     def _report_altered_checksum(self) -> None:
-        """Report the line before the first chained one: it lost its checksum, unless that was reported already."""
+        """Report that the line before the first chained line lost its checksum, unless it was reported already."""
         bare, known = self._bare, self.index.damage
         if bare is None or (known and known[-1].offset == bare.offset):
             return
@@ -280,7 +280,7 @@ class Scanner:
         self.builder.report("checksum", detail, bare)
 
     def _take_unverified(self, line: bytes, place: Place, stored: int, computed: int) -> None:
-        """Take a line whose checksum continues none of the lines before it."""
+        """Scan a line whose checksum continues none of the lines before it."""
         chain, builder = self._chain, self.builder
         status = ControlStatus(
             is_intact(line),
@@ -303,7 +303,7 @@ class Scanner:
             self._break = (len(self.index), place)
 
     def _may_begin(self, number: int) -> bool:
-        """Whether a header at this line number tells the version of the log, although the line does not verify."""
+        """Return whether a header in this line tells the version of the log although the line does not verify."""
         return not self._chain.begun or self._chain.strange_line == number - 1
 
     def _salvage(self, line: bytes, reason: str) -> None:
@@ -345,7 +345,7 @@ class Scanner:
         status: ControlStatus,
         finding: tuple[str, str] | None = None,
     ) -> None:
-        """Parse a line and take its record; `finding` is reported if it can be parsed."""
+        """Parse a line and pass its record to the builder; `finding` is reported if the line can be parsed."""
         builder = self.builder
         if len(line) >= self.max_record_bytes:
             self._report_oversized(len(line) + 1)
@@ -369,7 +369,7 @@ class Scanner:
 
 
 def whole_lines(block: bytes) -> list[bytes]:
-    """The lines of a block, each with its LF; bytes after the last LF are left out.
+    """Return the lines of a block, each with its LF; bytes after the last LF are left out.
 
     `BytesIO` finds the ends of lines in a quarter of the time of `bytes.split`.
     """
@@ -380,6 +380,6 @@ def whole_lines(block: bytes) -> list[bytes]:
 
 
 def is_plain_user(line: bytes) -> bool:
-    """Whether a user message's line has no `source`, no `ephemeral` mark and no reminder, also not as escapes."""
+    """Return whether a user message's line has no `source`, no `ephemeral` mark and no reminder, not even escaped."""
     find = line.rfind  # the fastest search for bytes that are nearly always absent
     return find(_NOT_PLAIN[0]) == find(_NOT_PLAIN[1]) == find(_NOT_PLAIN[2]) == find(_NOT_PLAIN[3]) == -1

@@ -1,8 +1,9 @@
-"""Read the control records that concern a session; `index_builder` passes them on, in order.
+"""Read the control records that concern a session; `index_builder` passes them in order.
 
 Rules for a record that does not continue the checksum chain:
 - It has no effect, unless the line before it is unreadable and it is the first plan, pin or hidden turn with its id.
-- In a receipt, the line that its view ended with counts in any case: the next answer may depend on it.
+- A receipt describes a request to a model and the view (the messages) that was sent. The last line of its view has an
+  effect in any case, because the next answer may depend on it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class SessionReader:
         return self.index.session
 
     def snapshot(self) -> dict[str, Any]:
-        """The state besides the index, in plain JSON types; `restore` takes it back."""
+        """Return the state besides the index, in plain JSON types, for `restore`."""
         records = self._records
         return {
             "pending_model": self.pending_model,
@@ -57,7 +58,7 @@ class SessionReader:
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Continue from a snapshot; a malformed one raises errors of its types.
+        """Continue from a snapshot; a malformed snapshot also raises TypeError or KeyError.
 
         Raises:
             ValueError: the snapshot names a model that the index does not know.
@@ -72,7 +73,7 @@ class SessionReader:
             raise ValueError("a request to a model that is not known")
 
     def take(self, kind: str, value: Control, status: ControlStatus, place: Place, *, may_be_copy: bool) -> None:
-        """Take a control record; records that do not concern a session are ignored.
+        """Apply a control record to the session's state; records that do not concern a session are ignored.
 
         Args:
             kind: its kind.
@@ -87,7 +88,7 @@ class SessionReader:
             take(self, value)
 
     def receipt(self, line: bytes) -> bool:
-        """Take a sound receipt without parsing it, since there is one for each request; False if it must be parsed."""
+        """Apply a sound receipt without parsing it, which saves time. Return False if it must be parsed."""
         names = b""
         if (start := line.find(_PROVIDER)) != -1:
             start += len(_PROVIDER)
@@ -110,12 +111,12 @@ class SessionReader:
         return True
 
     def pop_pending_model(self) -> int:
-        """Take the model of the last request, for the answer to it; a further answer gets 0."""
+        """Return the model of the last request, as a position in `Index.models`, for its answer; 0 if called again."""
         model, self.pending_model = self.pending_model, 0
         return model
 
     def _is_first(self, value: Control) -> bool:
-        """Whether a plan, pin or hidden turn takes effect, judged by the chain and by earlier records with its id."""
+        """Return whether a plan, pin or hidden turn takes effect, judged by the chain and earlier uses of its id."""
         own = name_of(value.get("_record")), name_of(value.get("id"))
         repeats = own in self._named
         self._named.add(own)
@@ -148,7 +149,7 @@ class SessionReader:
             change(self._live_between(name_of(turn[0]), name_of(turn[1])))
 
     def _live_between(self, first_id: str, last_id: str) -> Sequence[int]:
-        """The live messages between two ids, both included; empty if one of the two is not live."""
+        """Return the ordinals of the live messages from one id to another; empty if one of these two is not live."""
         index = self.index
         found = index.find_all([first_id, last_id])
         first, last = found.get(first_id), found.get(last_id)
@@ -180,7 +181,7 @@ class SessionReader:
             self._records.heads.add(name_of(value.get("hash")))
 
     def _code_of(self, provider: str, model: str) -> int:
-        """The position of a provider and a model in `Index.models`; 0 if there are no names, or no position is left."""
+        """Return the position of a provider and a model in `Index.models`; 0 for no names, or if the list is full."""
         models, names = self.index.models, (provider, model)
         if names in models:
             return models.index(names)

@@ -1,4 +1,4 @@
-"""The state that a log's control records give a session: the plan in force, pins, hidden turns, usage, the last view.
+"""The state of a session from the control records of its log: the plan in force, pins, hidden turns, usage, last view.
 
 It is a part of the index (`Index.session`), filled by `session_reader`. The rest of the index does not depend on it.
 """
@@ -26,9 +26,9 @@ class SessionRecords:
     learned: set[tuple[str, str, str]] = field(default_factory=set)
     """Facts learned from providers' refusals: the fact, the provider and the model."""
     heads: set[str] = field(default_factory=set)
-    """Hashes of the head texts that the log has."""
+    """Hashes of the head texts (system prompts) in the log's `system` records."""
     line_shown: tuple[int, str] = (0, "")
-    """From the last receipt: the number of messages then, and the line that the view ended with ("" if none)."""
+    """From the last receipt: the number of messages before it, and the last line of its view ("" if it has none)."""
     name: str = ""
     """The person's name for the session; "" if there is none."""
     tags: tuple[str, ...] = ()

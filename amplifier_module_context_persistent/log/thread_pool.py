@@ -1,16 +1,18 @@
-"""The threads on which logs work, shared by all logs of a process.
+"""A thread pool for all logs of a process.
 
-A log submits a job when something is queued, at most one at a time (`append_queue`). So each log has its order, and a
-thousand idle logs need no thread. Rules:
+A log submits a job when items are queued, and at most one job at a time (`append_queue`). So the work of a log keeps
+its order, and a thousand idle logs need no thread. Rules:
 
-- At most `MOST_RUNNING` threads run jobs. A thread that waits (for a lock, a disk, a server) says so with `WAITING` and
-  does not count: another thread begins at once, so logs that wait hold nobody up. When waits end, the pool shrinks.
+- At most `MOST_RUNNING` threads run jobs. A thread that waits (for a lock, a disk, a server) shows this with `WAITING`
+  and does not count. Another thread begins at once, so a waiting log does not delay others. After the waits, the pool
+  shrinks.
 - At most `MOST_IDLE` threads wait for the next job; others end.
-- A submission never blocks and may come from anywhere, also from a finaliser that the garbage collector calls in the
-  middle of another submission. So a job is put into a deque, and whoever gets the lock at once places what is there;
-  who does not get it leaves that to the holder, who looks again after the lock is released.
-- As the main thread ends, idle threads end and what was submitted is finished. Later submissions are refused.
-- A forked child begins with no thread and no job; what was submitted belongs to its parent.
+- A submission never blocks and may come from anywhere, even from a finaliser that the garbage collector calls in the
+  middle of another submission. So a job is put into a deque, and then the submitter tries to take the lock. With the
+  lock it gives the waiting jobs to threads. Without the lock it leaves this to the holder, who checks the deque again
+  after releasing the lock.
+- When the main thread ends, idle threads end, and submitted jobs are finished. Later submissions are rejected.
+- A forked child begins with no thread and no job; submitted jobs belong to its parent.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ Job = Callable[[], object]
 
 
 class _Current(threading.local):
-    """The current thread: the pool that it belongs to, and how many waits it is in."""
+    """The state of the current thread: its pool (None for other threads), and the number of nested waits."""
 
     pool: ThreadPool | None = None
     waits = 0
@@ -46,7 +48,7 @@ class ThreadPool:
     """A pool of threads.
 
     Args:
-        most_running: how many threads run at most, without those that wait.
+        most_running: the largest number of running threads, without waiting ones.
     """
 
     def __init__(self, most_running: int = MOST_RUNNING) -> None:
@@ -60,21 +62,21 @@ class ThreadPool:
         """Begin with no thread and no job."""
         self._jobs: deque[Job] = deque()
         self._lock = threading.Lock()
-        """Guards what follows."""
+        """Guards the fields below."""
         self._idle: list[SimpleQueue[Job | None]] = []
-        """The inboxes of threads that wait for a job, those last that became idle last."""
+        """The inboxes of threads that wait for a job; the thread that became idle last is at the end."""
         self._threads = 0
         self._waits: list[None] = []
-        """One for each thread that waits within a job: a list counts without the lock."""
+        """One item for each thread that waits within a job; a list can be changed without the lock."""
         self._is_watching = False
         """Whether a thread waits for the end of the main thread."""
         self._is_ending = False
 
     def submit(self, job: Job) -> None:
-        """Have a job run on a thread.
+        """Submit a job, to be run on a thread of the pool.
 
         Raises:
-            RuntimeError: the interpreter ends; the job is not run.
+            RuntimeError: the interpreter exits, or no thread can be started; the job is not run.
         """
         if self._is_ending:
             raise RuntimeError("the interpreter ends")
@@ -103,7 +105,7 @@ class ThreadPool:
             self._place()
 
     def _place(self) -> None:
-        """Give jobs to threads; to be called after the lock was released."""
+        """Give jobs to threads. It must be called again after each release of the lock."""
         has_room = True
         while has_room and self._jobs and self._lock.acquire(blocking=False):
             try:
@@ -112,7 +114,7 @@ class ThreadPool:
                 self._lock.release()
 
     def _place_next(self) -> bool:
-        """Give the next job to an idle thread or to a new one; False if there is none."""
+        """Give the next job, if any, to an idle thread or to a new one. Return False if no thread is available."""
         if not self._jobs:
             return True
         if self._idle:
@@ -123,7 +125,7 @@ class ThreadPool:
         return self._start_thread()
 
     def _start_thread(self) -> bool:
-        """Start a thread with the next job; False if the system has no thread left."""
+        """Start a thread with the next job. Return False if the system cannot start one, but other threads exist."""
         inbox: SimpleQueue[Job | None] = SimpleQueue()
         self._threads += 1
         try:
@@ -134,7 +136,7 @@ class ThreadPool:
         except RuntimeError:
             self._threads -= 1
             if self._threads:
-                return False  # a thread that works takes the job later
+                return False  # another thread takes the job later
             raise
         inbox.put(self._jobs.popleft())
         return True
@@ -146,7 +148,7 @@ class ThreadPool:
                 job()
             except Exception:
                 logger.exception("a turn of a log failed")
-            del job  # it holds a log, which may be dropped by now
+            del job  # it refers to a log, which may be no longer in use
             with self._lock:
                 is_needed = self._is_needed()
                 if is_needed:
@@ -158,14 +160,14 @@ class ThreadPool:
                 return
 
     def _is_needed(self) -> bool:
-        """Whether a thread that finished its job stays for the next job, instead of ending."""
+        """Return whether a thread that finished its job must stay for the next job instead of ending."""
         running = self._threads - len(self._idle) - len(self._waits)
         if self._jobs:
             return running <= self._most_running
         return not self._is_ending and len(self._idle) < MOST_IDLE
 
     def _end_with_main(self) -> None:
-        """End the idle threads when the main thread ends: the interpreter waits for all of them."""
+        """Wait for the end of the main thread, then end the idle threads: the interpreter waits for all threads."""
         threading.main_thread().join()
         with self._lock:
             self._is_ending = True
@@ -177,7 +179,7 @@ class ThreadPool:
 
 
 class _Waiting:
-    """A wait of the current thread, for a `with` statement; anything but a thread of a pool may use it too."""
+    """A wait of the current thread, for a `with` statement. In a thread that belongs to no pool, it has no effect."""
 
     def __enter__(self) -> None:
         pool = _current.pool
@@ -196,6 +198,6 @@ class _Waiting:
 
 WAITING = _Waiting()
 FILE_THREADS = ThreadPool()
-"""Of logs in files and in memory."""
+"""The threads of logs in files and in memory."""
 DATABASE_THREADS = ThreadPool(most_running=sys.maxsize)
-"""Of logs in databases: their jobs are nearly nothing but waits for a server, and hold up no log in a file."""
+"""The threads of logs in databases. Their jobs mostly wait for a server, and must not delay logs in files."""

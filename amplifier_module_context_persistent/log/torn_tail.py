@@ -1,4 +1,4 @@
-"""Save a torn tail aside. This must happen before any byte of the log is cut."""
+"""Save a torn tail (the bytes after the last complete record) to another file, before any byte of the log is cut."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MOST_COPIES = 1000
 
 
 def save_torn_tail(files: FileSystem, fd: int, path: str, torn: TornTail) -> str:
-    """Copy a torn tail into a new file beside the log, and sync file and directory; returns the copy's path.
+    """Copy a torn tail into a new file beside the log, sync file and directory, and return the copy's path.
 
-    The name has the offset and the checksum. So if a crash came between saving and cutting, the copy is found again and
-    not made twice. If the name has other content, the next free name is taken.
+    The copy's name contains the offset and the checksum. So after a crash between saving and cutting, the copy is found
+    and not made again. If a file with this name has other content, a number is added to the name.
 
     Raises:
         OSError: the copy could not be written and synced; the log is unchanged.
@@ -42,7 +42,7 @@ def save_torn_tail(files: FileSystem, fd: int, path: str, torn: TornTail) -> str
 
 
 def saved_tails(path: str) -> list[str]:
-    """The copies of torn tails beside a log."""
+    """Return the paths of the copies of torn tails beside a log."""
     directory, name = os.path.split(path)
     pattern = re.compile(re.escape(name) + r"\.torn-\d+-[0-9a-f]{8}(\.\d+)?")
     return sorted(os.path.join(directory, other) for other in os.listdir(directory) if pattern.fullmatch(other))
@@ -65,7 +65,7 @@ def _write_copy(files: FileSystem, copy: int, name: str, blocks: Iterator[bytes]
 
 
 def _is_copy(files: FileSystem, name: str, size: int, crc: int) -> bool:
-    """Whether a file has the tail already. If so, it is synced, because its writer may have died before that."""
+    """Return whether a file is a copy of the tail already. If so, sync it: its writer may have died before the sync."""
     try:
         fd = files.open_readonly(name)
     except OSError:

@@ -1,8 +1,8 @@
-"""Read a whole history repeatedly: pages of lines that were verified before are only compared by one checksum.
+"""Read a whole history repeatedly: for a page of lines that was verified before, only one checksum is compared.
 
-A host reads the whole history after each tool call, and verifying a line takes longer than parsing it. A page has the
-records from one multiple of 512 to the next. At the first read it is verified line by line; at the second read the
-checksum of all its lines is kept. Later, if the checksum is the same, the page is parsed as one array. Rules:
+A host reads the whole history after each tool call, and verifying a line takes longer than parsing it. A *page* has the
+records from one multiple of 512 to the next. At the first two reads it is verified line by line, and at the second one
+the checksum of all its lines is kept. Later, if the checksum is the same, the page is parsed as one array. Rules:
 
 - A page that has grown, or has another checksum, is verified line by line again; a changed line is an error as always.
 - Each read parses new objects, so that changes to a message do not reach another reader.
@@ -27,11 +27,11 @@ _FEW = 64  # a shorter run of adjacent records is verified line by line
 _MARK_AT = -CRC_TAIL_BYTES - len(MARK)
 
 Fetch = Callable[[range], bytes]
-"""Gives the lines of adjacent records, each with its LF, without lines between them."""
+"""A function that returns the lines of adjacent records, each with its LF, without other lines between them."""
 
 
 class _Known(NamedTuple):
-    """The facts about a verified page."""
+    """The end and the checksum of a verified page."""
 
     stop: int
     """The ordinal after its last record."""
@@ -53,7 +53,7 @@ class VerifiedPages:
         self._known: dict[int, _Known] = {}
         """The kept pages, by the ordinal of their first record."""
         self._read_once: dict[int, int] = {}
-        """Pages that were read once: their ends, by first ordinal. A page is kept only at the second read."""
+        """The ends of pages that were read once, by first ordinal. A page is kept only at the second read."""
 
     def read(
         self,
@@ -62,7 +62,7 @@ class VerifiedPages:
         fetch: Fetch,
         fetch_any: Callable[[Sequence[int]], Iterable[Line]],
     ) -> Iterator[list[Message]]:
-        """Parse messages in the given order, some at a time.
+        """Yield parsed messages in the given order, some at a time.
 
         Args:
             index: the index with the checksums of the lines.
@@ -107,7 +107,7 @@ class VerifiedPages:
 
 
 def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
-    """Split lines by the lengths in the index, because a changed byte may be an LF."""
+    """Yield the ordinal and the line of each record, split by the lengths in the index: a changed byte may be an LF."""
     at = 0
     for ordinal in ordinals:
         length = index.columns.lengths[ordinal]
@@ -116,7 +116,7 @@ def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
 
 
 def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
-    """Whether parsing a verified line and dropping the log's keys gives its message."""
+    """Return whether a verified line gives its message if it is only parsed and the log's keys are dropped."""
     ordinal, content = line
     is_foreign, is_marked = index.columns.flags[ordinal] & FOREIGN, content[_MARK_AT:-CRC_TAIL_BYTES] == MARK
     if is_foreign or is_marked or "_reset" in message:
@@ -126,7 +126,7 @@ def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
 
 
 def _parse(lines: bytes, *, has_members: bool) -> list[Message]:
-    """Parse ordinary lines, each with its LF, as one array, and drop the log's keys."""
+    """Parse ordinary lines, each with its LF, as one array, and return the messages without the log's keys."""
     messages: list[Message] = orjson.loads(b"[%b]" % lines[:-1].replace(b"\n", b","))
     for message in messages:
         del message["_crc"]
@@ -137,7 +137,7 @@ def _parse(lines: bytes, *, has_members: bool) -> list[Message]:
 
 
 def _parts(ordinals: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Split ordinals, in their order, into ranges of adjacent ones within a page, and lists of the others."""
+    """Split ordinals, in their order, into ranges of adjacent ones within a page, and lists of scattered ones."""
     scattered: list[int] = []
     for run in runs_of(ordinals):
         if len(run) < _FEW:
