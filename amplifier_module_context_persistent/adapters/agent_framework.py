@@ -65,7 +65,7 @@ class PersistentHistoryProvider(HistoryProvider):
     Args:
         sessions: the stored sessions.
         source_id: the provider's id in the framework.
-        strategy: is told about each save, so that its plans are kept with the messages.
+        strategy: gets each save, so that its plans are kept with the messages.
     """
 
     def __init__(self, sessions: SessionsByKey, source_id: str, strategy: ViewStrategy) -> None:
@@ -182,8 +182,6 @@ class ViewStrategy:
         """Return the view that a list continues, for use by one call only.
 
         It is the view that gave the list's beginning, else the last view of the session, else a new one.
-
-        It is the one that gave the list's beginning, else the last one of the session, else a new one.
         """
         told = (message.additional_properties.get(_SESSION) for message in messages)
         session_id = next((str(one) for one in told if one is not None), None)
@@ -231,9 +229,6 @@ def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
     Two runs of one session may save in turns, call by call: then words of the other run are between a call and its
     result. A view puts the call and its results together, and has to end as the list does, with the result that the
     model must answer.
-
-    Two runs of one session may save in turns, call by call: then words of the other run are between a call and its
-    result. A view has both together, and it has to end as the list does, with the result that the model is asked about.
     """
     callers: dict[str | None, int] = {}
     caller_of: dict[int, int] = {}

@@ -37,7 +37,7 @@ class Kept:
 
     Args:
         plan: the plan.
-        named: the messages of the conversation that the session holds, in order.
+        named: the messages of the conversation that the session has, in order.
     """
 
     plan: PortablePlan
@@ -60,7 +60,7 @@ class KeptPlan:
 
     Args:
         open_session: gives the session's manager.
-        named_in: the messages of the conversation that the session holds, in order.
+        named_in: returns the messages of the conversation that a log has, in order.
     """
 
     def __init__(

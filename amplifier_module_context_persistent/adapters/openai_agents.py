@@ -112,8 +112,6 @@ class PersistentSession(SessionABC):
         """Make the configuration of a run of this session, in which every model call gets a view of the session.
 
         With it, a run of another session is refused, because the model would be shown this session.
-
-        A run of another session with it is refused: it would show the model this one.
         """
         own = {"call_model_input_filter": self.filter_model_input, "session_input_callback": self.combine_input}
         return RunConfig(**{**own, **given})
@@ -185,9 +183,6 @@ def _up_to(item: Item, view: list[Message]) -> list[Message]:
 
     Other runs of the session saved the messages after the item. The model would answer these instead, or refuse a
     request that ends with an answer. The next request shows them.
-
-    What follows it was saved by other runs of the session. The model would answer that instead, or refuse a request
-    that ends with an answer. The next request shows it.
     """
     key, end = key_of(item), len(view)
     for group, body in reversed(list(bodies_in(view, NAME))):

@@ -126,7 +126,7 @@ class SessionsByKey:
             lock_timeout_s=self._config.lock_timeout_s,
             max_record_bytes=self._config.max_record_bytes,
             snapshots=CatalogueSnapshots(wait_s=0),
-            marks_open=False,  # a kit deletes sessions that others of its processes have looked at
+            marks_open=False,  # a kit deletes sessions that its other processes may have open
         )
         # a kit relies on it that messages are stored when a call returns; a mounted session may go on in memory,
         # since its person is told

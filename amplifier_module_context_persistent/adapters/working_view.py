@@ -144,10 +144,8 @@ class WorkingView(Generic[T]):
     async def _go_on(self, given: Sequence[T], kept_plan: KeptPlan) -> None:
         """Continue the views of an earlier process: add the messages that the kept plan covers, the plan, and the rest.
 
-        Each answer with reasoning is added after the view that it answers is made again: its reasoning stays if that
-        view is the same.
-
-        Each answer with reasoning is taken after the view that it answers: reasoning stays if its view is the same.
+        An answer with reasoning is added after the view that it answers is made again. The answer's reasoning stays if
+        that view is the same.
         """
         kept = await kept_plan.read()
         keys = list(map(self._key, given))

@@ -223,8 +223,6 @@ class Catalogue:
 
         SQLite may take lost parts for empty tables. A file that was replaced by a smaller one counts as truncated too.
         A removed file can be read to the end.
-
-        A file that was replaced by a smaller one counts as truncated too. A removed file can be read to the end.
         """
         sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
         try:

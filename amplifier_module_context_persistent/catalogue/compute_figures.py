@@ -242,7 +242,7 @@ class _Turn:
     copy_id: str = ""
     """The `copy_id` of the person's message that began the turn, or of its first message; and that of the answer.
 
-    Many sessions may be asked the same in the same second, but they are not answered the same.
+    Sessions may get equal questions in the same second, but their answers differ.
     """
     has_person: bool = False
     is_answered: bool = False

@@ -22,7 +22,7 @@ _RANDOM = 20
 def copy_id(message: Mapping[str, Any]) -> str:
     """Return the id that a message shares with its copies only, or "" if nothing identifies the message.
 
-    It is made from the message's own id, its time, and what it says. Id and time alone may be those of a stranger: an
+    The id is made from the message's own id, time and content. Id and time alone may belong to another message: an
     importer numbers messages that have no ids, and many agents write whole seconds.
     """
     message_id, time = given_id(message), timestamp_of(message)

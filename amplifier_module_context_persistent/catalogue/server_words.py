@@ -1,6 +1,6 @@
 """The ranked words of logs in a PostgreSQL database: stored and queried there, ranked here.
 
-The terms and weights are those of files (`search/message_terms.py`), so that the order of answers is the same. A log
+Terms and weights are computed as for files (`search/message_terms.py`), so the order of answers is the same. A log
 has a segment for each `CHUNK` of its messages.
 """
 

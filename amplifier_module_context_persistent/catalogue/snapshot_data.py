@@ -180,10 +180,6 @@ def _may_exceed(numbers: bytes, size: int, most: int) -> bool:
     A code of one byte is checked exactly. A larger number that passes is less than twice the bound, and the reader of
     its record finds that the bytes are not there. Comparing each number took fifty times as long: a third of the time
     in which a million messages are restored.
-
-    So codes of one byte are checked exactly. A larger number that passes is less than twice the bound, and who reads
-    the record finds that its bytes are not there. To compare each number took fifty times as long: a third of the time
-    in which a million messages are restored.
     """
     leading = (max(most, 1).bit_length() - 1) // 8
     for place in range(leading, size):

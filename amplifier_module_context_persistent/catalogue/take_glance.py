@@ -124,8 +124,6 @@ def _first_line(log: ReadableLog) -> tuple[str, int]:
     """Return the first line that a person wrote and its message's ordinal, or "" and -1 if there is none.
 
     If the history only has commands without arguments and texts of programs, return the first line of these.
-
-    If there are only commands without arguments, and texts of programs, it is the first of these.
     """
     found = ("", -1)
     for ordinal in islice(_users(log.index), _FIRST_USERS):

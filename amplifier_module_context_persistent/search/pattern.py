@@ -93,11 +93,11 @@ class Pattern:
     def _in_window(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Return all matches in a window at once, so that the caller's time between matches does not count.
 
-        A window that takes too long is tried once more. The first time may hold a pause of the whole process, such as a
-        collection of garbage.
+        A window that takes too long is tried once more, because the first time may include a pause of the whole
+        process, such as a collection of garbage.
 
         Raises:
-            SlowPatternError: it took too much time twice, or too much memory.
+            SlowPatternError: the window took too much time twice, or too much memory.
         """
         with suppress(TimeoutError):
             return self._found(text, start, end)
@@ -201,11 +201,11 @@ def replace_matches(
         expression: what is replaced.
         replacement: the text in its place.
         text: any text.
-        taken: gets the matches.
+        taken: a set to which the matches are added.
         literals: of the expression, as `exact_literals`: a text without them is not matched.
 
     Raises:
-        SlowPatternError: the expression takes too much time or memory; nothing is known of the text.
+        SlowPatternError: the expression takes too much time or memory; the text was not searched to its end.
     """
     if not any(all(literal in text for literal in together) for together in literals):
         return text

@@ -44,8 +44,8 @@ class AskedTerm:
 
     Attributes:
         name: the term.
-        said: the word or the words of the question that it is of.
-        plain: the same term without accents; "" if it has none. Messages have it beside the term.
+        said: the word or the words of the question that have the term.
+        plain: the term without its accents, or "" if it has none. Messages are indexed under both.
         share: the share of its points that count.
     """
 
@@ -86,10 +86,10 @@ def read_question(text: str, *, now: datetime) -> Question:
 
     Args:
         text: the question, or only keywords.
-        now: from which `yesterday` and `last week` are counted.
+        now: the present time, for words such as `yesterday` and `last week`.
 
     Raises:
-        RecallError: it is too long, or holds no word.
+        RecallError: the question is too long, or has no word.
     """
     if len(text) > MOST_TEXT_CHARS:
         raise RecallError(f"query: a question has at most {MOST_TEXT_CHARS:,} characters, not {len(text):,}")

@@ -35,7 +35,7 @@ class Period:
 
     Attributes:
         begin, end: from `begin` on and before `end`, in seconds since 1970.
-        said: the words for it in the question.
+        said: the words for the time in the question.
         start, stop: their place in the question.
     """
 
@@ -55,7 +55,7 @@ def periods_of(text: str, now: datetime, languages: tuple[str, ...] = ("en", "de
 
     Args:
         text: a question.
-        now: from which a time is counted, with its zone.
+        now: the present time with its zone, for words such as `yesterday`.
         languages: the languages whose words are read.
     """
     tokens = tokens_of(text, languages)
@@ -131,7 +131,7 @@ class _Reader:
 
         Args:
             at: its first token.
-            is_told: whether a word before it tells that a time follows.
+            is_told: whether the word before the token announces a time.
         """
         rules: tuple[_Rule, ...] = (
             self._date, self._day_of_month, self._relative_day, self._part_of_day, self._weekday, self._counted,

@@ -8,7 +8,7 @@ where the rarity is BM25's logarithm. A message without any of the terms is not 
 term, a share of its neighbours' weight is added (`NEAR`): a question and its answer, a call and its result belong
 together. The sum is multiplied by `SPOKE` if the question names the writer of the message, and by `IN_PERIOD` if the
 question names a time and the message was written then. Of equal messages the later one comes first. A word that no
-message has is taken for a slip of the finger, if one slip leads to a word that some have (`typing_slips.py`).
+message has is treated as a typing slip if one slip leads to a word that messages have (`typing_slips.py`).
 
 Common words may be in very many messages. So the rarest terms are added up first. After `MOST_POSTINGS`, the other
 terms count only in the `CANDIDATES` best messages found so far.

@@ -27,7 +27,7 @@ def marks_of(text: str, worth: Mapping[str, float]) -> list[Mark]:
 
     Args:
         text: what is shown of a message.
-        worth: the question's terms, each with what it is worth.
+        worth: the question's terms, each with its part of the score.
     """
     marks = []
     for start, end, terms in placed_terms(text[:MOST_CHARS]):

@@ -46,7 +46,7 @@ class Token:
         start, stop: its place in the text.
         number: its value if it is a number; else -1.
         date: the date.
-        meanings: what it may mean in an expression of time.
+        meanings: what the words may mean in an expression of time.
     """
 
     start: int

@@ -74,7 +74,7 @@ def words_pattern(query: str) -> AllWords:
     """Make the pattern that finds all words of a query.
 
     Raises:
-        RecallError: it is too long, or holds no word.
+        RecallError: the query is too long, or has no word.
     """
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: words to look for have at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")

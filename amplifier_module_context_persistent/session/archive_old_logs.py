@@ -32,7 +32,7 @@ def archive_old_logs(log: str, days: int) -> None:
     """Archive the logs of a project that were not written to for some days.
 
     Args:
-        log: the log of the session that ended; logs in the directories beside its own are looked at.
+        log: the log of the session that ended; the logs in the directories beside its own are checked.
         days: the number of days without a write.
     """
     left = MOST_BYTES

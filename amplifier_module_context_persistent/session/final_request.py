@@ -1,7 +1,7 @@
 """Compare the request that a host sent with its view, and record the difference in the log.
 
 amplifier-module-loop-streaming (its test of this handoff, read 2026-11-26) looks for two capabilities, and
-uses both or neither:
+uses either both capabilities or none:
 
 - `context.final_request_record` gets the request in its final form, after every hook, and returns a ticket;
 - `context.signed_replay` gets the ticket back once the answer to that request was stored.

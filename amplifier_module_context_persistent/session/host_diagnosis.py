@@ -30,8 +30,6 @@ def late_results(live: Sequence[Message]) -> dict[str, int]:
 
     A result is late if a person's or an assistant's message is between the call and the result. As in the host's
     diagnosis, an assistant message with `tool_calls` does not count.
-
-    As in the host's diagnosis, an assistant message with `tool_calls` does not count.
     """
     late: dict[str, int] = {}
     called_at: dict[str, int] = {}

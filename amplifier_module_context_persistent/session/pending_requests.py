@@ -45,8 +45,8 @@ class PendingRequests:
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
         """Note that a view was made, and for whom. `bound` is "" if its answer must be bound to no request.
 
-        A request that names its provider replaces views that were only looked at. If a person's message and another
-        request come before its answer, the turn was interrupted, and the new request replaces it.
+        A request that names its provider replaces views that were not sent to a model. If a person's message and
+        another request come before its answer, the turn was interrupted, and the new request replaces it.
         """
         was_looked_at = bool(provider) and not self._names_provider
         if self._answers or self._is_given_up or was_looked_at:

@@ -66,7 +66,7 @@ class Answer:
         may_match: the offsets of messages that may contain the question's exact text; None if unknown.
         indexed: the number of indexed messages.
         messages: the number of all messages.
-        told: what is told of words that no message has.
+        told: sentences about words that no message has.
     """
 
     found: Sequence[tuple[int, Ranked]]
@@ -109,9 +109,6 @@ class SessionIndex:
         """Read messages that are not indexed yet, for a few milliseconds, on the log's thread.
 
         The list is empty if all messages were read.
-
-        Raises:
-            LogUnreadableError: the log cannot be read.
 
         Raises:
             LogUnreadableError: the log cannot be read.

@@ -384,8 +384,6 @@ class EncodedMessages:
 
     With `of` this object becomes a `Prepare`. It is an object and no closure: when thousands of tasks append at once,
     each keeps one (`log/append_queue.py`).
-
-    An object and no closure: when thousands of tasks append at once, each keeps one (`log/append_queue.py`).
     """
 
     bodies: list[bytes]

@@ -98,7 +98,7 @@ class RequestFlow:
         """Make a request's view, with a new plan if it needs one. The arguments are those of the manager.
 
         Raises:
-            ContextLengthError: it cannot be made to fit, or a text that it must hold is in no message.
+            ContextLengthError: the view cannot be made to fit, or a text that it must contain is in no message.
             LogUnreadableError: the log cannot be read.
         """
         ask = await self._ask(token_budget, provider)

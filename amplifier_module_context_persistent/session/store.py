@@ -1,7 +1,7 @@
 """A session's store: opens its log at the first use, appends to it, and continues in memory if none can be created.
 
 If a log exists and cannot be read, that is an error: the session does not continue in memory. After a first successful
-append it does not continue in memory either. `Session` holds the parts of a session whose log is open.
+append it does not continue in memory either. `Session` has the parts of a session whose log is open.
 """
 
 from __future__ import annotations

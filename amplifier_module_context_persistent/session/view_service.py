@@ -174,7 +174,7 @@ class ViewService:
         followed = window.plan
         try:
             return window.build(log, request)
-        except FloorError:  # a new plan that left out images is kept all the same
+        except FloorError:  # a new plan that left out images is still kept
             plan, stored = window.plan, log.index.session.plan or {}
             if plan is not None and plan is not followed and stored.get("id") != plan.id:
                 self._store_plan(log, window)

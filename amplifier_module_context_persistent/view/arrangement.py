@@ -118,7 +118,7 @@ def arrange(
         count: counts the tokens of an inserted message.
         how: the plan and the reader.
         after: an earlier arrangement with the same counter. If the entries continue it, only the new ones are
-            arranged. Its inserted texts are not counted again. The result is the same without it.
+            arranged, and its inserted texts are not counted again. It does not change the result.
     """
     entries = list(entries)
     if after is None or after.made_by is None:

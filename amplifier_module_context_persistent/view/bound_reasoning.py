@@ -148,7 +148,7 @@ class BoundViews:
         """Leave out the reasoning whose prefix differs from the prefix that the reasoning was made with.
 
         Args:
-            arrangement: the view with all reasoning that the reader takes.
+            arrangement: the view with all reasoning that the reader accepts.
             messages: gives the rendered messages of the items, from a position to the end.
             of: identifies the log state that the items' ordinals refer to.
             reader: who gets the view.

@@ -115,7 +115,7 @@ def closed_calls(
 ) -> dict[str, frozenset[str]]:
     """Return the ids of calls in kept groups that no later message can answer, by message id.
 
-    Such an id belongs also to a later call that is not kept. A result of the later call must not be taken for a result
+    A later call that is not kept may have the id too. A result of the later call must not be taken for a result
     of the earlier one. If the groups do not reach the end of the history (`to_the_end`), later calls are unknown, and
     every call without a result is closed.
     """
@@ -194,8 +194,6 @@ def unique_call_ids(groups: Sequence[Group], seen: set[str], wire: WireRules = T
 
     Some providers use `call_0` again in each turn. The keys are the ordinal of the message and the position of the call
     in the message.
-
-    The keys are the ordinal of the message and the position of the call in it.
 
     Args:
         groups: the groups, in order.

@@ -95,7 +95,7 @@ class Reasoning:
     """The reasoning of an answer."""
 
     bond: Bond | None = None
-    """The maker of the parts that only their maker can read; None if it has no such parts."""
+    """The maker of the parts that only their maker can read, or None if there are no such parts."""
     tokens: int = 0
     """Tokens of the message that are thinking."""
     narration_tokens: int = 0
@@ -198,7 +198,7 @@ def classify(
         count: counts the form in which it would be sent.
         late: whether it comes after the first message of the conversation.
         reminds: whether late system text is shown as a reminder.
-        kinds: tells what a tool does.
+        kinds: says what a tool does.
         size_bytes: the length of the message as JSON.
         asked: the provider and the model of the request that it answers; None for a message in no log, which has no
             bond.

@@ -28,7 +28,7 @@ IMPORTED = "imported"
 """The `strategy` of a plan that was made from an imported compaction."""
 
 _BYTES_A_TOKEN = 4  # in a log, roughly
-_DRIFT = 0.1  # budgets that differ by less than this share are taken for the same
+_DRIFT = 0.1  # budgets that differ by less than this share are treated as equal
 
 _LEFT_OUT_IF_EMPTY = frozenset(
     {"silent", "closed", "media", "hidden", "changed", "read", "in_vain", "narrates", "no_recall", WIRE}
@@ -56,7 +56,7 @@ class Gap:
     before: str
     """The id of the first kept message after the gap."""
     after: str = ""
-    """The id of the result that ends with the text; "" if the text is a message of its own."""
+    """The id of the result that ends with the text, or "" if the text is a separate message."""
     messages: int = 0
     text: str = ""
     did: tuple[tuple[str, int], ...] = ()

@@ -1,4 +1,4 @@
-"""Who gets a view, and what reasoning each reader takes: one table, each row with its source and when it was read.
+"""The readers of views, and what reasoning each accepts: one table, each row with its source and its date.
 
 Reasoning may be bound to
 
@@ -14,8 +14,8 @@ checks no prefix: older Claude models demand it, and Gemini demands the signatur
 
 Some readers also refuse a request that ends with an answer (`refuses_prefill`).
 
-The tables may change, and older views have to be proved all the same: `RULES` counts the versions, and a receipt names
-its own.
+The tables may change, and older views must still be verified. So `RULES` counts the versions, and a receipt names
+the version of its view.
 
 Besides reasoning, *chains* are for their maker alone: the id of a response that a server keeps. A request that names it
 gets back all that the server knows of the conversation before it, so an id from before a plan brings back what the plan

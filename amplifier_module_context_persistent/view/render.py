@@ -41,7 +41,7 @@ def render(
 
     Args:
         arrangement: what to write.
-        fetch: parses the messages of entries anew, in order; the caller of `render` may change them.
+        fetch: parses the messages of entries, in order, as new objects; the caller of `render` may change them.
         head: system text at the start of the view.
         boundary: where texts may be cut, as in `elide_text`.
     """

@@ -94,7 +94,7 @@ class KeptEntries:
 
         Args:
             log: the log.
-            has_factory: whether stored system messages give way to a head text.
+            has_factory: whether a head text replaces stored system messages.
             state: the state to take the entries from; by default the one in force.
             wanted: ordinals of ephemeral messages that are shown although the plan left them out.
         """
@@ -194,22 +194,13 @@ class KeptEntries:
     ) -> Compaction | None:
         """Make and follow a plan that only leaves out some media.
 
-        The rest of the view does not change, so everything before the first of these media stays cached. Return None if
+        The rest of the view does not change, so everything before the first of these media is unchanged. Return None if
         the plan cannot name any of the media.
 
         Args:
             log: the log.
             request: the request.
-            arrangement: its view.
-            beyond: the numbers of the media to leave out, by ordinal.
-            plan_id: the id of the new plan.
-
-        So everything before the first of these media is unchanged. None if no plan can name any of the media.
-
-        Args:
-            log: the log.
-            request: the request.
-            arrangement: its view.
+            arrangement: the view of the request.
             beyond: the numbers of the media to leave out, by ordinal.
             plan_id: the id of the new plan.
         """

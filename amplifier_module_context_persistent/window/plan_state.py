@@ -215,7 +215,7 @@ def with_late_told(
         late_results: the late results among them.
         retained: ordinals of messages that must be in their places.
         count: counts the heading that says which call a result answers.
-        tells: whether they are shown at all; false for logs of older versions, which wait for the plan.
+        tells: whether late results are shown before the plan; False for logs of older versions.
     """
     late = {entry.ordinal for entry in late_results if entry.ordinal >= state.covers} - retained
     if not late:

@@ -4,9 +4,9 @@ Rules:
 - Each view gets new objects, so that changes to a message do not reach another view.
 - The bytes belong to one index. After a purge, a lost tail, or a replaced or removed file, `Log.follow` makes a new
   index, and the bytes are dropped.
-- A view repeats the start of the last one as far as both have identical items. Another plan, another reader or another
+- A view repeats the start of the last view as far as the items are identical. Another plan, another reader or another
   text before a message makes other items. From the first different item on, everything is rendered again.
-- What is rendered before a view, to hash it, is rendered once: the view takes the messages of the same items.
+- Items that were rendered before a view, to hash them, are not rendered again for the view.
 - At most `MOST_BYTES` of lines are kept, and as many bytes of rendered messages. Messages beyond that are read and
   verified for each request.
 """
