@@ -1,6 +1,8 @@
 """`context-persistent list`: list sessions.
 
 Exit codes: 0 done, even if there are none; 2 a directory cannot be read. A log that cannot be read is listed.
+
+The list entry of a session (`Overview`) has the facts that the list shows; the catalogues of projects store it.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ TOOLBOX = __name__.rpartition(".cli.")[0]
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command of the table."""
+    """The entry of a command in the table."""
 
     target: str
     """The module below the package `toolbox`, and the command's name in it: `MODULE:NAME`."""

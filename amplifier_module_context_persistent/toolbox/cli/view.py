@@ -1,7 +1,7 @@
 """`context-persistent views` and `view`: list the requests of a session; rebuild the view of one, and prove it.
 
-A view is the list of messages that a request sent to the model. It is proved if its hash is that of the request's
-receipt. Messages are printed as `show` prints them, with notes on what was shortened or left out, or with the
+A view is the list of messages that a request sent to the model. A view is proved if its hash equals the hash in the
+request's receipt. Messages are printed as `show` prints them, with notes on what was shortened or left out, or with the
 differences from the view before.
 
 Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is incomplete or has no receipt, 2 unusable.

@@ -27,7 +27,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 class PurgeFile:
-    """A new file beside a log; use it in a `with` statement.
+    """A new file beside a log, which will replace the log; use it in a `with` statement.
 
     Args:
         reader: the open log.

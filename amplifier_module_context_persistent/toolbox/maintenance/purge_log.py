@@ -7,7 +7,8 @@ Rules:
   new one.
 - The new file is locked until the end, so that nobody appends to a file whose name could still be lost.
 - If another purge finishes first, this one fails.
-- The project's catalogue is deleted before and after the log is replaced: a search may write it in between.
+- The project's catalogue (data computed from its logs, which could reveal removed content) is deleted before and after
+  the log is replaced, because a search may write it in between.
 - Remaining records keep their order and bytes, except for checksums and the records of resets. Unreadable bytes stay,
   unless `everything` is purged. Saved torn tails are removed only with `torn`.
 - The `purge` record in the new log has counts, and no trace of the removed content: not even the pattern.

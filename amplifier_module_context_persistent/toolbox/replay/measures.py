@@ -128,7 +128,7 @@ class Measures:
 
     @property
     def billed(self) -> float:
-        """The billed equivalents, in tokens."""
+        """The billed equivalents (see above) of all requests, in tokens."""
         return self.bill(UNCACHED_PRICE, CACHED_PRICE, ANSWER_PRICE)
 
     def bill(self, uncached: float, cached: float, answer: float) -> float:

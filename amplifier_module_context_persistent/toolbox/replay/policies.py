@@ -181,7 +181,7 @@ def strategy(name: str) -> Open:
 
 
 class WholeHistory:
-    """The policy `none`, which never compacts; also the base of the other baselines."""
+    """The policy `none`, which never compacts; also the base class of the other baselines."""
 
     def __init__(self, budget_tokens: int, counter: TokenCounter, options: Mapping[str, Any]) -> None:
         self.budget_tokens, self.config = budget_tokens, Config.load(options)

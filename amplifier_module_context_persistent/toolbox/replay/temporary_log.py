@@ -25,7 +25,7 @@ FindIn = Callable[[bytes], Iterable[bytes]]
 
 
 class TemporaryLog(MemoryLog):
-    """A log whose lines lie in a temporary file, which the system removes when it is closed.
+    """A log whose lines are in a temporary file, which the system removes when the file is closed.
 
     Args:
         max_record_bytes: larger records are refused.

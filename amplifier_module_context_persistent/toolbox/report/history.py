@@ -35,7 +35,7 @@ _LINE_CHARS = 160
 
 @dataclass(slots=True)
 class CallRow:
-    """A call: its message, the message with its result, its outcome, and its duration; -1 if there is none."""
+    """A call: its message, its result's message and its duration (-1 if there is none), and its outcome."""
 
     message: int
     tool: str
