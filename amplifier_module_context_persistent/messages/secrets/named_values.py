@@ -1,4 +1,4 @@
-"""Secrets beside their names: in code, settings, commands and headers. Other places of a name are in `labels`."""
+"""Secrets beside their names: in code, settings, commands and headers. `labels` has the other places of a name."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ _NAMED = re.compile(
     """,
     re.VERBOSE,
 )
-"""Where a name may end and its value begin; matched in lower case, which is many times as fast as in any case."""
+"""The end of a name and the beginning of its value; matched in lower case, which is many times faster."""
 _FIRST = (
     *((word, (0,)) for word in ("pass", "psk", "secret", "token", "credential", "auth", "cookie", "jwt", "key")),
     ("pw", (0, -2, -4, -5)),
     *(("_pat", (1,)), ("-pat", (1,)), ("sonar", (6,))),
 )
-"""The texts that `_NAMED` begins with or near which it begins, and how far from them: `dbpw`, `rootpw`, `adminpw`."""
+"""The texts at or near which `_NAMED` begins, with their distances from its beginning: `dbpw`, `rootpw`, `adminpw`."""
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 _MOST_NAME_CHARS = 60
 _MOST_VALUE_CHARS = 8_192
 _MOST_BACKSLASHES = 64
-"""Before a quote; a quote of a JSON that is four times the string of another one has 31."""
+"""The largest number of backslashes before a quote; a quote in JSON that is nested in four JSON strings has 31."""
 _TAG = re.compile(r"[&!][\w!-]{1,40}[ ]{1,4}\Z")
-"""An anchor or a type of YAML between a name and its value."""
+"""A YAML anchor or type between a name and its value."""
 _QUOTE = re.compile(r"[fFrRbBuUnNeEL@]{0,2}(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
-"""What follows a value whose end was cut off."""
+"""The text after a value whose end was cut off."""
 _LEAST_CUT = 10
 _TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
-"""A name that says whose secret it is: `client_secret`, `authToken`; a UUID beside `secret` alone may be its id."""
+"""A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside `secret` alone may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
 _JOINED = re.compile(
     r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\|->)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
@@ -77,7 +77,7 @@ _SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value beside a name, and where it stands."""
+    """A value beside a name, and the text around it."""
 
     text: str
     name: str
@@ -85,15 +85,15 @@ class _Value:
     end: int
     is_quoted: bool
     before: str
-    """What stands before the name, up to a few characters."""
+    """The last few characters before the name."""
     separator: str
     after: str
-    """The character after it."""
+    """The character after the value."""
     ends_line: bool
 
     @property
     def is_literal(self) -> bool:
-        """Whether the place takes no variables: a quoted key, a shell, a query, a flag, a header, an element."""
+        """Whether no variable is possible here: a quoted key, a shell, a query, a flag, a header or an XML element."""
         if self.separator.lstrip("\\")[:1] in ('"', "'"):
             return self.is_quoted
         if self.is_set_as_it_is or self.before.endswith("--"):
@@ -104,13 +104,13 @@ class _Value:
 
     @property
     def is_set_as_it_is(self) -> bool:
-        """Whether it is set for a shell (`NAME=value`), by a query of a URL, or in an element of XML."""
+        """Whether the value is set in a shell (`NAME=value`), in the query of a URL, or in an XML element."""
         if self.separator == ">":
             return self.after == "<"
         if self.separator != "=":
             return False
         if self.before.endswith("-D"):
-            return True  # a property of Java: -Dpassword=x
+            return True  # a Java property: -Dpassword=x
         return (
             self.before[-1:] in ("?", "&", "=")
             or self.after == "&"
@@ -119,13 +119,13 @@ class _Value:
 
     @property
     def is_setting(self) -> bool:
-        """Whether the line is a setting of a configuration file: a name, `:` or `=`, a value, and no more."""
+        """Whether the line is a setting of a configuration file: only a name, `:` or `=`, and a value."""
         is_first = _STARTS_LINE.search(self.before) is not None
         return is_first and self.ends_line and not self.is_quoted and self.separator in (":", ": ", "=", " = ")
 
     @property
     def is_last(self) -> bool:
-        """Whether nothing follows that continues an expression: a setting, or one of several on a line of a log."""
+        """Whether no expression continues after the value: a setting, or one of several values on a line of a log."""
         if self.is_setting:
             return True
         is_in_quotes = self.before[-1:] in ("'", '"') and self.after == self.before[-1]
@@ -164,7 +164,10 @@ def find_named(searched: SearchedText) -> list[Secret]:
 
 
 def _begin(folded: str) -> list[int]:
-    """Where `_NAMED` may match in a text in lower case: to find these by their first letters is ten times as fast."""
+    """Return the positions at which `_NAMED` may match in a text in lower case.
+
+    A search for the first letters is ten times as fast as a search with the expression.
+    """
     found: list[int] = []
     for word, offsets in _FIRST:
         at = folded.find(word)
@@ -175,7 +178,7 @@ def _begin(folded: str) -> list[int]:
 
 
 def _first_of_name(text: str, start: int, least: int) -> int:
-    """Return where the name begins that a sensitive word is the end of."""
+    """Return the start of the name that ends with a sensitive word."""
     first = start
     while first > max(least, start - _MOST_NAME_CHARS) and text[first - 1] in _NAME_CHARS:
         first -= 1
@@ -185,7 +188,7 @@ def _first_of_name(text: str, start: int, least: int) -> int:
 
 
 def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secret | None:
-    """Find the secret that a name is assigned."""
+    """Return the secret that is assigned to a name; None if the value is not a secret."""
     end = match.start("separator")
     name = text[first:end]
     likelihood = likelihood_of(name if name.isascii() else folded[first:end])
@@ -200,7 +203,7 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
 
 
 def _continued(text: str, secret: Secret) -> Iterator[Secret]:
-    """Yield the texts that program text joins to a value: `"first" + "second"`."""
+    """Yield the further texts of a value that program text joins: `"first" + "second"`."""
     while (joined := _JOINED.match(text, secret.end)) is not None:
         secret = Secret(*joined.span("secret"), secret.kind)
         yield secret
@@ -226,7 +229,7 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
             return None
         start, end = bare.span()
         if separator.isspace() and text[start] == "-":
-            return None  # --password --verbose: it asks for it
+            return None  # --password --verbose: the command asks for the password
         if separator == "=" and (name.isupper() or before[-1:] in ("?", "&")):
             while (more := _LITERAL.match(text, end)) and text[end] not in "([{" and end - start < _MOST_VALUE_CHARS:
                 end = more.end()
@@ -244,7 +247,7 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
 
 
 def _closing_quote(text: str, start: int, quote: str) -> int:
-    r"""Return where a quoted value ends in its line, or -1.
+    r"""Return the position of the quote that closes a quoted value on its line, or -1.
 
     A quote within the value has more backslashes than the one that opens it: in a JSON that is the string of another
     JSON, `\"` closes a value, and each quote within the value is `\\\"`.
@@ -266,7 +269,7 @@ def _closing_quote(text: str, start: int, quote: str) -> int:
 
 
 def _cut_value(text: str, start: int, name: str, before: str, separator: str) -> _Value | None:
-    """Read a quoted value whose end was cut off with its quote: a long output that is shown in part."""
+    """Return a quoted value whose end, with its quote, was cut off, as in a long output that is shown in part."""
     value = _BARE.match(text, start)
     if value is None or not _CUT.match(text, value.end()):
         return None
@@ -302,7 +305,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.startswith("Test")):
         return False  # a test that passed
     if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
-        return False  # it names itself
+        return False  # the value repeats its name
     if " is" in separator:
         return len(text) >= 6 and is_mixed(text)
     if "," in separator or separator == "(":
@@ -325,7 +328,7 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
 
 
 def _says_nothing(value: _Value) -> bool:
-    """Return whether a value is never a secret: a placeholder, template, example, state, word of its name, or count."""
+    """Return whether a value is never a secret: a placeholder, template, example, state, count, or word of its name."""
     text = value.text
     return (
         not text.strip()
@@ -340,7 +343,7 @@ def _says_nothing(value: _Value) -> bool:
 
 
 def _is_quoted_secret(value: _Value) -> bool:
-    """Whether a value in quotes, in program text, is a secret: not short, not several words, and no ordinary word."""
+    """Return whether a quoted value in program text is a secret: not short, not several words, not an ordinary word."""
     text = value.text
     if len(text) < 4 or " " in text or text.isdigit():
         return False

@@ -1,7 +1,8 @@
-"""The table of names that secrets have, and judging names and values.
+"""The table of names of secrets, and checks of names and values.
 
-A name is read as words: `dbPassword`, `DB_PASSWORD` and `db-password` are `db password`. It is sensitive if it ends
-with an entry of the table, after words that say which of several it is (`API_KEY_PROD`, `password2`).
+A name is split into words: `dbPassword`, `DB_PASSWORD` and `db-password` are `db password`. A name is sensitive if it
+ends with an entry of the table. Words at its end that tell several secrets apart are ignored (`API_KEY_PROD`,
+`password2`).
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ STRONG = (
     *("requirepass", "masterauth", "masterpass"),
     *("oauth token", "user token", "app token", "admin token", "root token", "service token", "signature key"),
 )
-"""Names that nothing but a secret has."""
+"""Names that only secrets have."""
 
 WEAK = ("token", "auth", "authorization", "credential", "credentials", "cookie", "jwt", "pat")
-"""Names that other things have too: the value has to look like a secret."""
+"""Names that other values have too, so that the value has to look like a secret."""
 
 SERVICES = frozenset(
     "adafruit airtable algolia alibaba aliyun amplitude asana assemblyai atlassian auth0 beamer bitbucket bitly bittrex"
@@ -103,7 +104,7 @@ From the rules of gitleaks, betterleaks and trufflehog that look for a service's
 """
 _PASSWORD_WORDS = frozenset("password passwd passwort passphrase pwd pw pass passcode psk authtok".split())
 _CHOSEN_KEYS = frozenset({"wifi key", "network key", "shared secret"})
-"""Keys that a person may have chosen."""
+"""Names of keys that a person may have chosen."""
 _SERVICE_ENDS = frozenset(
     {"key", "token", "login", "pat", "auth", "secret", "password", "credential", "authtoken", "apikey"}
 )
@@ -151,7 +152,7 @@ _GLUED = re.compile(
     r"|(?P<owner>db|sql|mysql|pg|redis|user|admin|root|my|ftp|sftp|smtp|imap|pop|mail|email|ldap|bind|master|proxy|auth|login"
     r"|host|server|remote|wifi|wlan|vnc|rdp|web|app|svc|service|jdbc|sa|ssl|cert|store)(?P<short>pass|pw)"
 )
-"""Names of two words in one: `dbpassword`, `clientsecret`; before `pass` only some words, because of `bypass`."""
+"""Names of two words written as one: `dbpassword`, `clientsecret`. Only some words may be before `pass` (`bypass`)."""
 
 _PLACEHOLDER = re.compile(
     r"""
@@ -183,18 +184,18 @@ _HAS_DIGIT = re.compile("[0-9]")
 _HAS_LETTER = re.compile("[A-Za-z]")
 _LEAST_SCRAMBLED = 12
 _MOST_PIECE_CHARS = 3.0
-"""Average length of the pieces of letters that a generator made; words of program text have five."""
+"""The average length of the pieces of letters in a generated value; words of program text have an average of five."""
 _SIGN = re.compile(r"[!#$%^&*+?@~=]")
 _EXAMPLES = frozenset(
     "2cafc0970149 f2d6ca165150 d8c2efc4c850 7e8de44ea9ec 051d093c4bde cf4d418ed3de e4da07ad2000 7f75367e7881".split()
 )
-"""Starts of the SHA-256 of example keys of Stripe, web3, jwt.io, RFC 7617: whole they would look like leaks."""
+"""Starts of the SHA-256 of example keys of Stripe, web3, jwt.io and RFC 7617; whole keys here would look like leaks."""
 _FILLED = re.compile(r".*[/_-](?:x{8,}|X{8,}|\*{8,}|0{8,})", re.DOTALL)
-"""A form with nothing but a sign again and again in the place of what is random."""
+"""A form whose random part is a single repeated character."""
 
 
 class Likelihood(Enum):
-    """How far a name alone says that its value is a secret."""
+    """How likely a name alone makes its value a secret."""
 
     NONE = 0
     WEAK = 1
@@ -203,7 +204,7 @@ class Likelihood(Enum):
 
 @lru_cache(maxsize=4096)
 def likelihood_of(name: str) -> Likelihood:
-    """Judge a name."""
+    """Return how likely a name makes its value a secret."""
     words = _words_of(name)
     if not words or words[0] in _NO_SECRETS or (len(words) > 1 and words[-2] in _NO_SECRETS):
         return Likelihood.NONE
@@ -214,13 +215,13 @@ def likelihood_of(name: str) -> Likelihood:
 
 
 def names_password(name: str) -> bool:
-    """Return whether a name is that of a password, which a person may have chosen."""
+    """Return whether a name is a name for passwords, which a person may have chosen."""
     words = _words_of(name)
     return bool(words) and (words[-1] in _PASSWORD_WORDS or " ".join(words[-2:]) in _CHOSEN_KEYS)
 
 
 def names_service(name: str) -> bool:
-    """Return whether a name is that of a service's key or token."""
+    """Return whether a name is the name of a service's key or token."""
     words = _words_of(name)
     if not words or words[-1] not in _SERVICE_ENDS or not _NO_SECRETS.isdisjoint(words):
         return False
@@ -228,7 +229,7 @@ def names_service(name: str) -> bool:
 
 
 def _words_of(name: str) -> list[str]:
-    """Return the words of a name, without those at its end that say which of several it is."""
+    """Return the words of a name, without words at its end that tell several secrets apart."""
     words = [word.lower() for word in _WORD.findall(name[-80:])]
     while len(words) > 1 and (words[-1] in _WHICH or words[-1].isdigit()):
         words.pop()
@@ -238,7 +239,7 @@ def _words_of(name: str) -> list[str]:
 
 
 def is_word_of(text: str, name: str) -> bool:
-    """Whether a value is a word of its own name, as the default of a server is (`POSTGRES_PASSWORD: postgres`), or with a digit."""
+    """Return whether a value is a word of its own name, perhaps with a digit, as in `POSTGRES_PASSWORD: postgres`."""
     words = _words_of(name)
     return text.lower() in words or (text[-1:].isdigit() and text[:-1].lower() in words)
 
@@ -249,12 +250,12 @@ def _split(names: tuple[str, ...]) -> tuple[list[str], ...]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for one: a variable, a type, a call to fill it in, something replaced already."""
+    """Return whether a value is a placeholder: a variable, a type, a call that fills it in, or a redacted value."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def is_example(text: str) -> bool:
-    """Return whether a text is the example key of a service's documentation."""
+    """Return whether a text is an example key from a service's documentation."""
     if "EXAMPLE" in text or _FILLED.fullmatch(text):
         return True
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:12] in _EXAMPLES
@@ -268,7 +269,7 @@ def is_code_or_path(value: str) -> bool:
 
 
 def looks_random(value: str, *, least: int = 16) -> bool:
-    """Return whether a value has letters and digits mixed, and is long enough to be made by a machine."""
+    """Return whether a value mixes letters and digits and is long enough to be made by a machine."""
     return (
         len(value) >= least
         and not _WORDY.fullmatch(value)
@@ -279,19 +280,19 @@ def looks_random(value: str, *, least: int = 16) -> bool:
 
 
 def is_template(text: str) -> bool:
-    """Return whether something is to be filled in."""
+    """Return whether a text has a place that is filled in later."""
     return re.search(r"\{[A-Za-z_][\w.\[\]]*\}|\$\{?[A-Z_]{3,}|%\(?[a-z]*\)?s|<[A-Za-z_ -]+>", text) is not None
 
 
 def is_mixed(text: str) -> bool:
-    """Return whether a value has a digit, and a character that is none; or letters in both cases that make no words."""
+    """Return whether a value has digits and other characters, or small and capital letters that do not form words."""
     if any(map(str.isdigit, text)):
         return not text.isdigit()
     return is_scrambled(text)
 
 
 def is_scrambled(text: str) -> bool:
-    """Return whether letters change between the cases more often than those of names in program text do."""
+    """Return whether small and capital letters change more often than in names of program text."""
     if len(text) < _LEAST_SCRAMBLED or text.islower() or text.isupper():
         return False
     pieces = _WORD.findall(text)

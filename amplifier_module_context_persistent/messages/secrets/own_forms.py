@@ -1,4 +1,4 @@
-"""The expressions and values that a person has replaced besides the known secrets."""
+"""The expressions and values that a person wants replaced besides the known secrets."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .found import Secret
 
 @dataclass(frozen=True, slots=True)
 class OwnForms:
-    """A person's further expressions and values to replace.
+    """A person's own expressions and values to replace.
 
-    `values` are looked for literally and as JSON writes them, the longest first.
+    `values` are searched for literally and in the spelling of JSON, the longest first.
     """
 
     expressions: tuple[regex.Pattern[str], ...] = ()
     values: tuple[str, ...] = ()
 
     def find(self, text: str) -> list[Secret]:
-        """Find them in a text."""
+        """Find matches of the expressions and values in a text."""
         found = []
         for value in self.values:
             at = text.find(value)
@@ -36,25 +36,25 @@ class OwnForms:
 
 
 LEAST_VALUE = 6
-"""Characters of the shortest value of one's own."""
+"""The length of the shortest value that is allowed, in characters."""
 
 
 class OwnFormsError(ValueError):
-    """An expression or a value of one's own cannot be used; the message says which and why."""
+    """A person's own expression or value cannot be used; the message says which and why."""
 
 
 def own_forms(
     lines: Iterable[str] = (), names: Iterable[str] = (), environment: Mapping[str, str] | None = None
 ) -> OwnForms:
-    """Read a person's own forms.
+    """Return a person's own forms.
 
     Args:
-        lines: expressions, one a line; empty lines and those that begin with `#` are passed over.
-        names: environment variables whose contents are replaced wherever they stand.
-        environment: where these are looked up.
+        lines: expressions, one on each line; empty lines and lines that begin with `#` are ignored.
+        names: environment variables whose values are replaced everywhere.
+        environment: the variables with their values.
 
     Raises:
-        OwnFormsError: an expression is none or matches nothing at all; a variable is not set or too short.
+        OwnFormsError: an expression is invalid or matches the empty text, or a variable is not set or too short.
     """
     expressions = []
     for number, line in enumerate(lines, 1):

@@ -1,9 +1,9 @@
-"""Passwords that are said in a sentence, without a colon: `the password of the db is now …`, `admin / …`.
+"""Passwords that a sentence gives without a colon: `the password of the db is now …`, `admin / …`.
 
 The value has to look like a password that somebody chose or a machine made, because nothing else marks it:
-- `is_chosen`: letters and digits with a sign such as `!` or `#` inside; it may follow the name at some distance;
-- `is_varied`: small and capital letters and digits, no word with a number; it has to follow the name, with at most a
-  verb, a sign or a quote between.
+- `is_chosen`: letters and digits with a sign such as `!` or `#` inside; other words may be before it;
+- `is_varied`: small and capital letters and digits, but not a word with a number; at most a verb, a sign or a quote may
+  be between it and the name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .secret_values import is_chosen_word
 _NEAR_CHARS = 60
 _LINE_CHARS = 160
 _LEAST_WITH_SLASH = 40
-"""Characters of the shortest key in a sentence that may have a slash, as base64 has."""
+"""The length of the shortest key in a sentence that may contain a slash, as base64 does."""
 _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」]{6,80}")
 _SIGN_INSIDE = re.compile(r"[A-Za-z0-9_.-][!#$%^&*?~+@]+[A-Za-z0-9_.-]")
 _SIGNS = "!#$%^&*?~+"
@@ -39,7 +39,7 @@ _NO_PASSWORD = re.compile(
     """,
     re.VERBOSE,
 )
-"""URLs, operators, assignments, paths, flags, references, addresses, versions, words with a mark, numbers, files."""
+"""URLs, operators, assignments, paths, flags, references, addresses, versions, marked words, numbers, files."""
 _LINK = re.compile(
     r"""
     (?: (?:[ ]?[?,;.]|[ ][\u2013\u2014-])? [ ] (?:and[ ])?
@@ -107,13 +107,13 @@ _PAIR_CHARS = 1_000
 
 
 def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20) -> Secret | None:
-    """Find the value that a sentence says behind a name.
+    """Find the value that a sentence gives after a name.
 
     Args:
         text: any text.
-        end: where the name ends.
-        is_password: the name is that of a password; else of a key, which only a machine makes.
-        least_random: how long a key has to be.
+        end: the end of the name.
+        is_password: whether the name is a password's; if not, it is a key's, which is always random.
+        least_random: the least length of a key.
     """
     line_end = text.find("\n", end, end + _LINE_CHARS)
     if line_end < 0:
@@ -142,32 +142,32 @@ def said_value(text: str, end: int, *, is_password: bool, least_random: int = 20
 
 
 def _is_path_of_key(value: str) -> bool:
-    """Return whether what looks like a key is the path of a file."""
+    """Return whether a value that looks like a key is the path of a file."""
     return "/" in value and (len(value) < _LEAST_WITH_SLASH or is_code_or_path(value))
 
 
 def _is_named_itself(text: str, end: int, start: int) -> bool:
-    """Return whether a value is that of a key of JSON with a secret's name, which is judged with that name."""
+    """Return whether a value belongs to a JSON key with a secret's name; it is then judged by that name."""
     key = _KEY_BEFORE.search(text, end, start)
     return key is not None and likelihood_of(key["name"]) is not Likelihood.NONE
 
 
 def _is_next(text: str, end: int, word: re.Match[str]) -> bool:
-    """Return whether nothing but a verb, a sign or a quote is between a name and a word."""
+    """Return whether only a verb, a sign or a quote is between a name and a word."""
     if _LINK.fullmatch(text, end, word.start()) is None:
         return False
     return "(" not in text[end : word.start()] or text.startswith(")", word.end())
 
 
 def _is_key(between: str, value: str, least: int) -> bool:
-    """Return whether a value is made by a machine; a sign before it has been judged by others."""
+    """Return whether a value is a random key; if a sign is before it, other rules have judged it."""
     is_said = _OF_SOMETHING.match(between) or _HERE.search(between)
     is_judged = "=" in between or (":" in between and not is_said)
     return not (is_judged or "=" in value) and looks_random(value, least=least)
 
 
 def find_pairs(searched: SearchedText) -> list[Secret]:
-    """Find passwords that stand behind a user's name, on the line of a label of logins or on one of the next lines."""
+    """Find passwords after a user's name, on the line of a label for logins or on one of the next lines."""
     text, found = searched.text, list[Secret]()
     searched_to = 0
     for label in _LABELS.matches(_PAIR_LABEL, searched, is_folded=True):
@@ -186,7 +186,7 @@ def find_pairs(searched: SearchedText) -> list[Secret]:
 
 
 def _end_of_lines(text: str, start: int) -> int:
-    """Return the end of the lines that a label is for."""
+    """Return the end of the lines to which a label applies."""
     end = start
     for _ in range(_PAIR_LINES):
         end = text.find("\n", end, start + _PAIR_CHARS) + 1
@@ -196,7 +196,7 @@ def _end_of_lines(text: str, start: int) -> int:
 
 
 def is_chosen(value: str) -> bool:
-    """Return whether a value has letters, digits and a sign, as a password that a person chose."""
+    """Return whether a value has letters, digits and a sign, like a password that a person chose."""
     has_all = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     if not has_all or not value.isascii() or is_placeholder(value) or is_template(value) or is_example(value):
         return False
@@ -208,6 +208,6 @@ def is_chosen(value: str) -> bool:
 
 
 def is_varied(value: str) -> bool:
-    """Return whether a value has small and capital letters and digits, and is no word with a number."""
+    """Return whether a value has small and capital letters and digits, but is not a word with a number."""
     has_both = any(map(str.islower, value)) and any(map(str.isupper, value))
     return has_both and looks_random(value, least=8) and not is_template(value)

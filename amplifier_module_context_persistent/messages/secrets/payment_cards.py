@@ -1,8 +1,8 @@
-"""Numbers of payment cards, their check values, and PINs that are data: beside their names and below them in tables.
+"""Numbers of payment cards, their check values, and PINs: beside their names, and below them in tables.
 
-A card's number counts beside a name, with a valid check digit (ISO/IEC 7812); a check value (`cvv`) of three or four
-digits counts beside its name. `pin` names the pins of a chip too: a PIN counts as a text of digits beside a user, or if
-its name says whose it is.
+A card's number counts beside a name if its check digit is valid (ISO/IEC 7812). A check value (`cvv`) of three or four
+digits counts beside its name. `pin` is also the name of a chip's pins, so a PIN counts only if it is a text of digits
+beside a user, or if its name says whose it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PERSONS = re.compile(
     r"|phone|client",
     re.IGNORECASE,
 )
-"""Names of what a PIN belongs to."""
+"""Names of the person or account that a PIN belongs to."""
 _ASSIGNED = r"\\*[\"'`]?[*_]{0,2}[ \t]{0,4}(?:[:=]|=>|[ ]is|[ ]was)[*_]{0,2}[ \t]{0,4}\\*[\"'`]?"
 _DIGITS = r"(?<![0-9])(?P<secret>[0-9](?:[ -]?[0-9]){2,18})(?![0-9]|[.,][0-9])"
 _NUMBER = re.compile(rf"(?:{_ASSIGNED}|[ ]{{1,2}}){_DIGITS}")
@@ -94,7 +94,7 @@ def is_card_field(key: str, item: str) -> bool:
 
 
 def find_card_numbers(searched: SearchedText) -> list[Secret]:
-    """Find the numbers of cards, their check values, and PINs."""
+    """Find numbers of cards, their check values, and PINs."""
     text, found = searched.text, list[Secret]()
     if not searched.has_digit:
         return found
@@ -141,7 +141,7 @@ def _is_pin(text: str) -> bool:
 
 
 def _is_card_number(text: str) -> bool:
-    """Return whether digits, in groups or not, have the check digit of a card's number; test numbers are none."""
+    """Return whether digits, in groups or not, are a card's number with a valid check digit, but no test number."""
     digits = re.sub("[ -]", "", text)
     if (
         not digits.isdigit()

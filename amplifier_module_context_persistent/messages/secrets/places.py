@@ -1,4 +1,4 @@
-"""The table of places: passwords in addresses, headers, commands and files; a named group is the secret."""
+"""The table of places: passwords in addresses, headers, commands and files. A named group is the secret."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .searched_text import Beginnings, SearchedText
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a secret is: the group of the expression that matched."""
+    """A place of secrets; a group of its expression is the secret."""
 
     kind: str
     expression: re.Pattern[str]
     parts: tuple[str, ...] = ()
-    """Every match needs one of these in the text, or one of `words`."""
+    """Texts of which the searched text must contain one, or else one of `words`."""
     words: tuple[str, ...] = ()
-    """Those that begin a word wherever the expression matches (`Beginnings`)."""
+    """Texts with which the first word of every match begins (`Beginnings`)."""
 
 
 PLACES = (
@@ -306,7 +306,7 @@ PLACES = (
 
 
 def places_possible_in(searched: SearchedText) -> list[Place]:
-    """The places of the table whose parts or words are in a text, in order; much faster than their expressions."""
+    """Return the places of the table whose parts or words are in a text, in order; faster than the expressions."""
     text, numbers = searched.text, set[int]()
     for sign, parts in _PARTS.items():
         if sign in text:
@@ -321,7 +321,7 @@ _RARE_SIGNS = "*@=("
 
 
 def _by_sign() -> dict[str, list[tuple[str, int]]]:
-    """The parts of all places by a sign that they contain, which many texts do not; by nothing if they have letters only."""
+    """Return the parts of all places by a sign in them that many texts lack; by "" if they have only letters."""
     found: dict[str, list[tuple[str, int]]] = {}
     for number, place in enumerate(PLACES):
         for part in place.parts:

@@ -1,7 +1,7 @@
-"""Passwords that are plain words, in a sentence that says whose they are: `my password is velvetbridge and …`.
+"""Passwords that are plain words, in a sentence that says whose password it is: `my password is velvetbridge and …`.
 
-A word that says how a password is looks alike: `my password is incorrect`. So the word has to be long, a sign or `and`
-has to follow it, and words with the endings of adjectives and participles stay.
+A word that describes a password is at the same place: `my password is incorrect`. So the word has to be long, a sign or
+`and` has to follow it, and words with the endings of adjectives and participles stay.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ADJECTIVES = frozenset(
 
 
 def find_plain_words(searched: SearchedText) -> list[Secret]:
-    """Find the words that a sentence says to be somebody's password."""
+    """Find words that a sentence says are somebody's password."""
     text, found = searched.text, list[Secret]()
     for said in _SAID.matches(_WORD, searched, is_folded=True):
         before = searched.folded[max(0, said.start() - _BEFORE_CHARS) : said.start()].rpartition("\n")[2]

@@ -1,14 +1,14 @@
-"""Text as a person reads it: terminal escapes, JSON, URL, HTML and mail encodings undone, with positions kept.
+"""Text as a person reads it: terminal escapes, JSON, URL, HTML and mail encodings are undone, and positions are kept.
 
-A search for secrets reads the decoded text and replaces pieces of the original. An *edit* is a piece of the original
-that reads as another text. `Reading.original` maps a piece of the decoded text back.
+A search for secrets reads the decoded text, but replaces pieces of the original. An *edit* is a piece of the original
+that stands for another text. `Reading.original` maps a piece of the decoded text back to the original.
 
 Rules:
-- Encodings are undone in rounds until nothing changes, at most `MOST_ROUNDS` times: percent in JSON, JSON in HTML.
+- Encodings are undone in rounds until nothing changes, at most `MOST_ROUNDS` times (percent encoding in JSON in HTML).
   A run of backslashes, of `%25` or of `&amp;` is one edit, so that JSON in JSON in JSON is one round.
-- Terminal escapes are read in two ways. *Joined*: the escape vanishes, because a colour may cut a token in two.
-  *Apart*: the escape is a space, because a token may follow a word of another colour; a link's target is text.
-- Only what is near an edit is read again, in pieces of a bounded length.
+- Terminal escapes are read in two ways. *Joined*: the escape is removed, because a colour may split a token. *Apart*:
+  the escape becomes a space, because a token may follow a word of another colour; a link's target becomes text.
+- Only the text near an edit is decoded, in pieces of limited length.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dataclasses import dataclass, field
 from html import unescape
 
 MOST_ROUNDS = 4
-"""Encodings around each other that are undone."""
+"""The number of nested encodings that are undone."""
 PIECE_CHARS = 100_000
-"""Length of a piece; it bounds the memory of the edits of a text that consists of nothing else."""
+"""The length of a piece, in characters; it limits the memory for a text that consists of edits only."""
 AROUND_CHARS = 200
-"""Text on both sides of an edit that is read with it: a name, a command, the rest of a value."""
+"""The characters on both sides of an edit that are read with it, such as a name or the rest of a value."""
 OVERLAP_CHARS = 9_000
-"""Longest word to whose end a piece is extended; adjacent pieces overlap by as much."""
+"""The longest word to whose end a piece is extended, and the overlap of adjacent pieces, in characters."""
 
 _NO_SEQUENCE = r"\x00-\x06\x08\x0e-\x1a\x7f\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
-"""Characters that no terminal shows and no control sequence begins with; a run of them is one edit."""
+"""Characters that no terminal shows and with which no control sequence begins; a run of them is one edit."""
 _UNSEEN = "\x00-\x06\x08\x0e-\x1b\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
 _EDIT = re.compile(
     rf"""
@@ -51,7 +51,7 @@ _EDIT = re.compile(
     """,
     re.VERBOSE,
 )
-r"""An encoded character, or what a terminal does not show.
+r"""An encoded character, or characters that a terminal does not show.
 
 JSON and the strings of programs (`\u0022`, `\x22`, `\042`, `\"`), URLs (`%22`, `%2522`), HTML and XML (`&quot;`),
 quoted-printable (RFC 2045), control sequences and strings of ECMA-48 (colours, moves, links, titles; with the 8-bit
@@ -59,22 +59,23 @@ controls, and as `cat -v` writes them), characters without a width. It begins wi
 engine finds these ten times as fast as alternatives.
 """
 _STRUCK = re.compile(r"[^\x08\n]\x08(?P<struck>[^\x08\n])|=(?P<soft_break>\r?\n)")
-"""A letter over another one, as manual pages write bold text; the end of a line of a mail that is not one of its text.
+"""A letter over another one, as in the bold text of manual pages, or a line end that mail adds.
 
-Undone once and before all others, and ends of lines only in a text that has an encoded `=`: else they end settings.
+These are undone once and before all others. Line ends are undone only in a text with an encoded `=`, because in other
+texts they are the ends of settings.
 """
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "a": " ", "e": "\x1b", "v": " "}
 _MOVES = frozenset("ABCDEFGHIZ`adef")
-"""Last letters of the sequences that move the cursor: what is before and after is not adjacent."""
+"""Last letters of the sequences that move the cursor; the texts before and after them are not adjacent."""
 _CONTROLS = re.compile(r"[\x1b\x90-\x9f]|\^\[|\\(?:u001[bB]|x1[bB]|033|e)|%1[bB]")
-"""What a text contains that may have to be read in two ways."""
+"""Sequences and characters for which a text may have to be read in both ways."""
 _COLOUR = re.compile(r"\x1b\[[0-9;:]{0,64}m")
 _SPACE = re.compile(r"\s")
 
 
 @dataclass(slots=True)
 class Round:
-    """The edits of one round: pieces of the text before it, and where they are in the text after it."""
+    """The edits of one round: their places in the text before the round and in the text after it."""
 
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Round:
     ends_before: list[int] = field(default_factory=list)
 
     def before(self, at: int) -> tuple[int, int]:
-        """Return the piece before this round that the character at a position was read from."""
+        """Return the piece of the text before this round from which the character at a position was decoded."""
         number = bisect_right(self.starts, at) - 1
         if number < 0:
             return at, at + 1
@@ -94,15 +95,15 @@ class Round:
 
 @dataclass(slots=True)
 class Reading:
-    """A decoded piece of a text, and the way back to the text."""
+    """A decoded piece of a text, with the edits that map it back to the text."""
 
     text: str
     offset: int = 0
-    """Where the piece begins in the text."""
+    """The position of the piece in the text."""
     rounds: list[Round] = field(default_factory=list)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Map a part of the decoded text, not empty, to the text."""
+        """Return the span in the original text for a span of the decoded text, which must not be empty."""
         first, last = start, end - 1
         last_end = end
         for decoded in reversed(self.rounds):
@@ -112,7 +113,7 @@ class Reading:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Decode a text near each of its edits; nothing is yielded for a text without any."""
+    """Yield the decoded pieces of a text near its edits; nothing for a text without edits."""
     for start, end in _pieces(text):
         piece = text[start:end]
         joined = read(piece, start, joined=True)
@@ -123,12 +124,13 @@ def readings(text: str) -> Iterator[Reading]:
 
 
 def read(text: str, offset: int = 0, *, joined: bool) -> Reading:
-    """Decode a text whole.
+    """Return the decoded form of a whole text.
 
     Args:
         text: any text.
-        offset: where it begins in the text that it is a piece of.
-        joined: terminal escapes vanish; else they are spaces, and the text of links is kept.
+        offset: its position in the text that it is a piece of.
+        joined: whether terminal escapes are removed; if not, they become spaces, and the targets of links are kept as
+            text.
     """
     reading = Reading(text, offset)
     for number in range(MOST_ROUNDS + 1):
@@ -144,12 +146,12 @@ def read(text: str, offset: int = 0, *, joined: bool) -> Reading:
 
 
 def colours_in(text: str) -> str:
-    """Return the colours that a text sets, one after the other: they stay when a secret between them goes."""
+    """Return the colour sequences in a text, joined; they are kept when a secret between them is replaced."""
     return "".join(_COLOUR.findall(text)) if "\x1b" in text else ""
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Where the pieces of a text are that have to be decoded; each ends with a word, or overlaps the next one."""
+    """Yield the spans of a text that have to be decoded; a span ends with a word, or overlaps the next span."""
     start = end = -1
     for edit in _EDIT.finditer(text):
         if end < 0:
@@ -180,7 +182,7 @@ def _end_of_word(text: str, at: int) -> int:
 
 
 def _decoded(expression: re.Pattern[str], text: str, *, joined: bool) -> tuple[str, Round]:
-    """Undo one round of encodings."""
+    """Return a text with one round of encodings undone, and the edits."""
     edits = Round()
     parts: list[str] = []
     done = length = 0
@@ -199,7 +201,7 @@ def _decoded(expression: re.Pattern[str], text: str, *, joined: bool) -> tuple[s
 
 
 def _edits_of(match: re.Match[str], *, joined: bool) -> tuple[tuple[int, int, str], ...]:
-    """Return the edits of a match: pieces of the text, and what they read as."""
+    """Return the edits of a match, each as (start, end, decoded text)."""
     start, end = match.span()
     if match.lastgroup == "string" and not joined:
         return (start, match.start("string"), " "), (match.end("string"), end, " ")
@@ -208,7 +210,7 @@ def _edits_of(match: re.Match[str], *, joined: bool) -> tuple[tuple[int, int, st
 
 
 def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
-    """Return what an edit reads as; None if it is itself."""
+    """Return the decoded text of an edit; None if it is not an encoding."""
     kind = match.lastgroup or ""
     inner = match[kind]
     match kind:
@@ -229,12 +231,12 @@ def _reads_as(match: re.Match[str], *, joined: bool) -> str | None:
             return "" if joined and inner not in _MOVES else " "
         case "escape":
             return "" if joined else " "
-        case _:  # a soft break, a link or a title, what has no width
+        case _:  # a soft line break, a link or a title, or characters without a width
             return ""
 
 
 def _characters(encoded: bytes) -> str:
-    """Return the text of some bytes of UTF-8; of other bytes the characters with their numbers."""
+    """Return the text of some bytes of UTF-8; if they are invalid, each byte becomes the character with its number."""
     try:
         return encoded.decode("utf-8")
     except UnicodeDecodeError:
@@ -242,5 +244,5 @@ def _characters(encoded: bytes) -> str:
 
 
 def _character(number: int) -> str:
-    """Return a character; one that is half of a pair is shown as a question mark."""
+    """Return the character with a number; half of a surrogate pair becomes a question mark."""
     return "?" if 0xD800 <= number <= 0xDFFF else chr(number)

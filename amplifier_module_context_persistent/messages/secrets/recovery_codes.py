@@ -1,7 +1,7 @@
-"""Recovery codes: lists of codes below or behind a label that names them, and long codes of several groups.
+"""Recovery codes: lists of codes below or after a label that names them, and long codes of several groups.
 
-A service gives them when a second factor is set up; each opens the account once. They have no form of their own: five
-letters, eight digits, groups with dashes. So they count only behind a label, and
+A service gives such codes when a second factor is set up; each code opens the account once. They have no common form:
+five letters, eight digits, groups with dashes. So they count only after a label, and
 - in a list, if at least two have the same shape and letters and digits, or at least three are of digits only;
 - alone, if they have at least four groups and 16 characters, or 32 hexadecimal digits.
 """
@@ -41,7 +41,7 @@ _BEFORE_NOUN = (
     *("single-use", "2fa", "mfa", "twofactor", "two-factor", "otp", "two-step", "twostep", "login", "access"),
     *("security", "verification", "entry", "authenticator", "setup"),
 )
-"""The words that may be before the nouns of a label."""
+"""Words that may be before the nouns of a label."""
 _LONGEST_WORD = max(map(len, _BEFORE_NOUN))
 _LABEL_CHARS = 60
 _OTHERS = Beginnings(
@@ -80,12 +80,12 @@ _LEAST_HEX = 32
 
 
 def names_recovery_codes(key: str) -> bool:
-    """Return whether a key of a JSON object names a list of recovery codes."""
+    """Return whether a key of a JSON object is a name for a list of recovery codes."""
     return _LABEL.fullmatch(key.lower()) is not None
 
 
 def find_recovery_codes(searched: SearchedText) -> list[Secret]:
-    """Find the recovery codes behind the labels of a text."""
+    """Find the recovery codes after the labels in a text."""
     text, found = searched.text, list[Secret]()
     done = 0
     for label in _labels_in(searched):
@@ -102,7 +102,7 @@ def find_recovery_codes(searched: SearchedText) -> list[Secret]:
 
 
 def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
-    """Find the labels of a text, in order; they may be parts of longer words."""
+    """Return the labels in a text, in order; they may be parts of longer words."""
     folded = searched.folded
     found = _OTHERS.matches(_LABEL, searched, is_folded=True)
     for noun in _NOUNS:
@@ -121,7 +121,7 @@ def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
 
 
 def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[str, int]]:
-    """Yield what may be codes, with their places, as far as nothing but the marks of a list lies between."""
+    """Yield possible codes with their places, as long as only the marks of a list are between them."""
     code = _first_code(text, end, heads_lines=heads_lines)
     for _ in range(_MOST_CODES):
         if code is None or not _has_digit(code[0]):
@@ -132,7 +132,7 @@ def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[s
 
 
 def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | None:
-    """Return the first code behind a heading; None if other words are between them."""
+    """Return the first code after a heading; None if other words are between them."""
     within_chars = _WITHIN_LINES_CHARS if heads_lines else _WITHIN_CHARS
     for code in _CODE.finditer(text, end, end + within_chars):
         if _has_digit(code[0]):
@@ -147,7 +147,7 @@ def _has_digit(code: str) -> bool:
 
 
 def _shape(code: str) -> str:
-    """Return the lengths of a code's groups; codes of one list have the same."""
+    """Return the lengths of a code's groups, which are equal for the codes of one list."""
     return "-".join([str(len(group)) for group in re.split("[ -]", code)])
 
 
@@ -159,5 +159,5 @@ def _are_codes(codes: list[str]) -> bool:
             return len(first) >= _LEAST_HEX
         return len(groups) >= _LEAST_GROUPS and len(first) >= _LEAST_CHARS and len({*map(len, groups)}) == 1
     if any(map(str.isalpha, first)):
-        return len(first) >= 8  # no service gives shorter ones
-    return len(codes) > 2 and len(first) >= 6  # a date has two numbers, a postal code has five
+        return len(first) >= 8  # no service gives shorter codes
+    return len(codes) > 2 and len(first) >= 6  # a date has two numbers, a postal code has five digits

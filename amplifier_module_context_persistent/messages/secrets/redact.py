@@ -1,14 +1,14 @@
-"""Redacting secrets in text and in JSON values: what is recognised is replaced, everything else stays.
+"""Redacting secrets in text and in JSON values: secrets are replaced, everything else stays.
 
 A secret is recognised in one of four ways:
 - by its form: the table `TOKENS` in `formats`;
 - by its place: passwords in URLs, cookies, `curl -u`, netrc, webhooks and other fixed forms (`PLACES`);
-- by its name: what stands beside a name of the table in `names`, in an assignment, a flag, a header or a query.
-  A value that is a call, a variable, a path or a placeholder is code and stays;
-- by its owner: the expressions and values that a person gives (`OwnForms`).
+- by its name: a value beside a name of the table in `names`, in an assignment, a flag, a header or a query. A value
+  that is a call, a variable, a path or a placeholder is code and stays;
+- by a person's own expressions and values (`OwnForms`).
 
-In a JSON value all that stands under a key of amplifier-core is replaced, and every text under another sensitive key.
-What was replaced is reported by kind and place, never by value.
+In a JSON value, everything under a sensitive key of amplifier-core is replaced, and every text under another sensitive
+key. Replaced secrets are reported by kind and place, never by value.
 """
 
 from __future__ import annotations
@@ -33,36 +33,42 @@ from .secret_values import is_permission
 from .sections import is_in_section
 
 Found = Callable[[str, str], None]
-"""Is told the kind and the field of each secret that is replaced."""
+"""Called with the kind and the field of each secret that is replaced."""
 
 
 _SHORT_CHARS = 300
 _SHORT_TEXTS = 2_048
-"""How many short texts are remembered with their secrets."""
+"""The number of short texts that are remembered with their secrets."""
 _LONG_TEXTS = 8_192
 _FOUND_IN_LONG: dict[bytes, Sequence[Secret]] = {}
-"""Where the secrets of long texts are, by the texts' hashes: memory for the findings, none for the texts."""
+"""The places of secrets in long texts, by the texts' hashes, so that memory is used for the places only."""
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
 
 
 def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnForms | None = None) -> str:
-    """Replace what looks like a secret in a text.
+    """Return a text with its secrets replaced.
 
-    The text is read as it is and as a person sees it (`readable`). Only the secret's own characters are replaced;
-    colours that are set between them stay.
+    The text is searched unchanged and as a person sees it (`readable`). Only the characters of a secret are replaced;
+    colour sequences between them stay.
 
     Args:
         text: any text.
-        found: is told the kind of each secret.
-        own: further expressions and values to replace, given by a person.
+        found: called with the kind of each secret.
+        own: a person's further expressions and values to replace.
     """
     return _with_replaced(text, find_secrets(text, own), found or _ignore)
 
 
 def replaced(text: str, look: Callable[[str], list[Secret]], found: Callable[[str], None]) -> str:
-    """Replace what a search finds in a text, as it is and as a person reads it; `found` is told the kinds."""
+    """Return a text with everything replaced that a search finds in it, or in the text as a person reads it.
+
+    Args:
+        text: any text.
+        look: returns the secrets of a text.
+        found: called with the kind of each secret.
+    """
     return _with_replaced(text, _found_by(look, text), found)
 
 
@@ -77,7 +83,7 @@ def _with_replaced(text: str, secrets: Sequence[Secret], told: Callable[[str], N
 
 
 def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
-    """Find what looks like a secret in a text, in order."""
+    """Return the secrets in a text, in order."""
     if own is not None:
         return _found_by(partial(search, own=own), text)
     return _in_short_text(text) if len(text) <= _SHORT_CHARS else _in_long_text(text)
@@ -85,12 +91,12 @@ def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
 
 @lru_cache(_SHORT_TEXTS)
 def _in_short_text(text: str) -> Sequence[Secret]:
-    """Find the secrets of a short text; sessions repeat these: paths, commands, kinds."""
+    """Return the secrets in a short text; cached, because sessions repeat paths, commands and types."""
     return _found_by(search, text)
 
 
 def _in_long_text(text: str) -> Sequence[Secret]:
-    """Find the secrets of a long text; sessions repeat these too, as files that are read again."""
+    """Return the secrets in a long text; cached, because sessions repeat these too, such as files read again."""
     digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
     found = _FOUND_IN_LONG.get(digest)
     if found is None:
@@ -109,13 +115,13 @@ def _found_by(look: Callable[[str], list[Secret]], text: str) -> Sequence[Secret
 
 
 def redact_value(value: Any, found: Found | None = None, field: str = "", own: OwnForms | None = None) -> Any:
-    """Replace what looks like a secret in a JSON value: under a sensitive key as a whole, elsewhere in every string.
+    """Return a JSON value with secrets replaced: values under sensitive keys, and secrets in every other string.
 
     Args:
         value: a JSON value.
-        found: is told the kind and the field of each secret, as in `content[0].text`.
-        field: the field that the value stands in.
-        own: further expressions and values to replace, given by a person.
+        found: called with the kind and the field of each secret, such as `content[0].text`.
+        field: the field that has the value.
+        own: a person's further expressions and values to replace.
     """
     told = found or _ignore
     if isinstance(value, str):
@@ -148,7 +154,7 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
 
 
 def _with_values_redacted(value: dict[str, Any], told: Found, field: str, own: OwnForms | None) -> dict[str, Any]:
-    """Replace the value of an object that is named as a secret: `{"type": "string", "value": …}`."""
+    """Return an object whose key names a secret, with its value replaced: `{"type": "string", "value": …}`."""
     redacted: dict[str, Any] = redact_value(value, told, field, own)
     for key, item in value.items():
         if VALUE_KEY.fullmatch(key) and isinstance(item, str) and item.strip() and not is_placeholder(item):
@@ -161,7 +167,7 @@ def _with_values_redacted(value: dict[str, Any], told: Found, field: str, own: O
 def _with_section_redacted(
     section: str, value: dict[str, Any], told: Found, field: str, own: OwnForms | None
 ) -> dict[str, Any]:
-    """Replace the passwords of an object that has one for each user: `"passwords": {"robin": …}`."""
+    """Return an object with a password for each user, with the passwords replaced: `"passwords": {"robin": …}`."""
     redacted: dict[str, Any] = redact_value(value, told, field, own)
     for key, item in value.items():
         if isinstance(item, str) and is_in_section(section, key, item):
@@ -173,14 +179,14 @@ def _with_section_redacted(
 
 @cache
 def _core_keys() -> frozenset[str]:
-    """The keys whose values amplifier-core redacts whatever they are; imported at first use, since that takes long."""
+    """Return the keys whose values amplifier-core always redacts; imported at first use, because the import is slow."""
     from amplifier_core.utils import SENSITIVE_KEYS
 
     return frozenset(SENSITIVE_KEYS)
 
 
 def _is_named(key: str, item: Any) -> bool:
-    """Return whether a text under a key is a secret by the key alone; types and templates are none."""
+    """Return whether a text is a secret because of its key alone; types and templates are not."""
     if not isinstance(item, str):
         return False
     is_strong = likelihood_of(key) is Likelihood.STRONG
@@ -197,7 +203,7 @@ def _is_named(key: str, item: Any) -> bool:
 
 @lru_cache(_KEYS_KNOWN)
 def _seen_key(key: str) -> tuple[str, bool]:
-    """A key as a part of a field's name (only what is a plain name is shown), and whether nothing in it is a secret."""
+    """Return a key as it is shown in a field's name, and whether it contains no secret; only plain names are shown."""
     is_clean = redact_text(key) == key
     return (key if is_clean and _PLAIN_NAME.fullmatch(key) else "*"), is_clean
 

@@ -1,4 +1,4 @@
-"""Values that only say where a secret is: expressions of templates, and secrets that a deployment is given by name."""
+"""Values that only refer to a secret: expressions of templates, and names of secrets in a deployment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECRETS_BY_NAME = re.compile(r"--(?:set|update)-secrets[= ][\"']?[^\s\"']*\Z")
 
 
 def is_reference(text: str, secret: Secret) -> bool:
-    """Return whether what was found as a secret only refers to one; a text in quotes within a template does not."""
+    """Return whether a found secret only refers to a secret; a quoted text within a template does not."""
     before = text[max(0, secret.start - _AROUND_CHARS) : secret.start]
     if "-secrets" in before and _SECRETS_BY_NAME.search(before):
         return True

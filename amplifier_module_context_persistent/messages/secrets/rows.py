@@ -1,8 +1,8 @@
 """Secrets in rows below a head that names the columns once: SQL, JSON, HTML.
 
 `INSERT INTO users (name, password) VALUES ('ada', '…')`, `"columns": ["name", "token"], "rows": [["ada", "…"]]`, a
-table of HTML, rows that `COPY … FROM stdin` reads. A row belongs to the head if it has as many cells. A list under a
-name (`"password": ["…", "…"]`) is a column of its own.
+table of HTML, rows that `COPY … FROM stdin` reads. A row belongs to the head if it has the same number of cells. A list
+under a name (`"password": ["…", "…"]`) is a column, too.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ _LIST = re.compile(r"s?\\*[\"'`]?\s{0,4}[:=]>?\s{0,4}[\[(](?=\s{0,40}\\*[\"'`])"
 _IN_LIST = re.compile(r"\\*[\"'`\]]?\s{0,4}[,)\]}]")
 
 Cell = tuple[int, int]
-"""Where the value of a cell begins and ends."""
+"""The start and end of a cell's value."""
 
 
 def find_in_rows(text: str, first: int, end: int) -> tuple[list[Secret], int]:
-    """Find the values that belong to a name of a list of names, or that are a list under it.
+    """Find the values below a name in a head, or in a list under the name.
 
     Args:
         text: any text.
-        first: where the name begins.
-        end: where it ends.
+        first: the start of the name.
+        end: the end of the name.
 
     Returns:
-        the secrets, and where the rows end; 0 if the name heads none.
+        (secrets, end of the rows); the end is 0 if the name is not in a head.
     """
     if opened := _LIST.match(text, end):
         cells = _cells(text, opened.end())
         found = _found_in(text, {0: text[first:end]}, [[cell] for cell in cells], is_data=True)
-        return found if len(found[0]) == len(cells) - 1 else ([], 0)  # else it is a list of words
+        return found if len(found[0]) == len(cells) - 1 else ([], 0)  # without this, it is a list of words
     if text.startswith("<", end) or _IN_HTML_HEAD.search(text, max(0, first - 240), first):
         return _in_html(text, first)
     if not _IN_LIST.match(text, end):
@@ -90,7 +90,7 @@ def find_in_rows(text: str, first: int, end: int) -> tuple[list[Secret], int]:
 
 
 def _head(text: str, at: int) -> tuple[list[str], int] | None:
-    """Read a list of names; None if it is no such list."""
+    """Return the names in a list and the end of the list; None if it is not a list of names."""
     names: list[str] = []
     while (cell := _HEAD_CELL.match(text, at)) is not None and len(names) < _MOST_CELLS:
         names.append(cell["name"] or cell["plain"])
@@ -109,7 +109,7 @@ def _sensitive(names: list[str]) -> dict[int, str]:
 
 
 def _cells(text: str, at: int) -> list[Cell]:
-    """Read the values of a list up to its end; nothing if they are no plain values."""
+    """Return the values of a list up to its end; an empty list if they are not plain values."""
     cells: list[Cell] = []
     while (cell := _CELL.match(text, at)) is not None and len(cells) < _MOST_ROWS:
         group = "quoted" if cell["quoted"] is not None else "boxed"
@@ -121,7 +121,7 @@ def _cells(text: str, at: int) -> list[Cell]:
 
 
 def _rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
-    """Yield the rows of a width that follow each other."""
+    """Yield adjacent rows that have `width` cells."""
     for _ in range(_MOST_ROWS):
         row = _cells(text, at)
         if len(row) != width + 1:
@@ -134,7 +134,7 @@ def _rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
 
 
 def _copied_rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
-    """Yield the rows that are lines of cells between tabs."""
+    """Yield the rows that are lines with cells between tabs."""
     for _ in range(_MOST_ROWS):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -149,7 +149,7 @@ def _copied_rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
 
 
 def _in_html(text: str, first: int) -> tuple[list[Secret], int]:
-    """Find the values below a name in the head of a table of HTML."""
+    """Return the secrets below a name in the head of an HTML table, and the end of the table."""
     lowest = max(0, first - 2 * _MOST_HEAD_CHARS)
     start = max(text.rfind("<tr", lowest, first), text.rfind("<TR", lowest, first))
     rows = _html_rows(text, start) if start >= 0 else iter(())
@@ -177,7 +177,7 @@ def _html_rows(text: str, at: int) -> Iterator[list[Cell]]:
 def _found_in(
     text: str, names: dict[int, str], rows: Iterator[list[Cell]] | list[list[Cell]], *, is_data: bool
 ) -> tuple[list[Secret], int]:
-    """Judge the cells of rows that are below sensitive names."""
+    """Return the secrets in the cells of rows that are below sensitive names."""
     found: list[Secret] = []
     rows_end = 0
     for row in rows:

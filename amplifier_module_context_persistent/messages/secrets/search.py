@@ -1,8 +1,10 @@
-"""Search a text as it is for secrets: by form, by place, in cookies, by name. Each hides what it finds from the next.
+"""Search a text for secrets, without decoding it: by form, by place, in cookies, by name.
 
 Rules:
-- A cheap look comes first: forms are looked for in odd words only, rows of places if one of their hints is in the text.
-- Every search returns where its secrets are; the text keeps its length, so that positions stay true.
+- A cheap check comes first: forms are searched for only in odd words, and a row of places only if one of its hints is
+  in the text.
+- Every search returns the places of its secrets, which are hidden from the next search. The text keeps its length, so
+  that places stay valid.
 """
 
 from __future__ import annotations
@@ -52,9 +54,9 @@ _PLAIN = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-"""A text that has nothing beside it, with parts too short for a form: a role, a type, a path, a time; an id."""
+"""A text that is too simple for a secret: a role, a type, a path, a time, an id. Its parts are too short for a form."""
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}", re.ASCII)
-"""A picture, a signature: it has no names, nor anything between a name and a value."""
+"""A picture or a signature, which has neither names nor signs between a name and a value."""
 _BY_LABEL = (
     find_cookies,
     find_announced,
@@ -79,7 +81,7 @@ Look = Callable[[SearchedText], list[Secret]]
 
 
 def search(text: str, own: OwnForms | None = None) -> list[Secret]:
-    """Find what looks like a secret in a text, in order; nothing is decoded."""
+    """Return the secrets in a text, in order; nothing is decoded."""
     if own is None and _PLAIN.fullmatch(text):
         return []
     found = own.find(text) if own else []
@@ -106,7 +108,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
 
 
 def _with_padding(text: str, secret: Secret) -> Secret:
-    """Return a secret with the signs that fill up its base64; two at most, and only where they fill it up."""
+    """Return a secret with the padding of its base64: at most two signs, and only if they complete the base64."""
     padding = _PADDING.match(text, secret.end)
     if padding is None or (padding.end() - secret.start) % 4:
         return secret
@@ -114,7 +116,7 @@ def _with_padding(text: str, secret: Secret) -> Secret:
 
 
 def search_forms(text: str) -> list[Secret]:
-    """Find what is known by its form alone, in order; what is in base64 goes as a whole."""
+    """Return the secrets that are known by their form alone, in order; a run of base64 with a secret is one secret."""
     words = odd_words(text)
     found = find_by_form(SearchedText(text), words)
     found += find_wallet_keys(SearchedText(hidden(text, found)), words)

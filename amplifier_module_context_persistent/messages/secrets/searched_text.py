@@ -1,8 +1,8 @@
-"""A text that is searched for secrets, with what several searches ask of it; each is found out once, if it is asked.
+"""A text that is searched for secrets, with facts that several searches need, each computed when first used.
 
-Most rules begin with a word: a command, a label, a name in another language. `Beginnings` looks for such words only if
-the text has words that begin alike. That costs one pass over the text, in place of one for each rule, and one look at
-its words for the words of all rules.
+Most rules begin with a word: a command, a label, a name in another language. `Beginnings` searches for such a word only
+if a word of the text begins with the same letters. That needs one pass over the text for all rules, instead of one for
+each rule.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from functools import cached_property
 from .found import Secret, hidden
 
 _LETTERS = 4
-"""By so many letters words are told apart, if a text ends with them."""
+"""The number of first letters by which words are told apart if a beginning ends within a word."""
 _PIECE_CHARS = 1_000_000
 _OVERLAP_CHARS = 500
 _WORD = re.compile("[a-z]+")
 _SPACES = bytes([code if 97 <= code <= 122 else 32 for code in range(256)])
-"""A table that turns all bytes but those of letters from `a` to `z` to spaces."""
+"""A table that turns all bytes except the letters from `a` to `z` into spaces."""
 _DIGIT = re.compile("[0-9]")
 
 
 class SearchedText:
-    """A text, and what is known of it.
+    """A text, and facts about it.
 
     Args:
-        text: the text as it is searched; what was found before is hidden in it.
+        text: the text to search, in which secrets that were already found are hidden.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def with_hidden(self, found: Collection[Secret]) -> SearchedText:
-        """Return the text with secrets hidden; its words are not looked for again."""
+        """Return the text with secrets hidden; its words are not computed again."""
         rest = SearchedText(hidden(self.text, found))
         rest.words, rest.beginnings = self.words, self.beginnings
         if "_listed_words" in self.__dict__:
@@ -49,21 +49,21 @@ class SearchedText:
 
     @cached_property
     def has_digit(self) -> bool:
-        """Whether there is a digit in the text."""
+        """Whether the text has a digit."""
         return _DIGIT.search(self.text) is not None
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of the text: runs of letters from `a` to `z` in lower case; hidden words too."""
+        """The words of the text: runs of the letters `a` to `z` in lower case; also words that are hidden."""
         return frozenset[str]().union(*self.ordered_words())
 
     @cached_property
     def beginnings(self) -> dict[Beginnings, list[str]]:
-        """The texts of all `Beginnings` that may begin a match, as far as the words of this text tell."""
+        """The texts of each `Beginnings` that may be in this text, judging by its words."""
         return _begun_in(self)
 
     def ordered_words(self) -> Iterator[list[str]]:
-        """Yield the words of the text in order; in pieces if the text is long."""
+        """Yield the words of the text in order, as one list or, for a long text, as several."""
         if len(self.text) <= _PIECE_CHARS:
             yield self._listed_words
             return
@@ -76,16 +76,16 @@ class SearchedText:
 
 
 def _words_of(folded: str) -> list[str]:
-    """Return the runs of letters from `a` to `z` in order; three times as fast as an expression."""
+    """Return the runs of the letters `a` to `z` in order; three times as fast as an expression."""
     return folded.encode("utf-8", "surrogatepass").translate(_SPACES).decode("ascii").split()
 
 
 class Beginnings:
-    """Fixed texts that matches begin with.
+    """Fixed texts with which the matches of a rule begin.
 
     Args:
-        texts: in lower case or not. In a match of an ASCII text, no letter is right before the first word, nor right
-            after the text if it ends with a word of less than four letters.
+        texts: the texts, in lower case or not. In a match of an ASCII text, no letter may be right before its first
+            word. If the text ends with a word of less than four letters, no letter may follow.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -93,16 +93,16 @@ class Beginnings:
             _register(self, text)
 
     def possible_in(self, searched: SearchedText) -> list[str]:
-        """Return the texts that may begin a match, as far as the words of a text tell."""
+        """Return the texts that may begin a match in a searched text, judging by its words."""
         return searched.beginnings.get(self, [])
 
     def matches(self, expression: re.Pattern[str], searched: SearchedText, *, is_folded: bool) -> list[re.Match[str]]:
-        """Find the matches of an expression that begin with one of the texts, in order.
+        """Return the matches of an expression that begin with one of the texts, in order.
 
         Args:
-            expression: what is looked for.
-            searched: where.
-            is_folded: it is matched in lower case, and so are the texts.
+            expression: the expression to match.
+            searched: the text to search.
+            is_folded: whether the text and the beginnings are in lower case.
         """
         beginnings = self.possible_in(searched)
         if not beginnings:
@@ -114,7 +114,7 @@ class Beginnings:
 
 
 def begun_by(expression: re.Pattern[str], text: str, beginning: str) -> list[re.Match[str]]:
-    """Find the matches of an expression that begin with a fixed text, in order; much faster than searching for it."""
+    """Return the matches of an expression that begin with a fixed text, in order; much faster than a search with it."""
     matches = []
     at = text.find(beginning)
     while at >= 0:
@@ -126,19 +126,19 @@ def begun_by(expression: re.Pattern[str], text: str, beginning: str) -> list[re.
 
 _Owned = dict[str, list[tuple[Beginnings, str]]]
 _BY_WORD: _Owned = {}
-"""The texts of all `Beginnings` whose first word is followed by no letter, by that word."""
+"""The texts of all `Beginnings` in which the first word is followed by no letter, by that word."""
 _BY_HEAD: _Owned = {}
-"""Those that end within a word, by its first letters."""
+"""The texts that end within a word, by the word's first letters."""
 _BY_CHARACTER: _Owned = {}
-"""Those that are not ASCII, by their first character that is not."""
+"""The texts that are not ASCII, by their first character that is not ASCII."""
 _PLAIN_WORDS: set[str] = set()
-"""Words that begin nothing; most words of a text are such, and most texts have the same."""
+"""Words with which no text begins; most words are such words, and most texts share them."""
 _MOST_PLAIN_WORDS = 50_000
 _MOST_WORD_CHARS = 40
 
 
 def _register(owner: Beginnings, text: str) -> None:
-    """Note a text in the table that tells by a word, its first letters or a character whether it may be there."""
+    """Add a text to the table that shows, by a word, its first letters or a character, whether the text may occur."""
     _PLAIN_WORDS.clear()
     folded = text.lower()
     word = _WORD.search(folded)

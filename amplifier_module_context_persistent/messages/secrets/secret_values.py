@@ -1,4 +1,4 @@
-"""Judging values that are apart from their names: made by a machine, or chosen by a person.
+"""Judge values that are not right beside their names: made by a machine, or chosen by a person.
 
 A person chooses words with a number in them, or several words in a row. The names of techniques (`sha256`, `utf8mb4`, `argon2id`), versions, numbers with a unit and names in program text have
 letters and digits too; sentences are words in a row. So these are told apart here, and only beside the name of a
@@ -42,7 +42,7 @@ _TECHNIQUE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""Names of techniques and of what is counted."""
+"""Names of techniques and of things that are counted."""
 _MEASURED = re.compile(
     r"v?[0-9]+(?:[.:-][0-9]+)*(?:[a-z]{1,3}[0-9]{0,2})?|[0-9]+[.,x/-]?[0-9]*(?:-?[a-z]{1,12})?|[0-9a-f]{7,128}",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ _IN_PROGRAM = re.compile(
     r"(?!(?-i:[A-Z][a-z]{2,}(?:_[a-z]+)+[0-9]))[a-z]+(?:_[a-z]+)+[0-9]{0,2}|(?:self|this|cls|req|res|ctx|args|opts|config|os|sys|app)\.[\w.]+|[\w.-]+\.[a-z]{2,4}|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
     re.IGNORECASE,
 )
-"""Variables (not with one capital letter and a digit, as `Amber_bridge7`), attributes, files, hosts, addresses."""
+"""Variables, attributes, files, hosts and addresses; not one capital letter and a digit, as in `Amber_bridge7`."""
 _DOTTED_NAMES = re.compile(r"[a-z_]{2,40}(?:\.[a-z_]{2,40}){1,8}\.[A-Z][A-Za-z0-9]{2,80}")
 """The path of a class: `app.security.hashers.Argon2Hasher`."""
 _COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
@@ -70,7 +70,7 @@ _PERMISSIONS = frozenset(
 )
 _FEWEST_WORDS = 4
 _FEWEST_ENDINGS = 2
-"""A text with at least this many words that end like verbs or adverbs is a sentence, not a pass phrase."""
+"""The number of words ending like verbs or adverbs from which a text is a sentence and not a pass phrase."""
 _OF_PASSWORDS = frozenset(
     "account admin after again alias app argon auth available bcrypt before bits both box browser change char chars character characters check"
     " client column combo config connection database date default digit digits each eight either email error every except field file first flag"
@@ -85,7 +85,7 @@ _OF_PASSWORDS = frozenset(
     " admins boss site foo bar baz lorem ipsum dolor cluster bootstrap postgres mysql mariadb redis mongo nginx docker compose kubernetes linux"
     " windows ldap saml oauth tls ssl http https json yaml api url".split()
 )
-"""Words that a text about a password has: three others in a row are a pass phrase."""
+"""Words that occur in texts about passwords; a pass phrase of three words has none of them."""
 _PHRASE = re.compile(r"[A-Za-z0-9]{1,12}(?:[ _.-][A-Za-z0-9]{1,12}){2,11}")
 _PROSE_ENDING = re.compile(r"(?:ed|ing|ly|tion|tions|able|ment|ated|ción|keit|ung|words?|phrases?)\Z", re.IGNORECASE)
 _PROSE = frozenset(
@@ -103,8 +103,8 @@ def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
 
     Args:
         text: the value.
-        name: its name.
-        is_quoted: it is a value for certain, as a quoted one of program text; else it has to look made by a machine.
+        name: the name of the value.
+        is_quoted: whether it is certainly a value, like a quoted text in a program; if not, it has to look random.
     """
     if len(text) < _LEAST_CHARS or is_placeholder(text) or is_template(text) or is_example(text) or not is_mixed(text):
         return False
@@ -122,7 +122,7 @@ def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
 
 
 def is_chosen_word(value: str) -> bool:
-    """Whether a value has letters and digits as a chosen password has, and is no term of a technique or a program."""
+    """Return whether a value has letters and digits like a chosen password, and is not a technical term."""
     if not _LEAST_CHARS <= len(value) <= _MOST_CHARS or not _SHOWN.fullmatch(value):
         return False
     pieces = _PIECE.findall(value)
@@ -137,12 +137,12 @@ def is_chosen_word(value: str) -> bool:
 
 
 def is_state(value: str) -> bool:
-    """Return whether a word says how a password is, or what has become of it: `hashed`, `incorrect`."""
+    """Return whether a word describes the state of a password: `hashed`, `incorrect`."""
     return value.lower() in _STATES
 
 
 def is_permission(name: str, value: str) -> bool:
-    """Return whether a word says what a token is allowed: `id-token: write` of a workflow."""
+    """Return whether a word says what a token permits: `id-token: write` in a workflow."""
     return value.lower() in _PERMISSIONS and name.lower().rstrip("s").endswith("token")
 
 
@@ -152,12 +152,12 @@ def is_count(value: str) -> bool:
 
 
 def names_technique(value: str) -> bool:
-    """Return whether a value names a technique or something that is counted, as `PBKDF2WithHmacSHA256`."""
+    """Return whether a value names a technique or something that is counted, such as `PBKDF2WithHmacSHA256`."""
     return _TECHNIQUE.search(value) is not None
 
 
 def is_phrase(text: str) -> bool:
-    """Whether a text is a pass phrase: four short words or more that make no sentence, or three unrelated ones."""
+    """Return whether a text is a pass phrase: four short words that are no sentence, or three unrelated words."""
     if not _PHRASE.fullmatch(text):
         return False
     words = re.split("[ _.-]", text)
@@ -170,7 +170,7 @@ def is_phrase(text: str) -> bool:
 
 
 def _are_unrelated(words: list[str]) -> bool:
-    """Return whether three words are nouns that have nothing to do with passwords, as somebody chooses them for one."""
+    """Return whether three words are nouns that have nothing to do with passwords, as in a chosen pass phrase."""
     if not all(word.isalpha() and len(word) >= 3 for word in words):
         return False
     if not _PROSE.isdisjoint(words) or not _OF_PASSWORDS.isdisjoint(words) or any(map(is_state, words)):

@@ -33,7 +33,7 @@ _PASSED_OVER = re.compile(r"[ \t]*(?:[#;][^\n]*)?\r?\n")
 
 
 def find_in_sections(searched: SearchedText) -> list[Secret]:
-    """Find what users or services are given in a section of passwords."""
+    """Find the passwords of users or services in a section of passwords."""
     text, found = searched.text, list[Secret]()
     if not _BEGINNINGS.possible_in(searched):
         return found
@@ -54,7 +54,7 @@ def find_in_sections(searched: SearchedText) -> list[Secret]:
 
 
 def is_in_section(section: str, key: str, value: str) -> bool:
-    """Return whether a value of an object of JSON is a password, given the name of the object and the value's key."""
+    """Return whether a value of a JSON object is a password, given the object's name and the value's key."""
     is_section = section.lower().endswith(("passwords", "passphrases"))
     return is_section and " " not in value and len(value) >= 4 and _is_secret(key, value, may_be_word=True)
 

@@ -1,9 +1,8 @@
-"""Seed phrases of wallets (BIP39): 12 to 24 words of a list of 2,048, the last of which carries a checksum.
+"""Seed phrases of wallets (BIP39): 12 to 24 words from a list of 2,048, the last of which contains a checksum.
 
 Words of the list are ordinary words, so a phrase counts only if its checksum is valid, or behind a label that names it
-(`Seed phrase:`, `MNEMONIC=`). One of 16 sequences of 12 words is valid by chance, and 12 words of prose in a row that are
-all in the list are rare. Words that repeat each other, as in
-`abandon … about`, the example of the standard, stay.
+(`Seed phrase:`, `MNEMONIC=`). One of 16 sequences of 12 words is valid by chance, but 12 adjacent words of prose that
+are all in the list are rare. A phrase that repeats words stays, such as `abandon … about`, the example of the standard.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from .searched_text import SearchedText
 from .seed_words import ENGLISH
 
 LENGTHS = (24, 21, 18, 15, 12)
-"""Words of a phrase."""
+"""The possible numbers of words in a phrase."""
 _FEWEST = min(LENGTHS)
 _TWELVE = bytes([True] * _FEWEST)
 _WORD_BITS = 11
-"""Bits that a word stands for."""
+"""The number of bits that a word stands for."""
 _RUN = re.compile(
     r"(?<![A-Za-z'-])(?:[A-Za-z]{3,8}+(?:[\s,;|\"'\[\]-]|[0-9]{1,2}[.):]?){1,8}+){11,}[A-Za-z]{3,8}(?![A-Za-z'-])"
 )
-"""Short words with no more than numbers, quotes and commas between them."""
+"""Short words with only spaces, numbers, quotes and commas between them."""
 _WORD = re.compile("[A-Za-z]+")
 _LABEL = re.compile(
     r"""
@@ -37,14 +36,14 @@ _LABEL = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _LABEL_CHARS = 240
-"""How far a label may be before its phrase."""
+"""The largest distance between a label and its phrase, in characters."""
 
 
 def find_seed_phrases(searched: SearchedText) -> list[Secret]:
     """Find phrases with a valid checksum."""
     text = searched.text
     if len(_numbers().keys() & searched.words) <= _FEWEST // 2:
-        return []  # more than half of the words of a phrase differ from each other
+        return []  # more than half of the words of a phrase are different
     if not any(_has_run(words) for words in searched.ordered_words()):
         return []
     found: list[Secret] = []
@@ -55,12 +54,12 @@ def find_seed_phrases(searched: SearchedText) -> list[Secret]:
 
 
 def _has_run(words: list[str]) -> bool:
-    """Return whether twelve words that follow each other are all in the list; much faster than to look at each."""
+    """Return whether twelve adjacent words are all in the list; much faster than a check of each word."""
     return _TWELVE in bytes(map(_numbers().__contains__, words))
 
 
 def is_seed_phrase(words: list[str]) -> bool:
-    """Whether words of the list are a phrase: its first bits are the entropy, the last ones the start of its hash."""
+    """Return whether words of the list are a phrase: the last bits must be the start of the first bits' hash."""
     number = 0
     for word in words:
         number = number << _WORD_BITS | _numbers()[word]
@@ -86,7 +85,7 @@ def _in_run(text: str, start: int, end: int, *, is_named: bool) -> Iterator[Secr
 
 
 def _phrases(words: list[re.Match[str]], *, is_named: bool) -> Iterator[Secret]:
-    """Find phrases in successive words of the list; words in alphabetical order are not one, as the list itself may be printed."""
+    """Yield the phrases in adjacent words of the list; words in alphabetical order may be the list itself and stay."""
     texts = [word[0].lower() for word in words]
     at = 0
     while at + _FEWEST <= len(words):

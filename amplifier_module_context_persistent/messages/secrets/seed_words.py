@@ -1,7 +1,7 @@
 """The English word list of BIP39, from which wallets make seed phrases: data of the standard, in its order.
 
-13 kB in the package need no dependency in the base install, and no file that a search would have to open. A test holds
-the list's SHA-256, one word a line, against that of `bip-0039/english.txt`.
+The list is in the package, with 13 kB, so that neither a dependency nor a data file is needed. A test compares its
+SHA-256, with one word on each line, with that of `bip-0039/english.txt`.
 """
 
 ENGLISH = tuple(

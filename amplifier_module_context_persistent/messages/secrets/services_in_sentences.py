@@ -1,7 +1,7 @@
-"""Keys behind the name of a service in a sentence: `for OpenAI we use …`, `Cohere: …`.
+"""Keys after the name of a service in a sentence: `for OpenAI we use …`, `Cohere: …`.
 
-Only what a machine made counts: small and capital letters and digits without a sign, at least 24, and no prefix that
-names an id. Hashes and ids have no capital letters, or a prefix.
+Only random keys count: at least 24 small and capital letters and digits, no signs, and no prefix of an id. Hashes and
+ids have no capital letters, or a prefix.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BEFORE_CHARS = 70
 _WORDLIKE = frozenset(
     {"box", "drone", "linear", "looker", "modal", "replicate", "stability", "travis", "relic", "paddle"}
 )
-"""Services whose names are words too: they count with a capital letter."""
+"""Services whose names are also ordinary words; they count with a capital letter."""
 _VALUE = re.compile(r"[\"'`*(]{0,3}(?P<secret>[A-Za-z0-9_-]{24,200})[\"'`*).,;!?]{0,3}")
 _AN_ID = re.compile(r"[A-Za-z]{2,10}[_-].*")
 _GIVES = re.compile(
@@ -38,11 +38,11 @@ def may_be_key(word: str) -> bool:
 
 
 def find_by_service(searched: SearchedText, words: Iterable[tuple[int, int]]) -> list[Secret]:
-    """Find keys that a sentence gives as those of a service.
+    """Find keys that a sentence gives as keys of a service.
 
     Args:
         searched: any text.
-        words: where its long words are.
+        words: the places of its long words.
     """
     text, found = searched.text, list[Secret]()
     for start, end in words:

@@ -1,4 +1,4 @@
-"""Words of a command line, with their places: as a shell reads them, or a list of arguments in a program or YAML."""
+"""Words of a command line with their places, as a shell reads them, or from a list of arguments in code or YAML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ITEM = re.compile(
     r"""["']?[ \t]{0,20}\r?\n[ \t]{0,40}-[ ]{1,4}(?P<quote>["']?)"""
     r"""(?P<bare>[^\s"'][^"'\n]{0,2000}?)(?=(?P=quote)[ \t]{0,20}(?:\r?\n|\Z))"""
 )
-"""An item of a list of YAML."""
+"""An item of a YAML list."""
 
 
 class Word(NamedTuple):
@@ -27,15 +27,15 @@ class Word(NamedTuple):
     text: str
     start: int
     flag: str = ""
-    """The flag that it is the value of, if it has its own quotes behind it: `--token=` of `--token="x"`."""
+    """The flag to which the word is attached in quotes: `--token=` of `--token="x"`; "" if there is none."""
 
 
 def words_behind(text: str, end: int) -> Iterator[Word]:
-    """Yield the words behind the name of a command, up to the end of the command.
+    """Yield the words after the name of a command, up to the end of the command.
 
     Args:
         text: any text.
-        end: where the command's name ends.
+        end: the end of the command's name.
     """
     listed = text[end : end + 1] in ("'", '"', "\\")
     expression = _LISTED if listed else _SHELL

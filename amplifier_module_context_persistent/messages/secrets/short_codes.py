@@ -1,7 +1,7 @@
 """Short numeric codes after the words that name them: `Enter PIN: …`, `the door code is …`, `Your verification code is …`.
 
-They count only behind words that nothing but such a code has. A PIN also needs capital letters or a word that says whose
-it is, because pins of a chip have the name too; one of six digits without a verb is a postal code.
+They count only after words that are used only for such codes. A PIN also needs capital letters or a word that says
+whose it is, because the pins of a chip have the same name. A PIN of six digits without a verb is a postal code.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ _LONG_OR_SHORT = (4, 5, 7, 8)
 
 
 def find_short_codes(searched: SearchedText) -> list[Secret]:
-    """Find codes of a few digits behind what asks for them."""
+    """Find codes of a few digits after words that ask for them."""
     codes: list[re.Match[str]] = []
     if any(noun in searched.folded for noun in _NOUNS):
         codes += _WORDS.matches(_CODE, searched, is_folded=True)
@@ -175,7 +175,7 @@ def find_short_codes(searched: SearchedText) -> list[Secret]:
 
 
 def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
-    """Return whether a number is that of an account or a card, and not a pin of a chip or a postal code."""
+    """Return whether a number is the PIN of an account or a card, and not a chip's pin or a postal code."""
     start = code.start()
     is_owned = _SAYS_WHOSE.search(searched.folded, max(0, start - 20), start) is not None
     is_capital = searched.text[start : start + 3].isupper()
@@ -183,6 +183,6 @@ def _is_pin(searched: SearchedText, code: re.Match[str]) -> bool:
 
 
 def _is_example(code: str) -> bool:
-    """Return whether the digits of a code are all the same, or follow each other."""
+    """Return whether the digits of a code are all equal or in sequence."""
     digits = re.sub("[ -]", "", code)
     return len(set(digits)) == 1 or digits in "0123456789" or digits in "9876543210"

@@ -1,7 +1,7 @@
 """Secrets that a command or an interpreter shows: a prompt with what asks for one, and a line with nothing but it.
 
-`$ echo $API_KEY`, `>>> os.environ["DB_PASSWORD"]`, `$ pass show db`. The next line has to look made by a machine or
-chosen as a password.
+`$ echo $API_KEY`, `>>> os.environ["DB_PASSWORD"]`, `$ pass show db`. The next line has to look random or like a chosen
+password.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEAST_RANDOM = 10
 
 
 def find_shown(searched: SearchedText) -> list[Secret]:
-    """Find what is shown behind a prompt that asks for a secret."""
+    """Find the values that are shown after a prompt with a command that shows a secret."""
     text, found = searched.text, list[Secret]()
     if "\n" not in text:
         return found
@@ -62,7 +62,7 @@ def find_shown(searched: SearchedText) -> list[Secret]:
 
 
 def _asks(command: str) -> bool:
-    """Return whether a command shows a secret: by what it does, or by the name at its end."""
+    """Return whether a command shows a secret, judging by the command or by the name at its end."""
     if _GIVES.search(command):
         return True
     names = [*_NAME.finditer(command)]

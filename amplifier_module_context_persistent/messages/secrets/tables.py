@@ -1,7 +1,7 @@
-"""Secrets in columns: a table whose head names one, in CSV, Markdown, a terminal or the shell of a database.
+"""Secrets in columns: a table with the name of a secret in its head, in CSV, Markdown, a terminal or a database shell.
 
-The head is a line of which one cell is a sensitive name. The rows after it belong to the table if they have as many
-cells, or, in columns that spaces make, are not empty. A value has to look made by a machine or like a password.
+The head is a line in which a cell is a sensitive name. The lines after it belong to the table if they have the same
+number of cells. A value has to look random or like a password.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _VALUE = re.compile(r"[^\s(){}\[\]<>,;]{6,4000}")
 _AROUND = " \t\r`\"'*"
 
 Cell = tuple[int, int]
-"""Where a cell begins and ends."""
+"""The start and end of a cell."""
 
 
 def find_in_table(text: str, first: int, end: int) -> tuple[list[Secret], int]:
-    """Find the values below a name that is a cell of a table's head.
+    """Find the secrets below a name that is a cell of a table's head.
 
     Args:
         text: any text.
-        first: where the name begins.
-        end: where it ends.
+        first: the start of the name.
+        end: the end of the name.
 
     Returns:
-        the secrets, and where the table ends; 0 if the name is in none.
+        (secrets, end of the table); the end is 0 if the name is not in a table's head.
     """
     table = _table_at(text, first, end)
     if table is None:
@@ -75,15 +75,15 @@ def find_digits_below(
     is_secret: Callable[[str], bool],
     beside: re.Pattern[str] | None = None,
 ) -> Iterator[Secret]:
-    """Find the numbers below a name that is a cell of a table's head.
+    """Yield the numbers below a name that is a cell of a table's head.
 
     Args:
         text: any text.
-        first: where the name begins.
-        end: where it ends.
-        kind: of the secrets.
-        is_secret: judges a cell.
-        beside: another cell of the head has to be such a name.
+        first: the start of the name.
+        end: the end of the name.
+        kind: the kind of the secrets.
+        is_secret: returns whether the text of a cell is a secret.
+        beside: matches the name that another cell of the head must have.
     """
     table = _table_at(text, first, end)
     if table is None:
@@ -101,7 +101,7 @@ def find_digits_below(
 
 
 def _table_at(text: str, first: int, end: int) -> tuple[int, str, list[Cell]] | None:
-    """Return where the line of a name ends, what parts its cells, and these; None if the name is no cell."""
+    """Return the end of a name's line, its delimiter and its cells; None if the name is not a cell of a head."""
     if not _ENDS_CELL.match(text, end):
         return None
     start = text.rfind("\n", max(0, first - _MOST_LINE_CHARS), first) + 1
@@ -117,7 +117,7 @@ def _table_at(text: str, first: int, end: int) -> tuple[int, str, list[Cell]] | 
 
 
 def _delimiter_of(text: str, start: int, stop: int) -> str:
-    """Return the expression of what divides the cells of a head; empty if nothing does."""
+    """Return the expression for the delimiter of the cells in a head; "" if there is none."""
     if _BAR.search(text, start, stop):
         return f"[{_BARS}]"
     for sign in _DELIMITERS:
@@ -127,7 +127,7 @@ def _delimiter_of(text: str, start: int, stop: int) -> str:
 
 
 def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
-    """Split a line into its cells by an expression; without one, where two spaces are."""
+    """Return the cells of a line, split by a delimiter or, if it is "", at two spaces."""
     end = start + len(text[start:end].rstrip(" \r"))
     start += len(text[start:end]) - len(text[start:end].lstrip(" "))
     if delimiter:
@@ -141,7 +141,7 @@ def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
 
 
 def _sensitive(text: str, cell: Cell) -> str:
-    """Return the name in a cell of a head if it is one of secrets; else nothing."""
+    """Return the name in a cell of a head if it is a name for secrets; else ""."""
     name = text[cell[0] : cell[1]].strip(_AROUND)
     if names_foreign_password(name):
         return name
@@ -151,7 +151,7 @@ def _sensitive(text: str, cell: Cell) -> str:
 
 
 def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[list[Cell]]:
-    """Yield the rows below a head; the rule between them is none."""
+    """Yield the rows below a head, without the rules between rows."""
     start = end + 1
     for _ in range(MOST_ROWS):
         stop = text.find("\n", start)
@@ -162,7 +162,7 @@ def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[lis
         if not _RULE.fullmatch(line):
             row = _cells(text, start, stop, delimiter)
             if not delimiter and len(row) == len(head) + 1 and text[slice(*row[0])].isdigit():
-                del row[0]  # the number of the row
+                del row[0]  # the row's number
             if len(row) != len(head):
                 return
             yield row
@@ -191,7 +191,7 @@ def _is_secret(value: str, name: str) -> bool:
 
 
 def _secret(text: str, cell: Cell, name: str) -> Secret | None:
-    """Return the secret of a cell, if its value is one."""
+    """Return the secret in a cell; None if its value is not a secret."""
     value = text[cell[0] : cell[1]].strip(_AROUND)
     if not _VALUE.fullmatch(value) or not _is_secret(value, name):
         return None

@@ -1,4 +1,4 @@
-"""Values that a sentence says before their names: `Use … as the password`, `… is your API key`, `… (the password)`."""
+"""Values that a sentence gives before their names: `Use … as the password`, `… is your API key`, `… (the password)`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .secret_values import is_chosen_word
 
 _BEFORE_CHARS = 140
 _LEAST_VARIED = 20
-"""Characters of the shortest key with small and capital letters and digits."""
+"""The length of the shortest key with small and capital letters and digits."""
 _BETWEEN = re.compile(
     r"""
     (?P<closing>["'`*_)»」“”\u2019]{0,4})
@@ -37,13 +37,13 @@ _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]|\\«»“”„「」*]{6,400}\Z")
 
 
 def said_before(text: str, first: int, *, is_password: bool, least_random: int = 20) -> Secret | None:
-    """Find the value that a sentence says before a name.
+    """Find the value that a sentence gives before a name.
 
     Args:
         text: any text.
-        first: where the name begins.
-        is_password: the name is that of a password; else of a key, which only a machine makes.
-        least_random: how long a key has to be.
+        first: the start of the name.
+        is_password: whether the name is a password's; if not, it is a key's, which is always random.
+        least_random: the least length of a key.
     """
     start = text.rfind("\n", max(0, first - _BEFORE_CHARS), first) + 1 or max(0, first - _BEFORE_CHARS)
     near = text[start:first]

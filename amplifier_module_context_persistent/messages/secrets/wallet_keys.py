@@ -1,4 +1,4 @@
-"""Private keys of Bitcoin and its like: runs of base58 that a checksum tells from ids, addresses and signatures.
+"""Private keys of Bitcoin and similar systems: base58 whose checksum tells it from ids, addresses and signatures.
 
 Sources: Wallet Import Format and Base58Check (Bitcoin wiki), BIP 32 (extended keys), BIP 38 (encrypted keys), Tezos
 (`edsk`), SEP 23 (Stellar's seeds, which are base32 with a checksum of 16 bits).
@@ -26,14 +26,14 @@ _ENCRYPTED = (b"\x01\x42", b"\x01\x43")
 _ENCRYPTED_BYTES = 39
 _EXTENDED_BYTES = 78
 _KEY_OF_EXTENDED = 45
-"""Where an extended key has a zero byte if it is private, and the first byte of a point if it is public."""
+"""The position in an extended key of a zero byte if it is private, or of a point's first byte if it is public."""
 _TEZOS = {b"\x0d\x0f\x3a\x07": 36, b"\x2b\xf6\x4e\x07": 68}
-"""How many bytes Tezos' seeds and secret keys have, by their first ones."""
+"""The length of Tezos' seeds and secret keys in bytes, by their first bytes."""
 _STELLAR_SEED = 18 << 3
 
 
 def may_be_wallet_key(word: str) -> bool:
-    """Return whether a word has a run of the length of a private key."""
+    """Return whether a word has a run of characters with the length of a private key."""
     return _RUN.search(word) is not None
 
 
@@ -42,7 +42,7 @@ def find_wallet_keys(searched: SearchedText, words: Sequence[tuple[int, int]]) -
 
     Args:
         searched: any text.
-        words: where its long words are.
+        words: the places of its long words.
     """
     text = searched.text
     runs = [run for start, end in words for run in _RUN.finditer(text, start, end)]
@@ -50,7 +50,7 @@ def find_wallet_keys(searched: SearchedText, words: Sequence[tuple[int, int]]) -
 
 
 def is_wallet_key(run: str) -> bool:
-    """Return whether a run of base58 or base32 is a private key, by its checksum and its parts."""
+    """Return whether a run of base58 or base32 is a private key, judging by its checksum and its parts."""
     if _is_stellar_seed(run):
         return True
     payload = _checked(run)
@@ -66,7 +66,7 @@ def is_wallet_key(run: str) -> bool:
 
 
 def _checked(run: str) -> bytes:
-    """Return what a run of base58 says without its checksum; empty if that is not valid."""
+    """Return the bytes of a run of base58 without its checksum; empty if the checksum is not valid."""
     number = 0
     for letter in run:
         if letter not in _DIGITS:

@@ -1,4 +1,4 @@
-"""The rest of a quoted value that a terminal broke at the end of a line: the next line goes on and closes the quote."""
+"""The rest of a quoted value that a terminal broke at a line's end: the next line continues and closes the quote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _REST = re.compile(r"\r?\n(?P<secret>[^\s\"'`<>(){}\[\],;=]{1,200})(?P<quote>[\"
 
 
 def wrapped_rest(text: str, secret: Secret) -> list[Secret]:
-    """Return the rest of a secret that ends its line within quotes; the line below begins without an indentation."""
+    """Return the rest of a quoted secret whose line ends; the next line has to begin without indentation."""
     rest = _REST.match(text, secret.end)
     if rest is None:
         return []
