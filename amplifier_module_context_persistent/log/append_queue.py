@@ -246,7 +246,7 @@ def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
     for loop, of_loop in by_loop.items():
         try:
             loop.call_soon_threadsafe(_answer_all, of_loop)
-        except RuntimeError:  # the loop was closed: nobody waits there any more
+        except RuntimeError:  # the loop was closed, so nobody waits for these futures
             continue
 
 

@@ -5,7 +5,7 @@ skippable frames. The file begins with an empty frame, so that every version of 
 file and refuses to read it as a log or to append to it. It ends with LF, so that its end is not taken for a torn line.
 
 Each frame is described twice: right before it, and in the index. So a damaged index loses nothing, and a damaged frame
-only its own content. The module is pure. zstd is imported at its first use, since few sessions meet an archived log.
+only its own content. The module itself does no I/O. zstd is imported at its first use, since few sessions need it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def zstd() -> ModuleType:
 
 
 def is_archive(first: bytes, path: str) -> bool:
-    """Whether a file that begins with these bytes is an archived log.
+    """Return whether a file that begins with these bytes is an archived log.
 
     Raises:
         LogUnreadableError: it is an archive of a later version.

@@ -259,6 +259,6 @@ def check_free(path: str, *, replace: bool = False) -> None:
 
 
 def taken_error(path: str) -> FileExistsError:
-    """The error for a path that exists already."""
+    """Return the error for a path that exists already."""
     what = "a directory" if os.path.isdir(path) else "a file"
     return FileExistsError(errno.EEXIST, f"there is {what} of that name already; nothing was written", path)

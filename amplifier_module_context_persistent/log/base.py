@@ -76,9 +76,9 @@ class LogDescription:
     torn_bytes: int = 0
     """Bytes at the end that are not a whole record: an interrupted append that was not acknowledged."""
     lost_messages: int = 0
-    """Number of messages that the log lost since this object read it, without those of a purge."""
+    """The number of messages that the log lost since this object read it, without purged messages."""
     restored_messages: int = 0
-    """Number of lost messages that this object had in memory and wrote again."""
+    """The number of lost messages that this object had in memory and wrote again."""
     archived: bool = False
     """Whether all of it is compressed (`archive`)."""
 
@@ -96,7 +96,7 @@ class ReadableLog(Protocol):
         ...
 
     def follow(self) -> None:
-        """Read records that others appended; the time depends only on the number of new records.
+        """Read records that other processes appended. The time depends only on the number of new records.
 
         If the log no longer continues the known records (another file in its place, a purge), it is read from the start
         again, and `index` is a new object. A log that does not exist yet is empty.
@@ -115,7 +115,7 @@ class ReadableLog(Protocol):
         ...
 
     def lines(self, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Give the ordinal and the line of each record, without LF, in the given order.
+        """Yield the ordinal and the line of each record, without LF, in the given order.
 
         Raises:
             LogUnreadableError: as `read`.
@@ -123,7 +123,7 @@ class ReadableLog(Protocol):
         ...
 
     def records(self) -> Iterator[bytes]:
-        """Give the lines of all records, also of control records and damaged ones, oldest first, each with its LF.
+        """Yield the lines of all records, also of control records and damaged ones, oldest first, each with its LF.
 
         Raises:
             LogUnreadableError: as `read`.
@@ -152,7 +152,7 @@ class Log(ReadableLog, Protocol):
         ...
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
-        """Append the records of each caller of a batch; returns one outcome for each.
+        """Append the records of each caller of a batch, and return the outcome of each caller.
 
         Args:
             batch: each caller's function.
@@ -185,7 +185,7 @@ class FindsBytes(Protocol):
 
 
 def finds_bytes(log: ReadableLog) -> TypeGuard[FindsBytes]:
-    """Whether a log's storage can search lines."""
+    """Return whether a log's storage can search lines."""
     return isinstance(log, FindsBytes)
 
 

@@ -23,7 +23,7 @@ from .record_line import CONTROL_HEAD, SEAL_BYTES
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
-PART_BYTES = 8 << 20  # a part ends with the caller whose records exceed this size
+PART_BYTES = 8 << 20  # a part ends after the caller with whose records it exceeds this size
 
 
 class Part(NamedTuple):

@@ -80,7 +80,7 @@ class Location:
 
 
 def is_postgres(location: str) -> bool:
-    """Whether a location names a PostgreSQL server."""
+    """Return whether a location names a PostgreSQL server."""
     return location.startswith(PREFIXES)
 
 
@@ -93,7 +93,7 @@ def refuse_other_url(place: str | os.PathLike[str]) -> None:
     """Raise an error for a URL that is not of PostgreSQL. Used as a path, it would create a directory such as `mysql:`.
 
     Raises:
-        ConfigError: the location is such a URL.
+        ConfigError: the location is a URL, but not one of PostgreSQL.
     """
     if why := why_no_place(place):
         raise ConfigError(why)
@@ -139,7 +139,7 @@ def stored_name(location: str) -> str | None:
 
 
 _WITH_PASSWORDS: dict[str, str] = {}
-"""The connection strings given to `without_password`, by the server as it is shown."""
+"""The connection strings with passwords that `without_password` got, by the location that it returned."""
 
 
 def without_password(location: str) -> str:

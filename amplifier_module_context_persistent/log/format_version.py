@@ -1,8 +1,8 @@
 """Format versions: find logs of a later version, and refuse unreadable ones.
 
 A header names the version of the records after it. A later version may compute checksums differently. So a header of a
-later version counts even if its checksum fails, if it begins the chain or follows another line that fails. Then the
-log is read as far as it is understood, and never appended to (`batch`). In any other place a header with a wrong
+later version has an effect even if its checksum fails, if it begins the chain or follows another line that fails. Then
+the known parts of the log are read, and it is never appended to (`batch`). In any other place a header with a wrong
 checksum is damage and has no effect.
 """
 
@@ -60,7 +60,7 @@ def check_readable(index: Index, location: str) -> None:
     """Raise an error if a log has a version that is no longer read.
 
     Raises:
-        LogUnreadableError: the log is of such a version.
+        LogUnreadableError: the log has a version that is no longer read.
     """
     if index.unknown_version == _NEVER_RELEASED:
         reason = "the log has format version 1, which was never released and is not read; begin a new log"

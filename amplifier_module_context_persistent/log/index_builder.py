@@ -6,9 +6,9 @@ of rows, without making lines. `record_kinds` has the properties of the kinds of
 A record that does not continue the checksum chain was altered or moved, or follows a lost line. Rules for such records:
 - A message is read and marked. Of two messages with the same id, the one that continues the chain is live, wherever it
   is in the file.
-- Lines after such a message may continue it and look sound. They were inserted if a later line continues the line
-  before the break. They are copies as long as they repeat messages.
-- The begin and the commit of a reset have their own checksums, which decide. Each counts once.
+- Later lines may continue this message and so look sound. They were inserted if a later line continues the line before
+  the break of the chain. They are copies as long as they repeat messages.
+- The begin and the commit of a reset have their own checksums, which decide. Each of them has an effect only once.
 - A header has an effect only if it is the first. For other control records see `session_reader`.
 """
 
@@ -43,8 +43,8 @@ class IndexBuilder:
         self.place = Place()
         """The place of the current record."""
         self.doubtful: dict[int, tuple[int, Place]] = {}
-        """Messages that a later one with the same id replaces if it continues the chain: by the hash of the id, the
-        ordinal and the line at which the chain is broken."""
+        """Messages that do not continue the chain: by the hash of the id, the ordinal, and the place of the line that
+        breaks the chain. A later message with the same id replaces such a message if it continues the chain."""
         self.left_out: list[int] = []
         """The ordinals of the replaced messages."""
         self.copying = False

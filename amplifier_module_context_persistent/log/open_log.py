@@ -99,7 +99,7 @@ def check_is_free(location: str) -> None:
 
 
 def taken_error(location: str) -> FileExistsError:
-    """The error for a location that exists already."""
+    """Return the error for a location that exists already."""
     if not is_postgres(location):
         return file_taken_error(location)
     what = "there is a log of that name already; nothing was written"

@@ -3,7 +3,8 @@
 Rules:
 - The mark is not the log's lock. Any number of sessions may have it at once, and it delays no opening and no append.
 - Its file is beside the log (`OPEN_SUFFIX`), so that it survives a purge, which replaces the log's file.
-- It ends with its process. A forked child closes an inherited mark at once, and takes its own when it uses the log.
+- A mark ends with its process. A forked child closes an inherited mark at once, and takes a new one when it uses the
+  log.
 - A process that deletes a log, or rewrites the host's files beside it, has the mark exclusively meanwhile
   (`keep_closed`). A session that opens the log at that moment does not wait: it takes its mark with its next call.
 - The last session removes the file at its close. After a kill the file may stay; it is not locked, and means nothing.

@@ -146,7 +146,7 @@ class LogReader:
         self._end = self.known_end = b""
 
     def follow(self) -> None:
-        """Read what others appended; scan the whole log if it does not continue the known bytes.
+        """Read records that others appended. If the log does not continue the known bytes, scan it from the start.
 
         If another file has taken the log's place, a lock on the old file is lost.
 

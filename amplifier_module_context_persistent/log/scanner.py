@@ -206,7 +206,7 @@ class Scanner:
     def snapshot(self) -> dict[str, Any] | None:
         """Return the state besides the index, in plain JSON types; None within a reset or a bundle, or after damage.
 
-        So a snapshot never describes damaged lines, which somebody may repair later.
+        So a snapshot never describes damaged lines, which a person may have restored since.
         """
         if self.index.damage or self.index.unknown_version or not self.builder.is_settled:
             return None

@@ -24,7 +24,9 @@ def erasure_lines(storage: str) -> list[str]:
 
 
 def add_erasure_lines(storage: str, lines: Sequence[str]) -> None:
-    """Add erasure lines to a database; do nothing if it has no table for them.
+    """Add erasure lines to a database, within this thread's transaction if it has one.
+
+    If the database has no table for them, do nothing.
 
     Raises:
         ValueError: the location is invalid.

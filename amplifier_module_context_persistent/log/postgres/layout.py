@@ -3,17 +3,17 @@
 Each version of the tables from 2 on has a layout. New tables get the newest one; tables that exist keep theirs, and a
 client works with both. `copy` moves sessions from one to the other.
 
-In version 2 the server numbers the logs, and an index of its own keeps names unique. A purge makes another log, which
-gets the name.
+In version 2 the server numbers the logs, and a separate index keeps names unique. A purge makes a new log, which gets
+the name of the old one.
 
 In version 3 the id of a log is a hash of its name. So the primary key keeps names unique, and a client knows the id
 without asking. A line is found by the id, the generation and its number. A purge writes a new generation, and a log
 that is begun after a deletion has a new one, too. A log that a failover lost is made again with the generation that it
 had.
 
-A generation is the time at which its transaction began, and not a count: no two may be the same. Say two purges begin
-with one generation, and the first loses its connection before it commits. It then looks for its own generation, and
-must not find that of the other.
+A generation is the time at which its transaction began, not a count, because two generations must never be equal. For
+example, two purges begin with the same generation, and the first one loses its connection before it commits. It then
+looks for its own new generation in the log's row, and must not mistake the second purge's generation for it.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class PostgresLog(PostgresReader):
 
     Args:
         location: `postgresql://…#NAME` or `service=… #NAME`; see `database_location`.
-        durability: `fsync` waits until the server has a record on its disk, and a replica too if `synchronous_commit`
-            says so (`off` is overruled); `write` does not wait, and may lose the last moments when the server crashes.
+        durability: `fsync` waits until the server has a record on its disk, and also a replica if `synchronous_commit`
+            requires it (`off` is overruled); `write` does not wait, so a crash of the server may lose the last records.
         lock_timeout_s: how long an operation may wait for the server, in seconds.
         max_record_bytes: the size limit of a record. Larger records are rejected by `append`, and reported and skipped
             when the log is read.

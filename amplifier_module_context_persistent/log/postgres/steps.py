@@ -259,7 +259,7 @@ def migrate(
         tell: called with a text when a statement has to wait for another client.
 
     Raises:
-        MigrationError: somebody held a table for too long.
+        MigrationError: another client locked a table for too long.
         psycopg.Error: the server refused.
     """
     missing = missing_steps(connection, schema)
