@@ -214,7 +214,7 @@ def _checked(messages: Sequence[Message]) -> list[Message]:
     """Check messages and return them as a list.
 
     Raises:
-        RecordError: it is no list of the framework's messages.
+        RecordError: `messages` is not a list of the framework's messages.
     """
     given = listed(messages)
     for one in given:

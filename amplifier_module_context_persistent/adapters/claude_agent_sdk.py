@@ -137,7 +137,7 @@ def _key(key: SdkKey | SessionListSubkeysKey) -> SessionKey:
     """Read a key of the SDK. The SDK does not check the keys that it gets.
 
     Raises:
-        TypeError: it is no object, or lacks a part.
+        TypeError: the key is not an object, or lacks a part.
     """
     given: Mapping[str, Any] = key if isinstance(key, Mapping) else {}
     if not {"project_key", "session_id"} <= given.keys():
@@ -149,7 +149,7 @@ def _checked(entry: Any) -> Any:
     """Check an entry and return it.
 
     Raises:
-        RecordError: it is no object.
+        RecordError: the entry is not an object.
     """
     if not isinstance(entry, Mapping):
         raise RecordError(f"an entry must be a JSON object, not {type(entry).__name__}")

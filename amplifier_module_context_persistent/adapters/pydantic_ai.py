@@ -150,7 +150,7 @@ class PersistentConversationStore(ConversationStore):
         """Return an entry, which may be on an abandoned branch.
 
         Raises:
-            LookupError: no conversation holds it.
+            LookupError: no conversation has the entry.
         """
         history = await self.read_history(entry_id, limit=1)
         if not history:
@@ -161,7 +161,7 @@ class PersistentConversationStore(ConversationStore):
         """Return the entries that lead to the entry `head_id`, in order, or the last `limit` of them.
 
         Raises:
-            LookupError: no conversation holds it.
+            LookupError: no conversation has the entry.
         """
         if head_id is None or limit == 0:
             return []

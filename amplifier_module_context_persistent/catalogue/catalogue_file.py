@@ -197,7 +197,7 @@ class Catalogue:
     """The catalogue at one path. Its file is open only during a transaction.
 
     Args:
-        path: its file.
+        path: the path of the file.
         wait_s: the longest wait of a transaction for another process's lock, within the process's budget.
     """
 
@@ -235,7 +235,7 @@ class Catalogue:
         """Write in one transaction. A broken file, or one of another version, is replaced first.
 
         Raises:
-            CatalogueError: it cannot be written in time; nothing was changed.
+            CatalogueError: the file cannot be written in time; nothing was changed.
         """
         self._check_usable()
         self._check_writable()
@@ -253,7 +253,7 @@ class Catalogue:
         """Remove the file, if there is one, and the files beside it. A directory in its place is not ours and stays.
 
         Args:
-            wait_s: how long to wait for another process's transaction.
+            wait_s: the most seconds to wait for another process's transaction.
 
         Raises:
             CatalogueError: another process uses it for too long, or the system refuses.
@@ -389,7 +389,7 @@ def remove_catalogue(log: str | os.PathLike[str]) -> None:
     """Remove the catalogue of a log, and the files that earlier versions had instead.
 
     Raises:
-        CatalogueError: as `Catalogue.remove`.
+        CatalogueError: an error of `Catalogue.remove`.
         OSError: the system refuses.
     """
     Catalogue(catalogue_of(log)).remove()

@@ -80,7 +80,7 @@ class LogCoverage:
         """Return whether a log still has the covered bytes. A damaged log must be entirely unchanged.
 
         Raises:
-            LogUnreadableError: it cannot be read.
+            LogUnreadableError: the log cannot be read.
         """
         if Stamp.of(reader.file.status()) == self.stamp:
             return True

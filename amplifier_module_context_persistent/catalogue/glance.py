@@ -104,7 +104,7 @@ def _read_told(told: str) -> tuple[Glance, tuple[int, int, int]]:
     """Decode a glance, with the offset, length and checksum of its first line (zeros if there is none).
 
     Raises:
-        ValueError, KeyError, TypeError: it was altered, or another program or an earlier version wrote it.
+        ValueError, KeyError, TypeError: the glance was altered, or another program or an earlier version wrote it.
     """
     given = orjson.loads(told)
     said = {"glance": given["glance"], "line": given["line"], "version": _VERSION}

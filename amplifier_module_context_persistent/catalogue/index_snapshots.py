@@ -42,7 +42,7 @@ class CatalogueSnapshots:
     """The snapshots of logs in the logs' catalogues.
 
     Args:
-        wait_s: how long to wait for another process's transaction.
+        wait_s: the most seconds to wait for another process's transaction.
     """
 
     def __init__(self, wait_s: float = COMMAND_WAIT_S) -> None:

@@ -84,7 +84,7 @@ def figures_of(
     Args:
         reader: the log.
         counter: counts tokens; kept figures by another counter are not used.
-        wait_s: how long to wait for other processes that use the catalogue.
+        wait_s: the most seconds to wait for other processes that use the catalogue.
         note: gets the figures if they had to be computed.
 
     Raises:

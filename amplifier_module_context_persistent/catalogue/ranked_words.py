@@ -98,7 +98,7 @@ def take_in_segment(
     """Add a segment to a session, and note how far the session is covered.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a transaction that writes.
         name: the name of the session's log.
         segment: the segment.
         seen: the coverage of the session when the segment was made; None if nothing valid was known.
@@ -173,7 +173,7 @@ class StoredSegments:
     """The segments of some sessions of a catalogue.
 
     Args:
-        connection: in a transaction, as long as this is used.
+        connection: a connection that stays in a transaction as long as this object is used.
         sessions: the ranked words of each session, with the number of its first segment in answers.
     """
 
@@ -234,7 +234,7 @@ class StoredSegments:
         """Return where and when the messages of a segment were written.
 
         Raises:
-            DamagedError: as `postings`.
+            DamagedError: a row is missing or was altered.
         """
         bits, mark, at = self._places[number]
         row = self._connection.execute("SELECT content, crc32 FROM ranked_messages WHERE id = ?", (bits,)).fetchone()

@@ -55,7 +55,7 @@ class ServerFill:
 
     Args:
         location: the location of the log.
-        known: how far it is indexed.
+        known: the state of the log's index.
     """
 
     def __init__(self, location: str, known: RankedLog) -> None:

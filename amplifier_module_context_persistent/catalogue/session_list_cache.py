@@ -110,7 +110,7 @@ class Glances:
 
         Args:
             log: the log.
-            location: its location in a database, with the password; "" for a file.
+            location: the log's location in a database, with the password, or "" for a file.
 
         Raises:
             LogUnreadableError: its bytes changed.

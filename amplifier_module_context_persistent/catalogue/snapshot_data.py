@@ -147,7 +147,7 @@ def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> In
     """Read the columns.
 
     Args:
-        count: how many records there are.
+        count: the number of records.
         chunks: the columns of some of them each; only one is held in memory.
         most: the largest number that a column may have, by its name.
     """

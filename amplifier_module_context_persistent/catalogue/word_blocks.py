@@ -76,9 +76,9 @@ def find_blocks(
     """Find the blocks that may contain all runs of any alternative.
 
     Args:
-        connection: in a transaction.
+        connection: a connection in a transaction.
         asked: the alternatives.
-        covered: how far the words of each session go, by its log's name.
+        covered: the coverage of each session's words, by its log's name.
     """
     reader = _FilterReader(connection, covered)
     found = dict[tuple[str, int], Row]()
@@ -115,8 +115,8 @@ class _FilterReader:
     only the blocks that are not ruled out yet are read.
 
     Args:
-        connection: in a transaction.
-        covered: how far the words of each session go, by its log's name.
+        connection: a connection in a transaction.
+        covered: the coverage of each session's words, by its log's name.
     """
 
     def __init__(self, connection: sqlite3.Connection, covered: Mapping[str, LogCoverage]) -> None:
@@ -181,7 +181,7 @@ def take_in(
     """Add a block, or none if the messages have no text, and note how far a session is covered.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a transaction that writes.
         name: the name of the session's log.
         block: the block.
         seen: the coverage of the session when the block was made; None if there was none.

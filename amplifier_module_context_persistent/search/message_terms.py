@@ -38,9 +38,9 @@ class Field:
     """A kind of text in a message.
 
     Attributes:
-        weight: of a term that occurs once in a field of the usual length.
+        weight: the weight of a term that occurs once in a field of the usual length.
         usual_terms: the usual length.
-        length_share: how much of a weight depends on the length, from 0 to 1.
+        length_share: the part of a weight that depends on the length, from 0 to 1.
     """
 
     weight: float

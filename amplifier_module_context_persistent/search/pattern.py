@@ -118,7 +118,7 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
     """Make the pattern that finds a text.
 
     Raises:
-        RecallError: it is too long.
+        RecallError: the text is too long.
     """
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: a text to look for has at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
@@ -163,7 +163,7 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
     """Compile an expression of `re`, with flags of `re`, for `regex`.
 
     Raises:
-        RecallError: it is none, or it is too large.
+        RecallError: the expression is invalid or too large.
     """
     try:
         with warnings.catch_warnings():
@@ -202,7 +202,7 @@ def replace_matches(
         replacement: the text in its place.
         text: any text.
         taken: a set to which the matches are added.
-        literals: of the expression, as `exact_literals`: a text without them is not matched.
+        literals: the expression's `exact_literals`. A text without them is not matched.
 
     Raises:
         SlowPatternError: the expression takes too much time or memory; the text was not searched to its end.
@@ -225,7 +225,7 @@ def compile_pattern(query: str, *, regex: bool) -> Pattern:
     """Make the pattern of a query.
 
     Raises:
-        RecallError: as `regex_pattern`.
+        RecallError: an error of `text_pattern` or `regex_pattern`.
     """
     return regex_pattern(query) if regex else text_pattern(query)
 

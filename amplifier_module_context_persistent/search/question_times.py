@@ -34,9 +34,9 @@ class Period:
     """A time that a question names.
 
     Attributes:
-        begin, end: from `begin` on and before `end`, in seconds since 1970.
+        begin, end: the period's first second and the second after its last one, since 1970.
         said: the words for the time in the question.
-        start, stop: their place in the question.
+        start, stop: the place of these words in the question.
     """
 
     begin: int
@@ -130,7 +130,7 @@ class _Reader:
         """Read one time.
 
         Args:
-            at: its first token.
+            at: the number of the time's first token.
             is_told: whether the word before the token announces a time.
         """
         rules: tuple[_Rule, ...] = (

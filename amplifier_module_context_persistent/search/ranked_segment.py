@@ -65,7 +65,7 @@ class MessageColumns:
         """Read packed columns.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the content is not packed columns.
         """
         end, rest = divmod(len(content), _COLUMNS_BYTES)
         if rest:

@@ -113,8 +113,8 @@ class Ranked:
     """A message that was found, with its score.
 
     Attributes:
-        segment, number: its place.
-        score: its score.
+        segment, number: the segment, and the message's number in the segment.
+        score: the message's score.
         reasons: the part that each term adds, the largest first.
         spoke: whether the question names the message's writer.
         in_period: whether it was written at the time that the question names.
@@ -177,10 +177,10 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
     """Find the messages that answer a question best.
 
     Args:
-        question: what is asked.
-        index: what is searched.
-        most: how many messages are given at most.
-        written: when they were written; those that tell no time are in none.
+        question: the question.
+        index: the index to search.
+        most: the most messages to return.
+        written: the time in which they were written. Messages without a time are left out if it is limited.
     """
     terms, slips, missing = _terms(question.terms, index)
     is_by_time_alone = bool(question.periods) and not terms

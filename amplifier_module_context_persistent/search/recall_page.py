@@ -169,9 +169,9 @@ def cut_page(
     Args:
         message: the message.
         wanted: reference, offset and limit.
-        before: the id of the message before it, or nothing.
-        after: the id of the message after it, or nothing.
-        most_chars: a page has no more of them.
+        before: the id of the message before it, or "".
+        after: the id of the message after it, or "".
+        most_chars: the most characters of a page.
         fits: whether an output is small enough.
 
     Raises:

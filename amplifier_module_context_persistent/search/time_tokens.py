@@ -43,9 +43,9 @@ class Token:
     """A word or a group of words, a number, or a date.
 
     Attributes:
-        start, stop: its place in the text.
-        number: its value if it is a number; else -1.
-        date: the date.
+        start, stop: the token's place in the text.
+        number: the token's value if it is a number, else -1.
+        date: the date, or None.
         meanings: what the words may mean in an expression of time.
     """
 

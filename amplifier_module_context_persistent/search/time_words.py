@@ -194,7 +194,7 @@ def vocabulary(languages: tuple[str, ...]) -> Mapping[tuple[str, ...], Meanings]
     """Return the meanings of words and groups of words in some languages.
 
     Args:
-        languages: of `en`, `de`, `fr` and `es`.
+        languages: some of `en`, `de`, `fr` and `es`.
     """
     found: dict[tuple[str, ...], dict[Kind, float]] = {}
     for language in languages:

@@ -56,7 +56,7 @@ def slips_in(unknown: Sequence[AskedTerm], index: _Index, *, tries_all: bool) ->
 
     Args:
         unknown: terms without a message.
-        index: what is searched.
+        index: the index to search.
         tries_all: whether other letters are tried, too. Beside words that are found, that costs more than it brings:
             a word that was never said is more often right than mistyped.
     """

@@ -42,7 +42,7 @@ def rewound(log: Log, to: int | str) -> HistoryChange:
 
     Raises:
         PlaceError: the live history has no such turn or message.
-        TypeError: it is neither a number nor a text.
+        TypeError: `to` is neither a number nor a text.
     """
     if not isinstance(to, int | str):
         raise TypeError(f"a place is a turn's number or a message's id, not {type(to).__name__}")

@@ -58,7 +58,7 @@ class CompactionEvents:
         """Emit the start events.
 
         Args:
-            method: how it compacts: `native`, `semantic`, or a strategy of our own engine.
+            method: the method: `native`, `semantic`, or a strategy of our own engine.
             sizes: counts of messages and tokens.
         """
         self._method = method
@@ -82,7 +82,7 @@ class CompactionEvents:
         """Emit the end events, if the start events were emitted.
 
         Args:
-            outcome: how it ended.
+            outcome: how the compaction ended.
             sizes: counts of tokens.
         """
         method, self._method = self._method, None

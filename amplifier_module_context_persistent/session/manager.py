@@ -197,7 +197,7 @@ class PersistentContextManager:
 
         Raises:
             RecordError (a `ValueError`): a message cannot be stored; none was.
-            LogError: as `add_message`.
+            LogError: as for `add_message`.
         """
         check_name(form)
         may_tell = await self._additions.add(messages, form=form, is_list=True)
@@ -236,8 +236,8 @@ class PersistentContextManager:
 
         Args:
             retain_contents: the texts.
-            provider: as `get_messages_for_request`.
-            token_budget: as `get_messages_for_request`.
+            provider: as for `get_messages_for_request`.
+            token_budget: as for `get_messages_for_request`.
             hard_fit: make a new plan for this budget and keep it, because the last view was too large for the provider.
 
         Raises:
@@ -298,7 +298,7 @@ class PersistentContextManager:
 
         Args:
             messages: the list.
-            form: the form of all messages, as in `add_message`; None: recognised by their shapes.
+            form: the form of all messages, as in `add_message`. Without it, forms are recognised by shape.
 
         Raises:
             RecordError: one of the messages cannot be stored; nothing was changed.
@@ -340,7 +340,7 @@ class PersistentContextManager:
 
         Raises:
             PlaceError (a `ValueError`): the history has no such place.
-            LogError: as `add_message`.
+            LogError: as for `add_message`.
         """
         return await rewind(self._store, to, timestamp=self._now())
 
@@ -351,7 +351,7 @@ class PersistentContextManager:
             The message. If a foreign message was stored as several, all of them. Empty if the history is empty.
 
         Raises:
-            LogError: as `add_message`.
+            LogError: as for `add_message`.
         """
         return await pop(self._store, timestamp=self._now())
 
@@ -372,7 +372,7 @@ class PersistentContextManager:
 
         Raises:
             RecordError (a `ValueError`): a message cannot be stored; none was.
-            LogError: as `add_message`.
+            LogError: as for `add_message`.
         """
         ready = await self._additions.ready(messages)
         try:
@@ -455,12 +455,12 @@ class PersistentContextManager:
         """Hide a turn from views, or show it again (`hidden=False`), from the next plan on.
 
         Args:
-            turn: its number, from 1, or the id of one of its messages.
+            turn: the number of the turn, from 1, or the id of one of its messages.
             hidden: whether to hide or to show it.
             reason: the reason, kept in the log.
 
         Raises:
-            PinError: there is no such turn, or it is the one in progress.
+            PinError: there is no such turn, or the turn is in progress.
         """
         make = partial(hide_record, turn=turn, hidden=hidden, reason=reason, time=self._now())
         await self._store.append(lambda history: history.by_hand(make), looks_back=True)

@@ -57,8 +57,8 @@ async def _text_of(path: Path) -> str:
     """Read a file.
 
     Raises:
-        OSError: it cannot be read, or is not a regular file (reading a FIFO would block).
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: the file cannot be read, or is not a regular file (reading a FIFO would block).
+        UnicodeDecodeError: the file is not UTF-8.
     """
     with needed_packages():
         import aiofiles  # a host may lack it, and needs it only for memory files

@@ -183,7 +183,7 @@ def _storable(given: Any) -> Message:
     """Return the message of a provider's item as plain JSON.
 
     Raises:
-        NativeError: it is not a message of a user or an assistant, or not plain JSON.
+        NativeError: the item is not a message of a user or an assistant, or not plain JSON.
     """
     try:
         message = to_plain(given)

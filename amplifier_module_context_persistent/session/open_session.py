@@ -44,7 +44,7 @@ def checked_place(where: object) -> str:
     """Return a place of sessions as the absolute path of a directory, or as the URL of a PostgreSQL database.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: the place is neither a directory nor such a URL.
     """
     place = os.fspath(where) if isinstance(where, str | os.PathLike) else None
     if not isinstance(place, str) or not place or "\0" in place:

@@ -40,7 +40,7 @@ def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_
     """Check that a log's pins and one more message have at most `most_tokens` tokens.
 
     Raises:
-        PinError: they would have more.
+        PinError: the pins would have more tokens.
     """
     log.follow()
     index = log.index
@@ -59,16 +59,16 @@ def hide_record(
     """Encode the record that hides a turn or shows it again. Return None if nothing would change.
 
     Args:
-        index: of the log.
-        read: reads its messages.
+        index: the index of the log.
+        read: reads messages of the log.
         record_id: the record's id.
-        turn: its number, from 1, or the id of one of its messages.
-        hidden: whether it is hidden.
-        reason: why.
-        time: ISO 8601.
+        turn: the number of the turn, from 1, or the id of one of its messages.
+        hidden: whether to hide the turn or to show it.
+        reason: the reason, kept in the log.
+        time: the time of the record, ISO 8601.
 
     Raises:
-        PinError: there is no such turn, or it is the one in progress.
+        PinError: there is no such turn, or the turn is in progress.
     """
     starts = turn_starts(index, read)
     number = _number(index, starts, turn)

@@ -23,8 +23,8 @@ class PortablePlan:
     """A plan of a log, with the ids of all messages that it keeps.
 
     Args:
-        record: its control record.
-        keep: the ids of all messages that it keeps, in order.
+        record: the plan's control record.
+        keep: the ids of all messages that the plan keeps, in order.
     """
 
     record: Mapping[str, Any]

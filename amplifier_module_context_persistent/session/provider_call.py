@@ -39,7 +39,7 @@ async def answer_of(call: Callable[[], Any], timeout_s: float, error: type[Excep
 
     Args:
         call: makes the request, and calls the provider's module.
-        timeout_s: how long to wait.
+        timeout_s: the most seconds to wait.
         error: the exception to raise if there is no answer; its text has the reason, and no content of the request.
     """
     try:
@@ -67,10 +67,10 @@ async def counted_by(
     """Return a provider's token count of a request and its input limit, or None if it does not count.
 
     Args:
-        provider: its module, or None.
+        provider: the provider's module, or None.
         view: the view, with its system text.
         tools_json: the definitions of the mounted tools.
-        model: its model, if known.
+        model: the provider's model, or "" if unknown.
         estimate: our count of the view.
     """
     budget = getattr(provider, "request_budget", None)

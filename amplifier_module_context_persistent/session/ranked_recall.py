@@ -62,7 +62,7 @@ class Answer:
     """The messages that answer a question best.
 
     Attributes:
-        found: their offsets, best first, each with its ranking.
+        found: the offsets of the messages, best first, each with its ranking.
         may_match: the offsets of messages that may contain the question's exact text; None if unknown.
         indexed: the number of indexed messages.
         messages: the number of all messages.
@@ -308,10 +308,10 @@ async def best_answers(
 
     Args:
         session: the session.
-        kept: its index; if another recall is using it, this recall makes its own.
+        kept: the session's index. If another recall is using it, this recall makes a new one.
         wanted: the question.
-        most: how many answers are needed; more are ranked, since some may not be live or fit the narrowed search.
-        clock: seconds that pass.
+        most: the number of answers needed. More are ranked, since some may not be live or match the narrowed search.
+        clock: a clock in seconds.
 
     Raises:
         LogUnreadableError: the log cannot be read.
@@ -350,7 +350,7 @@ async def hits_of(
         answer: the ranking.
         wanted: the question, and the role, tool or time that it is narrowed to.
         known: ids of messages that are hits already.
-        most: how many hits are made.
+        most: the most hits to make.
 
     Raises:
         LogUnreadableError: the log cannot be read.

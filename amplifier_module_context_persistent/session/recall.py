@@ -70,7 +70,7 @@ class RecallSearch:
         wanted: the query.
         count: counts the tokens of a message.
         budget_tokens: the session's budget; a page is a tenth of it.
-        clock: seconds that pass.
+        clock: a clock in seconds.
     """
 
     def __init__(
@@ -263,9 +263,9 @@ async def recall(
 
     Args:
         session: the session.
-        wanted: which part of which message, or what to search for.
+        wanted: the message and the part of it to read, or what to search for.
         kept: the session's state from the last recall.
-        clock: seconds that pass.
+        clock: a clock in seconds.
 
     Raises:
         RecallError: there is no such message or page; the text says what can be asked.
@@ -324,7 +324,7 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
 
     Args:
         log: the session's log.
-        ordinals: which records are searched.
+        ordinals: the records to search.
         pattern: the pattern; it must have a needle.
 
     Raises:

@@ -17,7 +17,7 @@ def recall_message(log: Log, wanted: RecallQuery, *, count: Callable[[Message], 
 
     Args:
         log: the session's log.
-        wanted: which part of which message.
+        wanted: the message and the part of it to read.
         count: counts the tokens of a message.
         budget_tokens: the session's budget; a page is a tenth of it.
 
@@ -54,7 +54,7 @@ def find_live(log: Log, reference: str) -> int:
     """Return the position in the live history of the message with an id.
 
     Raises:
-        RecallError: it is not there.
+        RecallError: the live history has no such message that models may see.
     """
     index = log.index
     ordinal = index.find_live(reference, index.live)

@@ -181,7 +181,7 @@ class RecordBuilder:
 
         Args:
             message: the message.
-            own_id: its id if it brings none.
+            own_id: the id to use if the message has none.
             taken: the ids of the messages before it in the same append.
         """
         brought = given_id(message)

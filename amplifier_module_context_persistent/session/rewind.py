@@ -16,7 +16,7 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
     Args:
         store: the session's store.
         decide: called under the log's lock.
-        reason: of the reset, if messages go out of the history.
+        reason: the reason of the reset, if messages leave the history.
         timestamp: ISO 8601, for messages that have none.
     """
     replaces = False

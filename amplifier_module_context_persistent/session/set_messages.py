@@ -55,7 +55,7 @@ async def set_messages(
         timestamp: ISO 8601, for messages that have none.
         resumes: whether the host passes the history of a session that it resumes. Then no message of the log is
             replaced.
-        form: the form of all of the messages; None: recognised by their shapes.
+        form: the form of all messages. Without it, forms are recognised by shape.
 
     Raises:
         RecordError: one of the messages cannot be stored; nothing was changed.
@@ -152,7 +152,7 @@ async def replace_history(store: Store, messages: Sequence[Message], reason: str
     Args:
         store: the session's store.
         messages: the new history, in stored form.
-        reason: of the reset.
+        reason: the reason of the reset.
         timestamp: ISO 8601, for messages that have none.
     """
     session = await store.append(

@@ -182,9 +182,9 @@ class Store:
 
         Args:
             prepare: makes the preparation.
-            small: as in `AppendQueue.append`.
-            looks_back: as in `AppendQueue.append`.
-            ids: as in `AppendQueue.append`.
+            small: as for `AppendQueue.append`.
+            looks_back: as for `AppendQueue.append`.
+            ids: as for `AppendQueue.append`.
 
         Raises:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.

@@ -106,7 +106,7 @@ async def ask_for_summary(
         tools_json: the definitions of the tools, so that the request begins like the one before it and the provider's
             cache fits.
         max_tokens: the cap on the answer.
-        timeout_s: how long to wait.
+        timeout_s: the most seconds to wait.
 
     Returns:
         The text, without `<summary>` tags of its own and never empty; and the usage that the provider reports with it.

@@ -193,7 +193,7 @@ def classify(
     """Describe a message.
 
     Args:
-        ordinal: its position among the records, or a negative number.
+        ordinal: the message's position among the records, or a negative number for a message in no log.
         message: the message as it was stored.
         count: counts the form in which it would be sent.
         late: whether it comes after the first message of the conversation.

@@ -89,7 +89,7 @@ class ViewHashes:
                 view is hashed.
 
         Raises:
-            ValueError: as `canonical`; the next view is hashed from its beginning.
+            ValueError: an error of `canonical`. The next view is hashed from its beginning.
         """
         same = common_length(self._items, items) if of is self._of else 0
         self._items = ()  # if the messages cannot be read

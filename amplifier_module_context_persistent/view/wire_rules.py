@@ -140,7 +140,7 @@ def rules_of(family: str, *, strict: bool) -> WireRules:
     """Return the rules of a family of providers.
 
     Args:
-        family: as `family_of` names it; "" if no provider is named.
+        family: a family from `family_of`, or "" if no provider is named.
         strict: whether to keep also the strict rules.
     """
     if not strict:
@@ -261,7 +261,7 @@ def sendable(message: Message, rules: WireRules, marks: int) -> Message:
     Args:
         message: the message in its accepted form.
         rules: the reader's rules.
-        marks: how many cache marks stay; the first ones do.
+        marks: the number of cache marks that stay, counted from the first.
     """
     if rules.true_types:
         message = with_true_types(message)

@@ -55,7 +55,7 @@ class NativeItems:
         config: the policy.
         kept: the entries of the window.
         arranger: arranges its views.
-        plans: its plans.
+        plans: the plans of the window.
         new_id: makes the ids of plans.
         stores: whether plans go to the log; if not, no new item is shown.
     """

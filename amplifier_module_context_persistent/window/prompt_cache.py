@@ -22,7 +22,7 @@ class PromptCache:
 
         Args:
             provider: the provider of the request.
-            model: its model.
+            model: the model of the request.
             now: ISO 8601.
             viewed_at: the time of an earlier process's last view, from the log; "" if unknown.
         """

@@ -100,7 +100,7 @@ def checked_bodies(given: Any) -> tuple[str, ...]:
     """Check a caller's list of bodies; duplicates and empty texts are dropped.
 
     Raises:
-        ValueError: it is not a list of texts.
+        ValueError: `given` is not a list of texts.
     """
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"retain_contents must be a list of texts, not {type(given).__name__}")  # noqa: TRY004 - a ValueError is documented

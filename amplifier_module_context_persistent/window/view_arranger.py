@@ -28,7 +28,7 @@ class ViewArranger:
     Args:
         config: the policy.
         kept: the entries of the window.
-        source: its messages.
+        source: the messages of the window.
         for_reader: whether views are made for their reader.
     """
 

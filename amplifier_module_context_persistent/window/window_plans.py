@@ -65,7 +65,7 @@ class WindowPlans:
         config: the policy.
         kept: the entries of the window.
         arranger: arranges its views.
-        source: its messages.
+        source: the messages of the window.
         new_id: makes the ids of plans.
         stores: whether plans go to the log.
     """
@@ -118,7 +118,7 @@ class WindowPlans:
         Args:
             log: the log.
             request: the request.
-            arrangement: its view.
+            arrangement: the view of the request.
             asks_provider: whether its provider is asked to compact. Then a new turn brings no plan forward.
 
         Raises:
