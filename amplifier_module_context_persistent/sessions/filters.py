@@ -30,7 +30,7 @@ from .find_session import (
     with_sub_agents,
 )
 from .overview import Overview, look_at_all
-from .session_name import SessionName, key_of, names_of
+from .session_name import SessionName, key_of, read_names
 
 _MOST_NEAR = 5
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
@@ -221,7 +221,7 @@ def matching(
     """
     found = [one for one in _without_excepted(sessions, wanted) if _may_be_of_time(one, wanted)]
     if wanted.asks_names:
-        names = list(zip(found, names_of(one.path for one in found), strict=True))
+        names = list(zip(found, read_names(one.path for one in found), strict=True))
         known_tags = sorted({tag for _, named in names for tag in named.tags})
         for tag in (*wanted.tags, *wanted.without_tags):
             if key_of(tag) not in map(key_of, known_tags):

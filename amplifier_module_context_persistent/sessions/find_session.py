@@ -33,7 +33,7 @@ from ..errors import ContextPersistentError
 from ..log.database_location import location_of, split_location, stored_name, why_no_place
 from ..log.file_handle import beginning
 from ..paths import LOG_NAME, project_slug
-from .session_name import key_of, metadata_files, name_of, names_of
+from .session_name import key_of, metadata_files, read_name, read_names
 
 _HEADER = b'{"_record":"header"'
 _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
@@ -429,7 +429,7 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
         return None
     for look in scopes:
         sessions = look()
-        names = names_of(session.path for session in sessions)
+        names = read_names(session.path for session in sessions)
         keys = [(session, named.key) for session, named in zip(sessions, names, strict=True)]
         found = (
             [session for session, key in keys if key == wanted]
@@ -501,5 +501,5 @@ def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
 
 def _shown_name(session: SessionFile) -> str:
     """Return a session's name for an error message: printable and shortened."""
-    name = "".join(character if character.isprintable() else "?" for character in name_of(session.path).name)
+    name = "".join(character if character.isprintable() else "?" for character in read_name(session.path).name)
     return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"

@@ -24,7 +24,7 @@ from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of, seconds_between
 from .find_session import SessionFile
 from .open_files import Identity, held_for_writing, is_open
-from .session_name import SessionName, named_by
+from .session_name import SessionName, name_from_glance
 
 if TYPE_CHECKING:
     from ..tokens.counter import TokenCounter
@@ -177,10 +177,10 @@ def look_at(
             is_open=_is_open(session.path, held),
             archived=_is_archived(session.path, glances),
             tokenizer=tokenizer,
-            named=named_by(session.path, glance),
+            named=name_from_glance(session.path, glance),
         )
     except (OSError, ValueError, LogError) as error:
-        return Overview(session=session, error=reason_of(error), named=named_by(session.path, Glance()))
+        return Overview(session=session, error=reason_of(error), named=name_from_glance(session.path, Glance()))
 
 
 def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, counter: TokenCounter | None) -> Glance:

@@ -80,7 +80,7 @@ class SessionNames:
         """
         location = os.fspath(log)
         if location not in self._known:
-            self._known[location] = named_by(log, self._glance(location))
+            self._known[location] = name_from_glance(log, self._glance(location))
         return self._known[location]
 
     def keep(self) -> None:
@@ -100,12 +100,12 @@ class SessionNames:
             return Glance()
 
 
-def name_of(log: str | Path) -> SessionName:
+def read_name(log: str | Path) -> SessionName:
     """Return the name of one log's session; for many logs, use `SessionNames`."""
     return SessionNames().of(log)
 
 
-def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
+def read_names(logs: Iterable[str | Path]) -> list[SessionName]:
     """Return the names of these logs' sessions, in order."""
     asked, names = list(logs), SessionNames()
     names.expect(asked)
@@ -114,17 +114,17 @@ def names_of(logs: Iterable[str | Path]) -> list[SessionName]:
     return found
 
 
-def named_by(log: str | Path, seen: Glance) -> SessionName:
+def name_from_glance(log: str | Path, seen: Glance) -> SessionName:
     """Return the name of a session, from the glance of its log and from its host's file.
 
     Args:
         log: the log's file, or its location in a database.
         seen: the glance of the log.
     """
-    return _named(log, seen.label, tuple(seen.tags.split()))
+    return _with_metadata(log, seen.label, tuple(seen.tags.split()))
 
 
-def named_in(log: str | Path, records: SessionRecords) -> SessionName:
+def name_from_records(log: str | Path, records: SessionRecords) -> SessionName:
     """Return the name of an open log's session, from the log's records and from the host's file.
 
     The log is not opened again.
@@ -133,10 +133,10 @@ def named_in(log: str | Path, records: SessionRecords) -> SessionName:
         log: the log's file, or its location in a database.
         records: the records of its index.
     """
-    return _named(log, records.name, tuple(records.tags))
+    return _with_metadata(log, records.name, tuple(records.tags))
 
 
-def _named(log: str | Path, label: str, tags: tuple[str, ...]) -> SessionName:
+def _with_metadata(log: str | Path, label: str, tags: tuple[str, ...]) -> SessionName:
     path = metadata_path(log)
     fields = read_metadata(path) if path is not None else {}
     return SessionName(label or _text(fields.get("name")), _text(fields.get("description")), tags)

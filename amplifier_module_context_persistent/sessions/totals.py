@@ -28,7 +28,7 @@ from .copies import TIMES, copies_table, count_once
 from .costs import Bill, bill_of, sums_by_model
 from .find_session import SessionFile, root_of
 from .prices import PriceList
-from .session_name import names_of
+from .session_name import read_names
 from .sub_agents import noted_parent
 from .transcript import Transcript
 
@@ -264,7 +264,7 @@ def _note_tags(found: GatheredFigures) -> None:
         "SELECT session, path FROM logs UNION SELECT logs.session, roots.path FROM logs JOIN logs AS roots"
         " ON roots.name = logs.root AND roots.project = logs.project"
     ).fetchall()
-    names = names_of(path for _, path in rows)
+    names = read_names(path for _, path in rows)
     tagged = [(session, tag) for (session, _), named in zip(rows, names, strict=True) for tag in named.tags]
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tagged)
 

@@ -12,7 +12,12 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.glance import Glance
 from amplifier_module_context_persistent.sessions.find_session import SessionNameError, find_session
-from amplifier_module_context_persistent.sessions.session_name import SessionName, name_of, named_by, read_metadata
+from amplifier_module_context_persistent.sessions.session_name import (
+    SessionName,
+    name_from_glance,
+    read_metadata,
+    read_name,
+)
 from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
 from tests.support.commands import is_harmless, run, shows
 from tests.support.messages import user
@@ -116,7 +121,7 @@ def test_a_damaged_file_names_nothing(content: bytes) -> None:
     """And the session is shown as if it had no name."""
     log = write(log_of("s1"), [user("hello")])
     log.with_name("metadata.json").write_bytes(content)
-    assert name_of(log) == SessionName()
+    assert read_name(log) == SessionName()
     shows(run("list").stdout, "s1", "hello")
     assert "Name:" not in run("show", "s1").stdout
     with pytest.raises(SessionNameError):
@@ -138,7 +143,7 @@ def test_what_is_no_file_names_nothing(kind: str, tmp_path: Path) -> None:
             path.symlink_to(path)
         case _:
             path.mkdir()
-    assert name_of(log) == SessionName()
+    assert read_name(log) == SessionName()
     assert "hello" in run("list").stdout
     assert "hello" in run("show", "s1").stdout
 
@@ -219,9 +224,9 @@ def test_a_session_in_a_database_has_the_name_in_its_hosts_directory() -> None:
     """The host keeps its own files of it on this machine; a name that would lead elsewhere has none."""
     named("a1", "Fix the build")
     project = log_of("a1").parents[2].name
-    assert named_by(f"postgresql://host/db#{project}/a1", Glance()).name == "Fix the build"
-    assert named_by("postgresql://host/db#../../x/a1", Glance()) == SessionName()
-    assert named_by("postgresql://host/db#a1", Glance()) == SessionName()
+    assert name_from_glance(f"postgresql://host/db#{project}/a1", Glance()).name == "Fix the build"
+    assert name_from_glance("postgresql://host/db#../../x/a1", Glance()) == SessionName()
+    assert name_from_glance("postgresql://host/db#a1", Glance()) == SessionName()
 
 
 def test_a_file_of_a_host_that_is_too_large_names_nothing() -> None:

@@ -19,7 +19,7 @@ from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ...sessions.ranked_search import RankedSearch
-from ...sessions.session_name import name_of
+from ...sessions.session_name import read_name
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .found_lines import shown_line
 from .message_printer import head_of
@@ -80,7 +80,7 @@ def _print(messages: Sequence[BestMessage], look: Look, short: Mapping[str, str]
         if number > 1:
             click.echo()
         seen = look(str(one.session.path))
-        title = name_of(one.session.path).name or seen.first_line
+        title = read_name(one.session.path).name or seen.first_line
         width = output.width if output.is_terminal else sys.maxsize
         told = _heading(number, seen, title, short.get(seen.session.id, seen.session.id), width)
         _say(output, Text(told, "bold underline"))
@@ -178,7 +178,7 @@ def _time_of(period: Period) -> str:
 
 def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
     seen = look(str(one.session.path))
-    named = name_of(one.session.path).name
+    named = read_name(one.session.path).name
     told: dict[str, Any] = {
         "session": one.session.id,
         "name": named,

@@ -11,7 +11,7 @@ import click
 
 from ...sessions.prices import PriceList
 from ...sessions.session_diff import PartAfterFork, diff_of
-from ...sessions.session_name import name_of
+from ...sessions.session_name import read_name
 from ...tokens.on_demand import named_counter
 from .amounts import money
 from .exit_codes import DONE, FINDINGS
@@ -54,7 +54,7 @@ def diff(context: click.Context, path: str, other: str | None, *, as_json: bool)
         same = f"The {first} the same{turn}."
         say(same if found.common_messages else "Their first messages differ: they have no beginning in common.")
         for log, part in ((path, found.one), (target, found.other)):
-            _show("  ".join(filter(None, (session_name(log), name_of(log).name))), part)
+            _show("  ".join(filter(None, (session_name(log), read_name(log).name))), part)
     is_same = not found.one.messages and not found.other.messages
     context.exit(FINDINGS if is_same else DONE)
 

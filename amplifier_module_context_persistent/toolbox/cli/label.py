@@ -9,7 +9,7 @@ import json
 
 import click
 
-from ...sessions.session_name import name_of
+from ...sessions.session_name import read_name
 from ..transfer.label_session import Label, rename_session, tag_session
 from .session_argument import SessionFirst, session_argument, session_name
 from .terminal import one_line, say, short_name, unusable
@@ -27,7 +27,7 @@ def rename(path: str, name: str, *, as_json: bool) -> None:
     """
     with unusable(short_name(path)):
         done = rename_session(path, name)
-        shown = name_of(path).name
+        shown = read_name(path).name
     if as_json:
         _print(path, done, shown)
         return
@@ -49,10 +49,10 @@ def tag(path: str, tags: tuple[str, ...], removed: tuple[str, ...], *, as_json: 
         if tags or removed:
             done = tag_session(path, tags, removed)
         else:
-            known = name_of(path)
+            known = read_name(path)
             done = Label(known.name, known.tags, is_new=False)
     if as_json:
-        _print(path, done, name_of(path).name)
+        _print(path, done, read_name(path).name)
         return
     say(f"{session_name(path)}: {', '.join(map(one_line, done.tags)) or 'no tags'}")
 

@@ -35,7 +35,7 @@ from ...sessions.find_session import (
     with_sub_agents,
 )
 from ...sessions.other_projects import last_session
-from ...sessions.session_name import key_of, names_of
+from ...sessions.session_name import key_of, read_names
 from .sealed_files import plain_path
 from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
 
@@ -254,9 +254,9 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     sessions = session_files()
     found = [session for session in sessions if session.id.startswith(incomplete)]
     if not found and (wanted := key_of(incomplete)):
-        names = zip(sessions, names_of(session.path for session in sessions), strict=True)
+        names = zip(sessions, read_names(session.path for session in sessions), strict=True)
         found = [session for session, named in names if named.key.startswith(wanted)]
-    names = zip(found, names_of(session.path for session in found), strict=True)
+    names = zip(found, read_names(session.path for session in found), strict=True)
     ids = [CompletionItem(one_line(one.id), help=one_line(named.name) or None) for one, named in names]
     return ids or [CompletionItem(incomplete, type="file")]
 

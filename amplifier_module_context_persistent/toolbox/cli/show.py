@@ -22,7 +22,7 @@ from ...messages.metadata import redacted_kinds
 from ...messages.outcome import ANSWERED, outcome_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.session_name import named_in, names_of
+from ...sessions.session_name import name_from_records, read_names
 from ...sessions.session_origin import SourceCompaction, relatives_of, source_compactions
 from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .message_printer import HIDDEN, MessagePrinter
@@ -136,7 +136,7 @@ def _show_errors(
         if not places:
             check_tools(tools, found.tools())
     chosen = [one for one in sessions if str(one.path) in places]
-    names = names_of(one.path for one in chosen)
+    names = read_names(one.path for one in chosen)
     with paged():
         for number, (one, named) in enumerate(zip(chosen, names, strict=True)):
             printer.place = {"session": one.id, "project": one.project}
@@ -216,7 +216,7 @@ def _print_messages(
 
 def _about(transcript: Transcript) -> list[str]:
     """Return lines on the whole session: its name, its description and its related sessions."""
-    named = named_in(transcript.path, transcript.reader.index.session)
+    named = name_from_records(transcript.path, transcript.reader.index.session)
     said = (("Name", named.name), ("Description", named.description))
     return [*(f"{title}: {text}" for title, text in said if text), *relatives_of(transcript.header).lines()]
 

@@ -14,7 +14,7 @@ from ...sessions.costs import Bill, Cost
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
-from ...sessions.session_name import names_of
+from ...sessions.session_name import read_names
 from ...sessions.totals import GatheredFigures, SlowCallRow, Total, slowest_calls, total_of, totals_by
 from ...tokens.counter import TokenCounter
 from .amounts import money_of
@@ -114,7 +114,7 @@ def _names(found: GatheredFigures, ids: Collection[str]) -> dict[str, str]:
     """Return the names of sessions by id; sessions without a name are left out."""
     rows = found.connection.execute("SELECT name, path FROM logs WHERE name = root ORDER BY path").fetchall()
     wanted = [(session_id, path) for session_id, path in rows if session_id in ids]
-    named = zip(wanted, names_of(path for _, path in wanted), strict=True)
+    named = zip(wanted, read_names(path for _, path in wanted), strict=True)
     return {session_id: name.name for (session_id, _), name in named if name.name}
 
 

@@ -17,7 +17,7 @@ from ...log.database_location import parse_location
 from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile
 from ...sessions.other_projects import named_projects
-from ...sessions.session_name import name_of
+from ...sessions.session_name import read_name
 from ..transfer.erasures import SESSION, Erasure
 from ..transfer.sync_erasures import ErasingStep, erase, erasing_steps, plan_erasing, travelling_erasures
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
@@ -215,7 +215,7 @@ def _name(side: Side) -> str:
 
 def _called(session_id: str, log: str) -> str:
     """Return a session's id, with its name if it has one."""
-    named = name_of(log).name
+    named = read_name(log).name
     return f"{session_id} ({cut(one_line(named), _NAME_CELLS)})" if named else session_id
 
 

@@ -18,7 +18,7 @@ from ...sessions.filters import SessionFilter, check_range, moment_s
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ...sessions.ranked_search import RankedSearch
-from ...sessions.session_name import named_by
+from ...sessions.session_name import name_from_glance
 from ...sessions.transcript import LiveMessage, Transcript
 from ...tokens.counter import open_counter
 from .excerpt import MOST_CHARS, best_excerpt
@@ -215,7 +215,7 @@ class Answers:
         if seen is None or modified_s != session.modified_s:
             seen = seen_of(session)
             self._seen[path] = session.modified_s, seen
-        return without_secrets(named_by(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
+        return without_secrets(name_from_glance(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
 
 
 def _what_is_indexed(found: BestMessages) -> str:

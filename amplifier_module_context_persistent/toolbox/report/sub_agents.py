@@ -13,7 +13,7 @@ from ...messages.message import Message, calls_of
 from ...messages.metadata import first_line, timestamp_of
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
-from ...sessions.session_name import name_of
+from ...sessions.session_name import read_name
 from ...sessions.session_origin import relatives_of
 from ...sessions.totals import Total, gathered, totals
 from ...sessions.transcript import Transcript
@@ -137,7 +137,7 @@ def _read(
 
 def _title(transcript: Transcript) -> str:
     """Return the session's name, or else the first line of its task."""
-    if name := name_of(transcript.path).name:
+    if name := read_name(transcript.path).name:
         return name
     turn = next(iter(transcript.turns()), None)
     if turn is None:

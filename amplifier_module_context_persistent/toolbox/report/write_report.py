@@ -23,7 +23,7 @@ from ...sessions.costs import Bills
 from ...sessions.file_uses import FileUse, file_calls
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
-from ...sessions.session_name import SessionName, name_of
+from ...sessions.session_name import SessionName, read_name
 from ...sessions.session_origin import relatives_of, source_compactions
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import EstimateCounter, TokenCounter
@@ -257,7 +257,7 @@ def _request_sums(requests: Requests) -> dict[str, Any]:
 
 def _named(transcript: Transcript, bodies: Bodies) -> SessionName:
     """Return the session's name, description and tags, as the page shows them."""
-    found = name_of(transcript.path)
+    found = read_name(transcript.path)
     return SessionName(bodies.name(found.name), bodies.name(found.description), tuple(map(bodies.name, found.tags)))
 
 

@@ -34,7 +34,7 @@ from ...messages.text import TextPart, full_text, parts_of
 from ...sessions.calls import CallLookup, CallOutcome, instant_of_message, subject_of
 from ...sessions.costs import Bills, RequestBill
 from ...sessions.prices import PriceList
-from ...sessions.session_name import name_of
+from ...sessions.session_name import read_name
 from ...sessions.transcript import Transcript, session_id_in
 from ...tokens.counter import EstimateCounter
 
@@ -264,7 +264,7 @@ class SessionMarkdown:
         """
         name = session_id_in(self._transcript) or Path(self._transcript.path).stem
         yield f"# Session {inline(name)}\n\n"
-        if given := name_of(self._transcript.path).name:
+        if given := read_name(self._transcript.path).name:
             yield f"**{inline(str(self._redacted(given)))}**\n\n"
         starts = [turn.start for turn in self._transcript.turns()]
         all_of_it, of_turn, number = _Sums(), _Sums(), 0

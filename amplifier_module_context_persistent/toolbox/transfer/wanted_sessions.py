@@ -20,7 +20,7 @@ from ...messages.metadata import instant_of, metadata_of, timestamp_of
 from ...messages.outcome import ANSWERED, asking_calls, outcome_of
 from ...paths import LOG_NAME, project_slug, session_id_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, has_tags, is_of_project
-from ...sessions.session_name import SessionName, key_of, name_of
+from ...sessions.session_name import SessionName, key_of, read_name
 from ...sessions.transcript import header_session_id
 from .drafts import SessionDraft
 from .importers.fields import session_name
@@ -157,7 +157,7 @@ def facts_of_log(
         reader.follow()
         own = str(header_session_id(reader.index.headers) or session_id_of(path) or "")
         first_s, last_s = _times(reader.read(reader.index.live), modified_s)
-        facts = SessionFacts(own, name_of(path), project, first_s, last_s)
+        facts = SessionFacts(own, read_name(path), project, first_s, last_s)
         if wanted.asks_figures:
             facts.take(reader.read(reader.index.live))
     return facts

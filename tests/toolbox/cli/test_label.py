@@ -9,7 +9,7 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue import session_list_cache
 from amplifier_module_context_persistent.sessions.public_functions import sessions
-from amplifier_module_context_persistent.sessions.session_name import names_of
+from amplifier_module_context_persistent.sessions.session_name import read_names
 from tests.support.commands import is_harmless, refused, run
 from tests.support.messages import user
 from tests.support.sessions_of_a_home import log_of, write
@@ -46,7 +46,7 @@ def test_the_name_of_the_log_says_more_than_that_of_the_host(one: Path) -> None:
     host = one.with_name("metadata.json")
     host.write_text(json.dumps({"name": "Named by the host", "description": "about it"}))
     run("rename", "s-one", "Mine")
-    assert [(named.name, named.description) for named in names_of([one])] == [("Mine", "about it")]
+    assert [(named.name, named.description) for named in read_names([one])] == [("Mine", "about it")]
     assert "is called Named by the host" in run("rename", "s-one", "").stdout
     assert listed() == {"s-one": ("Named by the host", [])}
     assert json.loads(host.read_text())["name"] == "Named by the host"
@@ -120,7 +120,7 @@ def test_the_catalogue_says_the_name_as_the_log_does() -> None:
 def test_the_name_goes_with_a_copy(one: Path, tmp_path: Path) -> None:
     run("rename", "s-one", "Kept")
     run("copy", "s-one", tmp_path / "copy.jsonl")
-    assert [named.name for named in names_of([tmp_path / "copy.jsonl"])] == ["Kept"]
+    assert [named.name for named in read_names([tmp_path / "copy.jsonl"])] == ["Kept"]
     assert one.read_bytes() == (tmp_path / "copy.jsonl").read_bytes()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from amplifier_module_context_persistent.sessions.session_name import name_of
+from amplifier_module_context_persistent.sessions.session_name import read_name
 from amplifier_module_context_persistent.toolbox.transfer import metadata_lock as module
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
@@ -104,7 +104,7 @@ def claude(tmp_path: Path, *titles: str, turns: int = 1) -> Path:
 
 def test_an_import_is_named_by_the_title_of_its_source(tmp_path: Path) -> None:
     log = import_session(claude(tmp_path, "Fix the build")).path
-    assert name_of(log).name == "Fix the build"
+    assert read_name(log).name == "Fix the build"
     assert metadata(log)["session_id"] == Path(log).parent.name
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.paths import LOG_NAME, log_path, project_slug
-from amplifier_module_context_persistent.sessions.session_name import name_of
+from amplifier_module_context_persistent.sessions.session_name import read_name
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.commands import run, shows
@@ -76,7 +76,7 @@ def test_it_keeps_its_id_its_name_and_what_is_known_of_it(tmp_path: Path) -> Non
     report = import_session(session(tmp_path))
     assert report.session_id == ID
     assert report.path == str(log_path(Config(), session_id=ID))
-    assert name_of(report.path).name == "Files of the week"
+    assert read_name(report.path).name == "Files of the week"
     with Transcript(report.path) as transcript:
         source = transcript.header["source"]
     assert (source["provider"], source["model"], source["created"]) == (
@@ -153,4 +153,4 @@ def test_a_transcript_of_the_command_line_is_none(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "s1" / "transcript.jsonl", COMMITTED)
     path.with_name("metadata.json").write_text(json.dumps({"session_id": "s1", "bundle": "b", "name": "Mine"}))
     report = import_session(path)
-    assert (report.format, report.messages, name_of(report.path).name) == ("transcript", 4, "Mine")
+    assert (report.format, report.messages, read_name(report.path).name) == ("transcript", 4, "Mine")
