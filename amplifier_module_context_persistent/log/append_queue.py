@@ -138,8 +138,8 @@ class AppendQueue:
         """Append on the calling thread, and return the ordinals of the message records.
 
         Returns:
-            None, and nothing is done, if appends may not be made on this thread (`inline`), other items are queued, or
-            the log would have to wait.
+            The ordinals; or None, and nothing is done, if appends may not be made on this thread (`inline`), another
+            item is queued or running, or the log would have to wait.
 
         Raises:
             LogError: as `Log.append`; and whatever `prepare` raises.

@@ -3,8 +3,8 @@
 Before several messages of one caller, a file has a record `bundle`: the number of bytes of their lines, and a checksum
 of each line (including control records between them). If the file ends before the last of these lines, the append was
 interrupted and never acknowledged. Then all bytes from the bundle's record on are a torn tail. Rules:
-- Only the end of a file can be torn. If anything follows a bundle, all its lines are read: damage to one line costs
-  only that line, and lines that an earlier version appended after half a bundle count.
+- Only the end of a file can be torn. If any line follows a bundle, all its lines are read: damage to one line affects
+  only that line, and lines that an earlier version appended after an incomplete bundle are valid.
 - A bundle at the end of a file that contains NUL bytes is torn too: a power cut left unwritten blocks in it.
 - A storage that appends as a whole (a transaction of a database, memory) needs no bundles.
 """
