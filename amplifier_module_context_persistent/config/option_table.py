@@ -1,6 +1,6 @@
-"""The keys of the configuration in six groups, each key with its type, its default, what it allows and what it means.
+"""The keys of the configuration in six groups, each with its type, default, allowed values and meaning.
 
-A value that decides nothing by itself has no key. `docs/configuration.md` has one table for each group.
+A value that has no effect by itself has no key. `docs/configuration.md` has one table for each group.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@
 | `whole_body` | the messages of a request's whole body |
 | `agent_framework`, `claude_code`, `openai_agents`, `pydantic_ai` | the messages of kits, and of Claude Code's files |
 
-Rules of this room:
+Rules of this package:
 - Pure: no file, no event loop, no clock. Arguments are never mutated.
 - A module has `NAME`, `read(messages) -> list`, `write(messages, exact=False) -> list`, and `usage(reported)` if its
   answers report usage. The table in its docstring says how the provider's keys and Amplifier's correspond, with

@@ -17,7 +17,7 @@ no place:
 | --- | --- |
 | `name` | the form: `anthropic`, `openai_chat`, `openai_responses`, `gemini`, `bedrock`, `mcp` |
 | `guessed` | true if the shape does not say so clearly |
-| `part` | `[number, count]`: one foreign message became several, and this is one of them |
+| `part` | `[number, count]`, if one foreign message became several and this is one of them |
 | `calls_at` | positions of the calls among the content blocks, if they are not at the end |
 | `beside` | keys of the foreign message that have no other place |
 """

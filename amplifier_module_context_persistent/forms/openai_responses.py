@@ -88,7 +88,7 @@ def read(given: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Read items; adjacent items of an answer become one message.
 
     Raises:
-        RecordError: an item is malformed; says what is wrong.
+        RecordError: an item is malformed; the error says what is wrong.
     """
     messages: list[Message] = []
     for of_answer, run in groupby(given, is_of_answer):

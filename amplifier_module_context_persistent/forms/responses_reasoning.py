@@ -85,9 +85,7 @@ CARRIED = "carried"
 class ReasoningShown:
     """Tracks, while messages are written in order, whether the reasoning that items are bound to is among them.
 
-    The server refuses an item with its id if its reasoning is missing.
-
-    The server refuses an item whose reasoning is missing, by the item's id.
+    The server refuses an item that has its id if the item's reasoning is missing.
     """
 
     def __init__(self) -> None:
@@ -121,7 +119,7 @@ class ReasoningShown:
 
 
 class Bound(Enum):
-    """Where the reasoning is that an answer's items may be bound to."""
+    """Whether the reasoning that an answer's items may be bound to is shown."""
 
     KEPT = auto()
     """The reasoning is shown, or there is none."""

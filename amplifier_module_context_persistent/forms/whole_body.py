@@ -1,13 +1,13 @@
-"""The whole body of a foreign message, kept once: its canonical messages, and beside them what they do not say.
+"""The whole body of a foreign message, stored so that it can be given back unchanged, with nothing long stored twice.
 
-Some kits want back exactly what they stored, with keys that no form knows. Their messages are read into canonical ones,
-which views, search and reports take; the first of these carries in its mark (`metadata.form`) the `body` with
-references in place of every longer text and value that stands in a canonical message anyway. So a body comes back equal
-whatever was read of it, and nothing long is stored twice.
+Some kits need exactly the message that they stored, with keys that no form knows. Such a message is read into canonical
+messages, which views, search and reports use. The mark (`metadata.form`) of the first one has the `body`. In it,
+references replace every longer text and value that a canonical message contains anyway. So an equal body is given back,
+however little of it was read.
 
 | key of the mark | value |
 | --- | --- |
-| `name` | whose body it is: `claude_code`, `openai_responses`, `pydantic_ai`, `agent_framework` |
+| `name` | the kit or form that the body belongs to: `claude_code`, `openai_responses`, `pydantic_ai`, `agent_framework` |
 | `part` | `[number, count]`, if the body became several messages |
 | `body` | of the first one: the body; `{"$": [PART, KEY, …]}` is the value at that place in the part with that number, with `"json"` as its JSON text (`compact` or `spaced`); `{"$": {"is": OBJECT}}` is an object of the body's own that has the key `$` |
 """  # noqa: E501 - a row of a table

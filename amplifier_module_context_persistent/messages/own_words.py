@@ -49,7 +49,7 @@ _TEMPLATES = (
     ("Base directory for this skill: ", re.compile(r"^ARGUMENTS:\s*", re.MULTILINE)),
     ("This session is being continued from a previous conversation", None),
 )
-"""The beginnings of texts that programs wrote, each with what stands before a person's words; None if none follow."""
+"""The beginnings of texts that programs wrote, each with the text before a person's words; None if none follow."""
 
 
 def own_words(text: str) -> str:

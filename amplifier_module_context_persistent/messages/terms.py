@@ -91,9 +91,6 @@ class Terms:
 
     Terms in thinking are not included, because thinking is removed after its turn. The terms are kept with the entry
     of the message, so that a plan need not read the message again.
-
-    What a thought says is not among them: it goes with its turn. A message holds them as long as its entry is held, so
-    that a plan reads no message again to know what it shows.
     """
 
     names: tuple[str, ...] = ()

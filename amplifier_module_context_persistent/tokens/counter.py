@@ -1,6 +1,6 @@
 """Counting: how many tokens a provider counts for a text or a message.
 
-The rules of this room:
+Rules of this module:
 
 - It is pure. The same message and the same counter give the same number in every process; nothing is mutated, and no
   message, however malformed, makes it raise.

@@ -1,6 +1,6 @@
 """The estimate: the approximate number of `o200k_base` tokens of a text, without a vocabulary.
 
-The rules of this room:
+Rules of this module:
 
 - Pure and deterministic: only whole numbers are used, and nothing is stored between texts. New words take the same time
   as known ones.

@@ -1,6 +1,6 @@
 """Tokens of images, documents and audio, by the providers' published size rules.
 
-The rules of this room:
+Rules of this module:
 
 - A medium is never counted by the length of its base64 text. An image is measured by the dimensions in its decoded
   header, a PDF by its pages, audio by its seconds; if none of these can be read, by its size in bytes.

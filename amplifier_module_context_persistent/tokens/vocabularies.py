@@ -1,6 +1,6 @@
 """Vocabularies for exact counts: their names, and their places on this machine.
 
-The rules of this room:
+Rules of this module:
 
 - This module reads a vocabulary's file itself, and uses the file only if its SHA-256 is the published one. tiktoken's
   own loader downloads every file that is missing, so it is called only if a download is requested.

@@ -1,4 +1,4 @@
-"""Cookies: in headers, behind `curl -b`, and in the JSON of browsers, of their tools and of HTTP clients.
+"""Cookies: in headers, behind `curl -b`, and in the JSON of browsers, browser tools and HTTP clients.
 
 A cookie counts if its name is that of a session cookie or its value looks random. Preferences and counters stay.
 """

@@ -63,7 +63,7 @@ _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[
 """The text after a value whose end was cut off."""
 _LEAST_CUT = 10
 _TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
-"""A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside `secret` alone may be its id."""
+"""A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside a plain `secret` may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
 _JOINED = re.compile(
     r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\|->)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"

@@ -98,7 +98,7 @@ SERVICES = frozenset(
     " supabase telegram travis trello twilio twitch twitter typeform upstage upstash vercel virustotal wandb yandex zai"
     " zendesk zoom apify exa fal railway runpod modal".split()
 )
-"""Services whose keys have no form of their own: beside `SERVICE… key` or `token`, what looks random is one, a UUID too.
+"""Services whose keys have no fixed form: a random value or a UUID beside `SERVICE… key` or `token` is a key.
 
 From the rules of gitleaks, betterleaks and trufflehog that look for a service's name, as of November 2026.
 """

@@ -5,7 +5,7 @@ that stands for another text. `Reading.original` maps a piece of the decoded tex
 
 Rules:
 - Encodings are undone in rounds until nothing changes, at most `MOST_ROUNDS` times (percent encoding in JSON in HTML).
-  A run of backslashes, of `%25` or of `&amp;` is one edit, so that JSON in JSON in JSON is one round.
+  A run of backslashes, of `%25` or of `&amp;` is one edit, so that triply nested JSON needs one round only.
 - Terminal escapes are read in two ways. *Joined*: the escape is removed, because a colour may split a token. *Apart*:
   the escape becomes a space, because a token may follow a word of another colour; a link's target becomes text.
 - Only the text near an edit is decoded, in pieces of limited length.

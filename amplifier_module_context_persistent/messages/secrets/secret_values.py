@@ -1,8 +1,8 @@
 """Judge values that are not right beside their names: made by a machine, or chosen by a person.
 
-A person chooses words with a number in them, or several words in a row. The names of techniques (`sha256`, `utf8mb4`, `argon2id`), versions, numbers with a unit and names in program text have
-letters and digits too; sentences are words in a row. So these are told apart here, and only beside the name of a
-password does a value count at all.
+People choose words with a number in them, or several words in a row. But the names of techniques (`sha256`, `utf8mb4`,
+`argon2id`), versions, numbers with a unit and names in program text have letters and digits too, and sentences are
+words in a row. The functions here tell them apart. A value counts only beside the name of a password.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def names_technique(value: str) -> bool:
 
 
 def is_phrase(text: str) -> bool:
-    """Return whether a text is a pass phrase: four short words that are no sentence, or three unrelated words."""
+    """Return whether a text is a pass phrase: four or more words that are no sentence, or three unrelated ones."""
     if not _PHRASE.fullmatch(text):
         return False
     words = re.split("[ _.-]", text)

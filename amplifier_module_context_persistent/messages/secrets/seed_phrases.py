@@ -1,6 +1,6 @@
 """Seed phrases of wallets (BIP39): 12 to 24 words from a list of 2,048, the last of which contains a checksum.
 
-Words of the list are ordinary words, so a phrase counts only if its checksum is valid, or behind a label that names it
+Words of the list are ordinary words, so a phrase counts only if its checksum is valid, or after a label that names it
 (`Seed phrase:`, `MNEMONIC=`). One of 16 sequences of 12 words is valid by chance, but 12 adjacent words of prose that
 are all in the list are rare. A phrase that repeats words stays, such as `abandon … about`, the example of the standard.
 """
