@@ -34,7 +34,7 @@ class HistoryChange:
 
 
 Decide = Callable[[Log], HistoryChange]
-"""Decides on a change. It may be called several times. If it raises, nothing is stored."""
+"""Decides on a change, perhaps several times. If it raises, nothing is stored and the exception is passed on."""
 
 
 def rewound(log: Log, to: int | str) -> HistoryChange:
