@@ -198,7 +198,7 @@ def _names(path: str, fd: int) -> bool:
 
 
 def _close(fd: int, path: str) -> None:
-    """Close the file of a mark, and remove the file if no other process has it locked."""
+    """Close the file of a mark, and remove the file if no other session has locked it."""
     with contextlib.suppress(OSError):
         is_last = try_lock(fd, exclusive=True) and _names(path, fd)
         if is_last and sys.platform != "win32":
