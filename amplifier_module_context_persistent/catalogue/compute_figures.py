@@ -389,7 +389,7 @@ class FigureRows:
 
 
 def _count_or_none(value: Any) -> int | None:
-    """Return a count from a record, or None if the value is no count. Another program may have written it."""
+    """Return a count from a record, or None if the value is not a count. Another program may have written it."""
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 

@@ -122,10 +122,10 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message of a history, as the engine sees it: facts of the message, and how it is shown (`changes`).
+    """The description of one message of a history: facts about the message, and how it is shown (`changes`).
 
-    `ordinal` is its position among the records of the log, or negative for a message that is in no log. `tokens` counts
-    its form in a view before any plan shortens it. `result_of` is the id of the call that it answers.
+    `ordinal` is the position among the records of the log, or negative for a message that is in no log. `tokens` counts
+    the form in a view before any plan shortens it. `result_of` is the id of the call that the message answers.
     """
 
     ordinal: int

@@ -242,7 +242,7 @@ class Recipient:
 
     @property
     def family(self) -> str:
-        """The family of its provider and model."""
+        """The family of the reader's provider and model."""
         return family_of(self.provider, self.model)
 
     @property

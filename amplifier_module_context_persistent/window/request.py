@@ -24,7 +24,7 @@ REFUSED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The sizes of a request's other parts (head text, tools), and its limits other than the token budget."""
+    """The sizes of a request's parts beside its messages (head text, tools), and its limits beside the tokens."""
 
     fixed_tokens: int = 0
     """Tokens of head text, tool definitions and overhead."""
