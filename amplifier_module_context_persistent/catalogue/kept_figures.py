@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # the modules that compute figures are imported only when nee
 logger = logging.getLogger(__name__)
 
 LEAST_LOG_BYTES = 64 << 10
-"""The least size of a log whose figures are stored. Totals over a whole project store those of smaller logs too."""
+"""The least size of a log outside a project whose figures are stored. In a project, any log's figures are."""
 ROWS_AT_ONCE = 1_000
 """Rows written in one transaction."""
 

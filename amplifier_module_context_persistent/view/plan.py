@@ -60,7 +60,7 @@ class Gap:
     messages: int = 0
     text: str = ""
     did: tuple[tuple[str, int], ...] = ()
-    """The actions of tools in the gap, in words, each with its number."""
+    """What tools did in the gap: each action in words, with the number of times."""
     reference: str = ""
     """The id of the first message of the gap."""
     said: tuple[Quote, ...] = ()
