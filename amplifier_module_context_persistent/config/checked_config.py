@@ -23,7 +23,7 @@ RECALL_LEAST_TOKENS = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Options(HostKeys, ReadingBackKeys, CompactionKeys, BudgetKeys, DurabilityKeys, StorageKeys):
-    """The keys; `docs/configuration.md` has the tables, and the managers take them as arguments."""
+    """All keys of the configuration, which managers take as arguments; `docs/configuration.md` has their tables."""
 
 
 @dataclass(frozen=True, kw_only=True)

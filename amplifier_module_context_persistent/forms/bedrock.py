@@ -103,7 +103,7 @@ _FORMATS = {media_type: name for name, media_type in _TYPES.items()} | {"image/j
 
 
 def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read messages.
+    """Read messages and return canonical ones.
 
     Raises:
         RecordError: a message is malformed; the error says where.

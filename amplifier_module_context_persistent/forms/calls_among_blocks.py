@@ -22,7 +22,7 @@ def read_answer(
     read_block: Callable[[Block], Message],
     **metadata: Any,
 ) -> Message:
-    """Read the blocks of an answer.
+    """Read the blocks of an answer and return the answer as one canonical message.
 
     Args:
         blocks: the blocks in order.
@@ -49,7 +49,7 @@ def read_said(
     read_block: Callable[[Block], Message],
     **more: Any,
 ) -> list[Message]:
-    """Read the blocks of a user's message as messages, in order.
+    """Read the blocks of a user's message and return canonical messages, in order.
 
     Args:
         blocks: the blocks in order.
@@ -77,7 +77,7 @@ def write_answer(
     *,
     given: list[Message] | None = None,
 ) -> list[Message]:
-    """Write an answer's blocks and calls in the order in which its provider gave them.
+    """Return an answer's blocks and calls in the given form, in the order in which its provider gave them.
 
     Args:
         message: the answer.

@@ -74,7 +74,7 @@ def id_text(value: Any) -> str:
 
 
 def without(value: Mapping[str, Any], *keys: str) -> Message:
-    """Return an object without some keys, and without keys whose value is None."""
+    """Return an object without the given keys, and without keys whose value is None."""
     return {key: item for key, item in value.items() if key not in keys and item is not None}
 
 
@@ -213,13 +213,13 @@ def parsed_call(given: Message) -> Message:
 
 
 def result(call_id: str, content: Any, *, failed: bool = False, name: str = "") -> Message:
-    """Return the result of a call."""
+    """Return a result: a message of the role `tool` with the content that a call returned."""
     told = {"metadata": {"is_error": True}} if failed else {}
     return {"role": "tool", "tool_call_id": call_id, **({"name": name} if name else {}), "content": content, **told}
 
 
 def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (), **metadata: Any) -> Message:
-    """Return an answer.
+    """Return an answer: a message of the role `assistant` with content and calls.
 
     Args:
         content: a text or blocks.

@@ -228,7 +228,7 @@ def _read_result(given: Mapping[str, Any], number: int) -> Message:
 
 
 def said_in_result(part: Any) -> Any:
-    """Return what a part of a tool's result in a file says: a response's output or error, or a text; else its value."""
+    """Return the words of a part of a result in a file: its output or error, or its text; else the value itself."""
     response = mapping(mapping(part).get("functionResponse")).get("response")
     if response is None:
         return text(mapping(part).get("text")) or part

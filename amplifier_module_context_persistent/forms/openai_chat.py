@@ -80,7 +80,7 @@ _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 
 
 def read(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Read messages.
+    """Read messages and return canonical ones.
 
     Raises:
         RecordError: a message is malformed; the error says where.

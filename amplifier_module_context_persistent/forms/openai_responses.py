@@ -237,7 +237,7 @@ def _is_result(message: Message) -> bool:
 def _items_of_answer(
     message: Message, reasoning: ReasoningShown, unseen: Collection[str], *, exact: bool
 ) -> list[Message]:
-    """Write the items of an answer.
+    """Return the items of an answer.
 
     Args:
         message: the answer.

@@ -46,7 +46,7 @@ OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
 
 
 def read_call(item: Mapping[str, Any], kind: str) -> Message:
-    """Read the item of a call.
+    """Read the item of a call and return the call.
 
     Raises:
         RecordError: the call has no id.
@@ -69,7 +69,7 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
 
 
 def write_call(call_id: str, asked: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
-    """Write a call as the item that it was.
+    """Return a call as an item of the type from which it was read.
 
     Args:
         call_id: the id of the call.
@@ -100,7 +100,7 @@ def write_call(call_id: str, asked: Message, *, keeps_ids: bool, as_function: bo
 
 
 def read_output(item: Mapping[str, Any], kind: str) -> Message:
-    """Read the output of a call as its result.
+    """Read the output of a call and return the result.
 
     Raises:
         RecordError: the output does not name its call.
@@ -132,7 +132,7 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
 
 
 def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> Message:
-    """Write a result as the output of its call.
+    """Return a result as the output item of its call.
 
     Args:
         message: the result.

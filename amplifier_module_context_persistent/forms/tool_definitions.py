@@ -26,7 +26,7 @@ class _Definition(NamedTuple):
     schema: Any
     has_schema: bool
     more: Message
-    """The other keys."""
+    """The other keys of the definition."""
 
 
 def named_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:

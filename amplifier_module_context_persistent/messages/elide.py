@@ -18,7 +18,7 @@ from .message import ORIGINAL, Message, text_places
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The form in which a message's text is shown: the parts that stay, and the marker."""
+    """The way in which a message's text is shortened: the parts that stay, and the kind of marker."""
 
     head_chars: int
     """Number of characters of each text's beginning that stay."""

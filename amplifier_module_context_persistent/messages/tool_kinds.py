@@ -1,4 +1,4 @@
-"""Kinds of tools: a tool reads files, changes files, runs commands, keeps the list of tasks, or asks a person.
+"""Kinds of tools: reading files, changing files, running commands, keeping a task list, or asking a person.
 
 A tool is recognised by its name in any spelling (`Read`, `read_file`, `mcp__files__read_file`), and a file by the name
 of the argument that contains its path. The tables cover the tools of Amplifier, Claude Code, Codex, Gemini CLI,

@@ -1,4 +1,4 @@
-"""Passwords that calls of clients are given by position: `connect(host, user, password)`, `login(user, password)`.
+"""Passwords that calls of clients have at a fixed position: `connect(host, user, password)`, `login(user, password)`.
 
 The table says which argument of a call is the password. An argument counts if it is a quoted text without spaces that
 has a digit or a sign, or small and capital letters that do not form words. So names of databases and of users stay.

@@ -34,12 +34,12 @@ _DECLARED = re.compile(
     rf"{_TYPED} [ \t]* (?: [:?]?= | :: | \bby[ ]lazy[ ]\{{ ) [ \t]* (?:{_CALL}){{0,2}} {_QUOTED}",
     re.VERBOSE,
 )
-"""`token: string = "x"`, `token string = "x"`, `token[] = "x"`, `Token { get; set; } = "x"`, `= String::from("x")`."""
+"""Typed declarations: `token: string = "x"`, `token[] = "x"`, `Token { get; set; } = "x"`, `= String::from("x")`."""
 _CALLED = re.compile(
     rf"\\*[\"']? [ \t]* : [ \t]* (?: (?:{_CALL}){{1,2}} | !\w{{1,20}}[ ] | string[ ][|&][ ]\*? ) {_QUOTED}",
     re.VERBOSE,
 )
-"""`token: Some("x")`, `password: !unsafe "x"`, `password: string | *"x"`."""
+"""Values within a call or after a marker: `token: Some("x")`, `password: !unsafe "x"`, `password: string | *"x"`."""
 _AS_IT_IS = r"(?P<secret>[^\s\"'`\\<>(){}|\[\]]{4,8192})"
 _BRACKETED = re.compile(
     rf"""
@@ -53,13 +53,13 @@ _BRACKETED = re.compile(
 """Literal texts: `r#"x"#`, `R"(x)"`, `[[x]]`, `{|x|}`, `%q(x)`, `{"x"}`."""
 _HEREDOC = re.compile(rf"[ \t]*(?:=[ \t]*)?<<[~-]?[\"']?\w{{1,20}}[\"']?[ \t]*\r?\n[ \t]*{_AS_IT_IS}[ \t]*\r?\n")
 _SET = re.compile(rf"\.(?:set|value|of|setValue|convention)\([ ]?{_QUOTED}[ ]?\)")
-"""`password.set("x")`."""
+"""A setter: `password.set("x")`."""
 _VALUED = re.compile(rf"[ \t][^\n\"'=:;]{{0,40}}?\b(?:VALUE|value)[ ]{{1,10}}{_QUOTED}")
-"""`01 WS-PASSWORD PIC X(10) VALUE "x"`."""
+"""A declaration in COBOL: `01 WS-PASSWORD PIC X(10) VALUE "x"`."""
 _RETURNED = re.compile(rf"\([^()\n]{{0,40}}\)[^\n{{:]{{0,20}}[:{{]\s{{1,40}}return[ ]{_QUOTED}")
-"""`def password(): return "x"`."""
+"""A function that returns the value: `def password(): return "x"`."""
 _DEFAULT = re.compile(rf"\\*[\"'][^()\n]{{0,120}}?\b(?:default|fallback)[ ]?[=:][ ]?{_QUOTED}")
-"""`add_argument("--api-key", default="x")`."""
+"""A default of an argument: `add_argument("--api-key", default="x")`."""
 _READS = re.compile(
     r"[:=]\s*(?:[\w.:]*(?:get|env|load|read|input|prompt|find|fetch|config|require|param|lookup)\w*\()",
     re.IGNORECASE,
@@ -107,7 +107,7 @@ _FIELD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""`"db_password": {"type": "string", "value": "x"}`."""
+"""A field of a JSON object with the value: `"db_password": {"type": "string", "value": "x"}`."""
 _MARK = r"[*_`]"
 _LABEL = re.compile(
     rf"""

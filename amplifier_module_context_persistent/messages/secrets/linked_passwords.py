@@ -54,7 +54,7 @@ _ADJACENT = re.compile(
     re.VERBOSE,
 )
 _BRACKETED = re.compile(r"[ ]\([\"'`]?(?P<secret>[!-&*-~]{6,80}?)[\"'`]?\)")
-"""`the admin password (x) still works`."""
+"""A password in brackets: `the admin password (x) still works`."""
 _REPLACED = re.compile(
     r"(?:[ ][\w.-]{1,20}){0,4}?[ ](?:from|von|de|da|van)[ ][\"'`]?(?P<old>[!-&*-~]{4,80}?)[\"'`]?[ ](?:to|auf|in|à|a|para|naar)[ ][\"'`]?(?P<new>[!-&*-_a-~]{4,80})"
 )

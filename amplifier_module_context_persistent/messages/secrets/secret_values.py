@@ -54,7 +54,7 @@ _IN_PROGRAM = re.compile(
 )
 """Variables, attributes, files, hosts and addresses; not one capital letter and a digit, as in `Amber_bridge7`."""
 _DOTTED_NAMES = re.compile(r"[a-z_]{2,40}(?:\.[a-z_]{2,40}){1,8}\.[A-Z][A-Za-z0-9]{2,80}")
-"""The path of a class: `app.security.hashers.Argon2Hasher`."""
+"""A path of a class or a module: `app.security.hashers.Argon2Hasher`."""
 _COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
 

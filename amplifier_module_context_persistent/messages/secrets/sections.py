@@ -28,7 +28,7 @@ _OBJECT = re.compile(
 _FIELD = re.compile(
     r"(?P<quote>\\*[\"'])(?P<key>[\w.@ -]{1,60})(?P=quote)[ ]?:\s{0,4}(?P=quote)(?P<secret>[^\s\"'\\]{4,400})(?P=quote)"
 )
-"""`"passwords": {"root": "x", "robin": "y"}`."""
+"""A user's password in a JSON section: `"passwords": {"root": "x", "robin": "y"}`."""
 _PASSED_OVER = re.compile(r"[ \t]*(?:[#;][^\n]*)?\r?\n")
 
 

@@ -40,7 +40,7 @@ _LABEL_CHARS = 240
 
 
 def find_seed_phrases(searched: SearchedText) -> list[Secret]:
-    """Find phrases with a valid checksum."""
+    """Find seed phrases with a valid checksum."""
     text = searched.text
     if len(_numbers().keys() & searched.words) <= _FEWEST // 2:
         return []  # more than half of the words of a phrase are different

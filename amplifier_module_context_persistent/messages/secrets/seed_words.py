@@ -124,4 +124,4 @@ word work world worry worth wrap wreck wrestle wrist write wrong yard year yello
 zoo
 """.split()
 )
-"""The words, by their numbers."""
+"""The words, in the order of their numbers."""

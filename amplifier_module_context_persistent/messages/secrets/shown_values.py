@@ -1,4 +1,4 @@
-"""Secrets that a command or an interpreter shows: a prompt with what asks for one, and a line with nothing but it.
+"""Secrets that a command or an interpreter shows: a prompt with a command, and the secret alone on the next line.
 
 `$ echo $API_KEY`, `>>> os.environ["DB_PASSWORD"]`, `$ pass show db`. The next line has to look random or like a chosen
 password.

@@ -38,7 +38,7 @@ def may_be_wallet_key(word: str) -> bool:
 
 
 def find_wallet_keys(searched: SearchedText, words: Sequence[tuple[int, int]]) -> list[Secret]:
-    """Find private keys with a valid checksum.
+    """Find private keys of wallets with a valid checksum.
 
     Args:
         searched: any text.
