@@ -171,12 +171,12 @@ def to_bedrock(view: View, *, tools: Tools | None = None, max_tokens: int | None
 
 
 def _given(**facts: Any) -> dict[str, Any]:
-    """Return the given arguments without those that are empty."""
+    """Return the given arguments without those that are None."""
     return {key: value for key, value in facts.items() if value is not None}
 
 
 def _defined(tools: Tools | None, write: Callable[[Tools], list[Message]]) -> list[Message] | None:
-    """Return definitions of tools in one form; None if there are none."""
+    """Return definitions of tools in one form; None if no definitions are given."""
     return None if tools is None else write(tools)
 
 

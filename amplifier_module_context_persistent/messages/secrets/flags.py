@@ -2,8 +2,9 @@
 
 `-p` can also be a port, a path, a project or a plugin. So the word after it counts only
 - after a flag for a user in the same command, if it looks like a chosen password, with letters and digits;
-- in a list of arguments, if it also has two digits, or small and capital letters. In a list, the value of a flag with a
-telling name (`--password`) may also be a plain word.
+- in a list of arguments, if it also has two digits, or small and capital letters.
+
+In a list, the value of a flag with a telling name (`--password`) may also be a plain word.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
     """Replace the keys of known services in a message; those in ids, names and roles stay.
 
     Returns:
-        (message without the keys, keys that were found)
+        (message with the keys replaced, keys that were found)
     """
     kinds: dict[str, list[str]] = {}
 

@@ -17,7 +17,7 @@ class Place:
     parts: tuple[str, ...] = ()
     """Texts of which the searched text must contain one, or else one of `words`."""
     words: tuple[str, ...] = ()
-    """Texts with which the first word of every match begins (`Beginnings`)."""
+    """Texts like `parts`, but which begin at the start of a word wherever the expression matches (`Beginnings`)."""
 
 
 PLACES = (
