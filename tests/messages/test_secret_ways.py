@@ -343,3 +343,19 @@ def test_a_short_name_and_a_value_on_the_next_line_are_seen(template: str) -> No
 def test_settings_and_prose_below_a_name_stay(text: str) -> None:
     """Only a value that is alone on its line is one."""
     assert redact_text(text) == text
+
+
+@pytest.mark.parametrize("between", ["-", " - ", "-\n    "], ids=repr)
+def test_a_recovery_key_of_bitlocker_goes(between: str) -> None:
+    """Eight groups of six digits that are multiples of 11; one that is none makes them other numbers."""
+    groups = [f"{11 * number:06}" for number in (17325, 42145, 34214, 32915, 61354, 64063, 28696, 26874)]
+    key = between.join(groups)
+    assert redact_text(f"Password:\n    {key}\n") == f"Password:\n    {REDACTED}\n"
+    other = between.join([*groups[:-1], "295615"])
+    assert redact_text(f"Serial:\n    {other}\n") == f"Serial:\n    {other}\n"
+
+
+def test_joined_pieces_of_long_texts_are_read_once() -> None:
+    """Joins and first lines of keys again and again."""
+    for piece in ("'rk_live_' +\n  ", "-----BEGIN PRIVATE KEY-----\\n", "'a' + 'b' + ", "a" * 80 + "\n"):
+        assert_grows_with_the_text(redact_text, piece * (60_000 // len(piece)))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .found import Secret
-from .names import is_code_or_path, is_example, is_mixed, is_placeholder, is_template
+from .names import is_code_or_path, is_example, is_mixed, is_placeholder, is_template, looks_random
 from .searched_text import Beginnings, SearchedText
 from .secret_values import is_chosen_word, names_technique
 
@@ -23,12 +23,14 @@ _POSITIONS = {
         " PasswordAuthenticator PlainTextAuthProvider begin beginEnterprise oracledb.connect cx_Oracle.connect JaasAuth NTLMAuth UserPass"
         " credentials Credentials withCredentials httpBasic ValidateCredentials validateCredentials usernameAndPassword"
         " HttpAuth auth http_basic httpAuth authorization_basic wlan.connect sta.connect nic.connect db.auth"
+        " StorageSharedKeyCredential AzureNamedKeyCredential CosmosClient AwsBasicCredentials.create NewStaticCredentials OAuthHandler"
+        " OAuth1Session StreamChat MailjetRest Mailjet.apiConnect connect_s3 algoliasearch SearchClient.create plivo.RestClient"
         " bind_s set_credentials setCredentials add_password username_pw_set usernamePassword ConnectWithPassword"
     ),
     3: (
         "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
         " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
-        " create_user create_superuser createUser"
+        " create_user create_superuser createUser Minio ClientSecretCredential"
     ),
     4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect Credentials",
 }  # fmt: skip
@@ -50,6 +52,7 @@ _ARGUMENT = re.compile(
     re.VERBOSE,
 )
 _OF_ADDRESS = re.compile(r"[a-z+]+://|jdbc:|dbi:|mysql:|pgsql:|\S+/\S+|[\w-]+(?:\.[\w-]+){2,}", re.IGNORECASE)
+_KEY_IN_BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={1,2}")
 _LEAST_CHARS = 5
 _LONG_CHARS = 20
 _BEHIND_PORT = 4
@@ -84,6 +87,12 @@ _PAIR = re.compile(
 _WITHOUT_BRACKETS = re.compile(
     r"\b(?:http_)?basic_auth(?:enticate)?[ ][\"'][^\"'\n]{1,80}[\"'],[ ]?[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
+_CLIENT_CALL = re.compile(
+    r"[\w.]{1,40}\(\s{0,20}\\*[\"'`](?:(?:AC|SK)[0-9a-f]{32}|MA[A-Z0-9]{18}|AKIA[A-Z0-9]{16}|(?=\w{0,60}[0-9])[A-Za-z0-9]{24,100})\\*[\"'`]"
+    r"\s{0,4},\s{0,20}\\*[\"'`](?P<secret>[A-Za-z0-9/+_-]{24,200}={0,2})\\*[\"'`]"
+)
+"""The client of a service, given the id of an account and its key: Twilio, Plivo, AWS, exchanges."""
+_CLIENTS = Beginnings(("Client", "RestClient", "Twilio", "twilio", "TwilioClient.Init", "Credentials", "AwsClient"))
 _OPENED = re.compile(r"\.Open[ ][^,\n]{1,200},[ ]?\"[^\"\n]{1,80}\",[ ]?\"(?P<secret>[^\"\n]{4,80})\"")
 """A call in Visual Basic, without brackets."""
 
@@ -98,6 +107,9 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     found += _passwords_of(_PAIRS.matches(_PAIR, searched, is_folded=True), text)
     if "(" not in text:
         return found
+    for call in _CLIENTS.matches(_CLIENT_CALL, searched, is_folded=False):
+        if looks_random(call["secret"], least=_LONG_CHARS):
+            found.append(Secret(*call.span("secret"), "password of a call"))
     found += _passwords_of(_ENCODERS.matches(_ENCODED, searched, is_folded=False), text)
     for beginning in _BEGINNINGS.possible_in(searched):
         at = text.find(beginning)
@@ -150,4 +162,6 @@ def _is_password(text: str) -> bool:
         return False
     if names_technique(text) and len(text) < _LONG_CHARS:
         return False
-    return not (is_placeholder(text) or is_template(text) or is_example(text) or _OF_ADDRESS.match(text))
+    return not (is_placeholder(text) or is_template(text) or is_example(text)) and (
+        _KEY_IN_BASE64.fullmatch(text) is not None or _OF_ADDRESS.match(text) is None
+    )

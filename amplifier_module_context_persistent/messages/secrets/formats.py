@@ -140,12 +140,22 @@ _HOG = "detectors of trufflehog"
 _LABEL = r"(?:[A-Za-z0-9.\ ]|-(?!-)){0,60}?"
 _KEY_LINE = rf"{_LABEL}\b(?:KEY|[Kk]ey)(?:\ BLOCK|\ V[0-9]+)?\ ?-{{4,5}}"
 """The end of a key's first and last line: PEM, OpenPGP, `OpenVPN Static key V1`, `SSH2 ENCRYPTED PRIVATE KEY`."""
+_BODY_LINE = r"(?=[A-Za-z+/]{0,60}[0-9])[A-Za-z0-9+/]{16}"
+_HAS_BODY = (
+    rf"(?=(?:(?<=\\)[nrt]|[^A-Za-z0-9]|(?:Proc-Type|DEK-Info|Version|Comment|Subject|MessageID|Hash|Charset)\s?:[^\n]{{0,200}}\n){{0,200}}{_BODY_LINE}"
+    rf"|(?:(?!-{{4,5}}\ ?(?:BEGIN|END)\ )[\s\S]){{0,2000}}?{_BODY_LINE}(?:(?!-{{4,5}}\ ?(?:BEGIN|END)\ )[\s\S]){{0,40000}}-{{4,5}}\ ?END\ "
+    r"|[\t\n\r\x20-\x7e]{0,40}[\x00-\x08\ufffd])"
+)
+"""What has to follow the first line of a key, because programs contain that line alone: a line of base64.
+
+It follows at once, or before the last line of the key. Bytes that are no text count too: decoded base64 has them.
+"""
 
 TOKENS = (
     Format(
         "private key",
         ("--BEGIN ", "-- BEGIN "),
-        re.compile(rf"-{{4,5}}\ ?BEGIN\ (?!{_LABEL}PUBLIC){_KEY_LINE}[\s\S]*?(?:-{{4,5}}\ ?END\ {_KEY_LINE}|\Z)", re.ASCII),
+        re.compile(rf"-{{4,5}}\ ?BEGIN\ (?!{_LABEL}PUBLIC){_KEY_LINE}{_HAS_BODY}[\s\S]*?(?:-{{4,5}}\ ?END\ {_KEY_LINE}|\Z)", re.ASCII),
         "RFC 7468; OpenSSH PROTOCOL.key; RFC 9580; RFC 4716; OpenVPN: --genkey",
         has_spaces=True,
     ),

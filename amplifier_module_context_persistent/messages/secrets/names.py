@@ -265,7 +265,12 @@ def is_code_or_path(value: str) -> bool:
     """Return whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
     if _PATH.fullmatch(value):
         return not looks_random(value.rpartition("/")[2], least=30)
-    return bool(UUID.fullmatch(value)) or bool(_WORDY.fullmatch(value))
+    return bool(UUID.fullmatch(value)) or (bool(_WORDY.fullmatch(value)) and not _has_scrambled_part(value))
+
+
+def _has_scrambled_part(value: str) -> bool:
+    """Whether what looks like an attribute (`a.b`) has a part that no program would be written with."""
+    return "." in value and any(map(is_scrambled, value.split(".")))
 
 
 def looks_random(value: str, *, least: int = 16) -> bool:

@@ -213,7 +213,7 @@ PLACES = (
     Place(
         "key of a network",
         parts=("_psk", "Psk"),
-        words=("psk", "PSK", "wpapsk", "WPAPSK", "saepsk", "pre-shared", "Pre-shared", "Pre-Shared", "pre_shared", "preshared", "Preshared", "PreShared", "preShared", "PRE-SHARED", "wpa_passphrase", "wireless.", "keyMaterial", "EAP ", "XAUTH ", "eap ", "xauth ", "WIFI:", "wifi", "wi-fi", "Wifi", "WiFi", "Wi-Fi", "wlan", "WLAN", "ssid", "SSID", "option key", "option wpakey", "option sae_password", "Key Content"),
+        words=("psk", "PSK", "wpapsk", "WPAPSK", "saepsk", "pre-shared", "Pre-shared", "Pre-Shared", "pre_shared", "preshared", "Preshared", "PreShared", "preShared", "PRE-SHARED", "wpa_passphrase", "wireless.", "keyMaterial", "EAP ", "XAUTH ", "eap ", "xauth ", "WIFI:", "wifi", "wi-fi", "Wifi", "WiFi", "Wi-Fi", "wlan", "WLAN", "ssid", "SSID", "option key", "option wpakey", "option sae_password", "Key Content", "Schlüsselinhalt", "Contenu de la clé", "Contenido de la clave", "Contenuto chiave", "Contenuto della chiave", "Conteúdo da Chave", "Conteúdo da chave", "Inhoud van sleutel", "Sleutelinhoud", "Zawartość klucza", "Содержимое ключа", "Nyckelinnehåll", "Nøgleindhold", "Anahtar İçeriği", "主要なコンテンツ", "キー コンテンツ", "关键内容", "金鑰內容", "키 콘텐츠"),
         expression=re.compile(
             r"""
               \bWIFI:(?:[A-Z]:[^;\n]{0,100};){0,4}P:(?P<code>(?:[^;\n\\]|\\.){4,100}) ;
@@ -223,12 +223,60 @@ PLACES = (
             | \b(?:wi-?fi|wlan|ssid)\b[^\n]{0,60}?[ ,]key[ ]?[:=][ ]?["'`]?(?P<wifi>(?=[^\s]{0,60}[0-9])(?=[^\s]{0,60}[A-Za-z])[^\s"'`,;<>{}$][^\s"'`,;<>{}]{5,63})
             | \boption[ ]+(?:key|wpakey|sae_password)[ ]+["']?(?P<option>[^\s"']{8,64})
             | \bwireless\.[\w@\[\].-]{1,60}\.(?:key|sae_password)=["']?(?P<uci>[^\s"']{8,64})
-            | \bkey[ ]content[ \t]{1,40}:[ ](?P<shown>[^\n\r]{8,64}) | <keymaterial>(?P<xml>[^<\n]{8,64})<
+            | (?:\bkey[ ]content|schlüsselinhalt|contenu[ ]de[ ]la[ ]clé|contenido[ ]de[ ]la[ ]clave|contenuto[ ](?:della[ ])?chiave|conteúdo[ ]da[ ]chave
+                |inhoud[ ]van[ ]sleutel|sleutelinhoud|zawartość[ ]klucza|содержимое[ ]ключа|nyckelinnehåll|nøgleindhold|anahtar[ ]içeriği
+                |主要なコンテンツ|キー[ ]コンテンツ|关键内容|金鑰內容|키[ ]콘텐츠)[ \t\u00a0]{0,40}:[ ](?P<shown>[^\n\r]{8,64}) | <keymaterial>(?P<xml>[^<\n]{8,64})<
             | \b[\w-]{1,20}\.psk[ ]+["']?(?P<nmcli>[^"'\n$<{}]{8,64})(?=["']|\n|\Z)
             | (?<![A-Za-z0-9])(?:wpa[_-]?|sae[_-]?)?psk[ \t]*[:=][ \t]*\\?["']?(?P<psk>[^\s"'\\$<{}]{8,64})
             | \bpre-?shared[ _-]?key[ \t]*(?:[:=]|[ ]is[ ])?[ \t]*\\?["']?(?P<shared>(?=[^\s]*[0-9])[^\s"'\\$<{}]{8,128})
             """,
             re.VERBOSE | re.IGNORECASE,
+        ),
+    ),
+    Place(
+        "password of a server",
+        words=("requirepass", "masterauth", "masteruser", "passwords", "user default on", "\"user "),
+        expression=re.compile(
+            r"""
+              (?<![\w-])(?P<quote>\\*["']?)(?:requirepass|masterauth)(?P=quote)(?:[ \t]{0,4}[,:][ \t]{0,4}|[ \t]{0,4}\r?\n[ \t]{0,20})(?:[0-9]{1,3}\)[ ])?
+                (?P=quote)(?!requirepass|masterauth)(?P<secret>[^\s"'\\]{4,400})(?P=quote)(?=[\s,;)}\]]|\Z)
+            | "passwords"\s{1,20}[0-9]{1,2}\)[ ]1\)[ ]"(?P<hash>[0-9a-f]{64})"
+            | \buser[ ][\w.-]{1,60}[ ]on[ ](?:[a-z-]{1,30}[ ]){0,4}\#(?P<listed>[0-9a-f]{64})\b
+            """,
+            re.VERBOSE,
+        ),
+    ),
+    Place(
+        "password of a command",
+        words=("sqlplus ", "sqlldr ", "expdp ", "impdp ", "sqlcl ", "rman ", "target ", "catalog ", "auxiliary "),
+        expression=re.compile(
+            r"\b(?:(?:sqlplus|sqlldr|expdp|impdp|sqlcl|rman)(?:[ ]-{1,2}\w{1,12}(?:[ ][0-9.]{1,5})?){0,4}[ ]{1,4}(?:userid=|(?:target|catalog|auxiliary)[ =])?|(?:target|catalog|auxiliary)[ =])"
+            r"\\?[\"']?[\w$#]{1,30}/(?!(?:tiger|manager|oracle|change_on_install)@)\\?\"?(?P<secret>[^\s@\"'/\\$&{<][^\s@\"'/\\]{3,80})(?=\\?\"?@)"
+        ),
+    ),
+    Place(
+        "key of a storage account",
+        words=("keyName", "KeyName", "key1 ", "key2 ", "key1\t", "key2\t", "keyname"),
+        expression=re.compile(
+            r"""
+              [kK]eyName\\*["']\s{0,4}:[^{}]{0,400}?["'](?:value|Value)\\*["']\s{0,4}:\s{0,4}\\*["'](?P<secret>[A-Za-z0-9+/]{40,200}={0,2})
+            | ["'](?:value|Value)\\*["']\s{0,4}:\s{0,4}\\*["'](?P<first>[A-Za-z0-9+/]{40,200}={0,2})\\*["'](?=[^{}]{0,300}[kK]eyName\\*["'])
+            | \bkey[12][ \t]{1,20}(?:\S{1,40}[ \t]{1,20}){0,2}(?P<listed>[A-Za-z0-9+/]{86}==) | (?<![A-Za-z0-9+/])(?P<table>[A-Za-z0-9+/]{86}==)[ \t]{1,20}(?:key[12]|full)\b
+            """,
+            re.VERBOSE,
+        ),
+    ),
+    Place(
+        "key of a stream",
+        words=("rtmp", "rtmps", "rtmpt", "srt", "streamid", "STREAMID"),
+        expression=re.compile(
+            r"""
+              \brtmp[st]?://[^\s/"'<>]{1,200}/(?:[\w.-]{1,60}/){1,4}
+                (?P<secret>(?=[a-z-]{0,24}[0-9])[a-z0-9]{4}(?:-[a-z0-9]{4}){3,5}|live_[0-9]{5,12}_\w{16,60}|FB-[0-9]{5,20}-[\w-]{8,60}
+                  |(?=[\w-]{0,60}[0-9])(?=[\w-]{0,60}[A-Z])(?=[\w-]{0,60}[a-z])[\w-]{16,200}|[0-9a-f]{24,64}) (?![\w.-])
+            | [?&]streamid=(?:\#|%23)?(?:[^\s"'&<>]{0,100}?[:=/,])?(?P<srt>(?=[\w-]{0,60}[0-9])(?=[\w-]{0,60}[A-Za-z])(?![a-z]+[\w-]*[a-z]{5})[\w-]{12,200})(?![\w./:-])
+            """,
+            re.VERBOSE | re.ASCII,
         ),
     ),
     Place(

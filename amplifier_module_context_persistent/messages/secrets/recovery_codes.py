@@ -3,7 +3,8 @@
 A service gives such codes when a second factor is set up; each code opens the account once. They have no common form:
 five letters, eight digits, groups with dashes. So they count only after a label, and
 - in a list, if at least two have the same shape and letters and digits, or at least three are of digits only;
-- alone, if they have at least four groups and 16 characters, or 32 hexadecimal digits.
+- alone on a line below a label of several codes, if a group of it has letters and digits;
+- alone anywhere, if they have at least four groups and 16 characters, or 32 hexadecimal digits.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ _TO_FIRST_LINE = re.compile(
 """Sentences between a heading and the lines of codes below it."""
 _BEGINS_LINE = re.compile(r"(?:\A|\n)[ \t>#*_-]{0,8}(?:\w{1,12}[ ]){0,5}\Z")
 _BETWEEN = re.compile(r"[\s,;:/\[\]\"'`*•|>\\n-]{1,40}(?:(?:[0-9]{1,2}[.)]|\[[ x]?\])[ \t]{1,4})?[\"'`*]{0,3}")
+_LINE_OF_LIST = re.compile(r"`?[ \t]{0,20}(?:[(\[](?:un)?used[^()\n]{0,30}[)\]])?[ \t]{0,20}(?:\r?\n|\Z)")
 _WITHIN_CHARS = 200
 _WITHIN_LINES_CHARS = 500
 _MOST_CODES = 100
@@ -95,7 +97,7 @@ def find_recovery_codes(searched: SearchedText) -> list[Secret]:
         codes = list(_codes_behind(text, label.end(), heads_lines=heads_lines))
         shape = _shape(codes[0][0]) if codes else ""
         alike = [code for code in codes if _shape(code[0]) == shape]
-        if alike and _are_codes([code for code, _ in alike]):
+        if alike and (_are_codes([code for code, _ in alike]) or _is_line_of_list(text, label, *alike[0])):
             found += [Secret(start, start + len(code), "recovery code") for code, start in alike]
             done = found[-1].end
     return found
@@ -140,6 +142,20 @@ def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | No
             is_near = _TO_FIRST.match(between) or (heads_lines and _TO_FIRST_LINE.match(between))
             return code if is_near else None
     return None
+
+
+def _is_line_of_list(text: str, label: re.Match[str], code: str, start: int) -> bool:
+    """Return whether a code is the only one that is shown of a list: a line of its own, in groups of the same length."""
+    groups = code.split("-")
+    is_made = len({*map(len, groups)}) == 1 and any(_has_digit(group) and not group.isdigit() for group in groups)
+    is_of_several = label[0].rstrip().endswith(("codes", "keys"))
+    return (
+        len(groups) > 1
+        and is_made
+        and is_of_several
+        and _LINE_OF_LIST.match(text, start + len(code)) is not None
+        and "\n" in text[label.end() : start]
+    )
 
 
 def _has_digit(code: str) -> bool:

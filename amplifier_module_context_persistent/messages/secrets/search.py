@@ -15,6 +15,7 @@ from functools import partial
 
 from .announced import find_announced
 from .base64_text import find_in_base64
+from .bitlocker_keys import find_bitlocker_keys
 from .by_form import find_by_form, odd_words
 from .calls import find_in_calls
 from .commands import find_in_commands
@@ -41,6 +42,7 @@ from .seed_phrases import find_seed_phrases
 from .services_in_sentences import find_by_service
 from .short_codes import find_short_codes
 from .shown_values import find_shown
+from .split_tokens import find_split_tokens
 from .tables import find_by_foreign_names
 from .wallet_keys import find_wallet_keys
 from .wrapped_values import wrapped_rest
@@ -58,6 +60,8 @@ _PLAIN = re.compile(
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}", re.ASCII)
 """A picture or a signature, which has neither names nor signs between a name and a value."""
 _BY_LABEL = (
+    find_split_tokens,
+    find_bitlocker_keys,
     find_cookies,
     find_announced,
     find_in_commands,

@@ -12,7 +12,9 @@ from .found import Secret
 from .searched_text import Beginnings, SearchedText
 
 _IS = r"is|was|lautet|ist|war|est|es|era|è|é|är|er|on|to|jest|este|это"
+_OF_IT = "dazu|dafür|hierzu|davon|darauf|associé|correspondant|associata|relativo|corrispondente|asociado|correspondiente|associado|erbij|bijbehorende|do tego|til den|till den|thereto"
 _GIVEN = rf"""
+    (?: [ ](?:{_OF_IT.replace(" ", "[ ]")}) )?
     (?: [ ](?:for|of|on|to|du|de|der|des|für|fürs|vom|von|del|della|do|da|van|voor|til|till|do|z|от|для|к)[ ][^\n.:;,=?!0-9]{{1,40}}? )?
     (?: [ ]?[:=\uff1a\uff1d\u2013\u2014-]{{1,2}}[ ]? | [ ](?:{_IS})(?:[ ](?:now|still|jetzt|nun|maintenant|ahora|ora|agora|nu))?[ ]?:?[ ] )
     """
