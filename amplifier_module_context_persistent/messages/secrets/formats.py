@@ -144,11 +144,11 @@ _BODY_LINE = r"(?=[A-Za-z+/]{0,60}[0-9])[A-Za-z0-9+/]{16}"
 _HAS_BODY = (
     rf"(?=(?:(?<=\\)[nrt]|[^A-Za-z0-9]|(?:Proc-Type|DEK-Info|Version|Comment|Subject|MessageID|Hash|Charset)\s?:[^\n]{{0,200}}\n){{0,200}}{_BODY_LINE}"
     rf"|(?:(?!-{{4,5}}\ ?(?:BEGIN|END)\ )[\s\S]){{0,2000}}?{_BODY_LINE}(?:(?!-{{4,5}}\ ?(?:BEGIN|END)\ )[\s\S]){{0,40000}}-{{4,5}}\ ?END\ "
-    r"|[\t\n\r\x20-\x7e]{0,40}[\x00-\x08\ufffd])"
+    r"|(?:\\+n|\r?\n)[A-Za-z0-9+/]{1,76}\Z|[\t\n\r\x20-\x7e]{0,40}[\x00-\x08\ufffd])"
 )
 """What has to follow the first line of a key, because programs contain that line alone: a line of base64.
 
-It follows at once, or before the last line of the key. Bytes that are no text count too: decoded base64 has them.
+It follows at once, or before the last line of the key; where the text is cut off, a part of it is enough. Bytes that are no text count too: decoded base64 has them.
 """
 
 TOKENS = (
