@@ -270,7 +270,16 @@ def is_code_or_path(value: str) -> bool:
 
 def _has_scrambled_part(value: str) -> bool:
     """Whether what looks like an attribute (`a.b`) has a part that no program would be written with."""
-    return "." in value and any(map(is_scrambled, value.split(".")))
+    parts = value.split(".")
+    if len(parts) == 1:
+        return False
+    return any(map(is_scrambled, parts)) or (is_scrambled(value) and all(map(_is_short_scrambled, parts)))
+
+
+def _is_short_scrambled(part: str) -> bool:
+    """Whether the letters of a short part change between the cases at every second one, or more often."""
+    pieces = _WORD.findall(part)
+    return len(pieces) > 3 and sum(map(len, pieces)) <= 2 * len(pieces)
 
 
 def looks_random(value: str, *, least: int = 16) -> bool:

@@ -251,16 +251,17 @@ PLACES = (
         words=("sqlplus ", "sqlldr ", "expdp ", "impdp ", "sqlcl ", "rman ", "target ", "catalog ", "auxiliary "),
         expression=re.compile(
             r"\b(?:(?:sqlplus|sqlldr|expdp|impdp|sqlcl|rman)(?:[ ]-{1,2}\w{1,12}(?:[ ][0-9.]{1,5})?){0,4}[ ]{1,4}(?:userid=|(?:target|catalog|auxiliary)[ =])?|(?:target|catalog|auxiliary)[ =])"
-            r"\\?[\"']?[\w$#]{1,30}/(?!(?:tiger|manager|oracle|change_on_install)@)\\?\"?(?P<secret>[^\s@\"'/\\$&{<][^\s@\"'/\\]{3,80})(?=\\?\"?@)"
+            r"\\?[\"']?[\w$#]{1,30}/(?!(?:tiger|manager|oracle|change_on_install)@)\\?\"?(?P<secret>[^\s@\"'/\\$&{<][^\s@\"'/\\]{3,80})(?=\\?\"?(?:@|[ ]as[ ]sys(?:dba|oper)))"
         ),
     ),
     Place(
         "key of a storage account",
-        words=("keyName", "KeyName", "key1 ", "key2 ", "key1\t", "key2\t", "keyname"),
+        words=("keyName", "KeyName", "key1 ", "key2 ", "key1\t", "key2\t", "primaryKey", "secondaryKey", "PrimaryKey", "SecondaryKey"),
         expression=re.compile(
             r"""
               [kK]eyName\\*["']\s{0,4}:[^{}]{0,400}?["'](?:value|Value)\\*["']\s{0,4}:\s{0,4}\\*["'](?P<secret>[A-Za-z0-9+/]{40,200}={0,2})
             | ["'](?:value|Value)\\*["']\s{0,4}:\s{0,4}\\*["'](?P<first>[A-Za-z0-9+/]{40,200}={0,2})\\*["'](?=[^{}]{0,300}[kK]eyName\\*["'])
+            | (?:[pP]rimary|[sS]econdary)Key\\*["']\s{0,4}:\s{0,4}\\*["'](?P<named>[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)(?=\\*["'])
             | \bkey[12][ \t]{1,20}(?:\S{1,40}[ \t]{1,20}){0,2}(?P<listed>[A-Za-z0-9+/]{86}==) | (?<![A-Za-z0-9+/])(?P<table>[A-Za-z0-9+/]{86}==)[ \t]{1,20}(?:key[12]|full)\b
             """,
             re.VERBOSE,
@@ -268,12 +269,13 @@ PLACES = (
     ),
     Place(
         "key of a stream",
-        words=("rtmp", "rtmps", "rtmpt", "srt", "streamid", "STREAMID"),
+        words=("rtmp", "rtmps", "rtmpt", "srt", "streamid", "STREAMID", "stream key", "Stream key", "Stream Key", "stream_key", "STREAM_KEY"),
         expression=re.compile(
             r"""
               \brtmp[st]?://[^\s/"'<>]{1,200}/(?:[\w.-]{1,60}/){1,4}
                 (?P<secret>(?=[a-z-]{0,24}[0-9])[a-z0-9]{4}(?:-[a-z0-9]{4}){3,5}|live_[0-9]{5,12}_\w{16,60}|FB-[0-9]{5,20}-[\w-]{8,60}
                   |(?=[\w-]{0,60}[0-9])(?=[\w-]{0,60}[A-Z])(?=[\w-]{0,60}[a-z])[\w-]{16,200}|[0-9a-f]{24,64}) (?![\w.-])
+            | \b(?i:stream[ _]key)\\*["']?[ ]{0,4}[:=][ ]{0,4}\\*["']?(?P<label>(?=[a-z-]{0,24}[0-9])[a-z0-9]{4}(?:-[a-z0-9]{4}){3,5})(?![\w.-])
             | [?&]streamid=(?:\#|%23)?(?:[^\s"'&<>]{0,100}?[:=/,])?(?P<srt>(?=[\w-]{0,60}[0-9])(?=[\w-]{0,60}[A-Za-z])(?![a-z]+[\w-]*[a-z]{5})[\w-]{12,200})(?![\w./:-])
             """,
             re.VERBOSE | re.ASCII,

@@ -72,7 +72,7 @@ _TO_FIRST_LINE = re.compile(
 """Sentences between a heading and the lines of codes below it."""
 _BEGINS_LINE = re.compile(r"(?:\A|\n)[ \t>#*_-]{0,8}(?:\w{1,12}[ ]){0,5}\Z")
 _BETWEEN = re.compile(r"[\s,;:/\[\]\"'`*•|>\\n-]{1,40}(?:(?:[0-9]{1,2}[.)]|\[[ x]?\])[ \t]{1,4})?[\"'`*]{0,3}")
-_LINE_OF_LIST = re.compile(r"`?[ \t]{0,20}(?:[(\[](?:un)?used[^()\n]{0,30}[)\]])?[ \t]{0,20}(?:\r?\n|\Z)")
+_LINE_OF_LIST = re.compile(r"`?[ \t]{0,20}(?:[(\[][^()\[\]\n0-9]{1,30}[)\]])?[ \t]{0,20}(?:\r?\n|\Z)")
 _WITHIN_CHARS = 200
 _WITHIN_LINES_CHARS = 500
 _MOST_CODES = 100

@@ -12,7 +12,7 @@ from .found import Secret
 from .searched_text import Beginnings, SearchedText
 
 _IS = r"is|was|lautet|ist|war|est|es|era|è|é|är|er|on|to|jest|este|это"
-_OF_IT = "dazu|dafür|hierzu|davon|darauf|associé|correspondant|associata|relativo|corrispondente|asociado|correspondiente|associado|erbij|bijbehorende|do tego|til den|till den|thereto"
+_OF_IT = "dazu|dafür|hierzu|davon|darauf|associé|correspondant|associata|associato|associada|relativo|corrispondente|asociado|correspondiente|associado|erbij|bijbehorende|do tego|til den|till den|thereto"
 _GIVEN = rf"""
     (?: [ ](?:{_OF_IT.replace(" ", "[ ]")}) )?
     (?: [ ](?:for|of|on|to|du|de|der|des|für|fürs|vom|von|del|della|do|da|van|voor|til|till|do|z|от|для|к)[ ][^\n.:;,=?!0-9]{{1,40}}? )?
@@ -158,7 +158,7 @@ _OTHERS = Beginnings(
 _NOUNS = ("code", "pin", "otp", "pass")
 _SAYS_WHOSE = re.compile(
     r"(?:\b(?:the|my|your|our|his|her|its|their|card|sim|phone|alarm|voicemail|bank|debit|credit|tv|app|lock|unlock|device|parental|door|gate|wi-?fi|admin"
-    r"|atm|guest|new|old|current|default|le|la|el|il|o|a|de|het|die|der|das|mein|meine|votre|mon|tu|su|mi|code|kod|codice|código|codigo|numero|número)[ ])\Z"
+    r"|atm|guest|new|old|current|default|le|la|el|il|o|a|de|het|die|der|das|mein|meine|votre|mon|tu|su|mi|code|kod|codice|código|codigo|numero|número|(?:da)?zugehörige|passende|bijbehorende|associated)[ ])\Z"
 )
 _LONG_OR_SHORT = (4, 5, 7, 8)
 
