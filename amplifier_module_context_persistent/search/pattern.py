@@ -137,7 +137,7 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
 
 def matches_only_empty(query: str) -> bool:
     """Return whether a valid expression of `re` matches only empty places, as `^` and `(?=x)` do."""
-    _, most = re._parser.parse(query).getwidth()  # type: ignore[attr-defined]
+    _, most = re._parser.parse(query).getwidth()  # type: ignore[attr-defined]  # unknown to typeshed
     return bool(most == 0)
 
 

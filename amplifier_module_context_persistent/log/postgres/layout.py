@@ -126,4 +126,5 @@ def id_of(name: str) -> str:
 
 def layout_of(connection: psycopg.Connection[Any]) -> Layout:
     """Return the layout that the tables had when a connection was made."""
-    return connection.layout  # type: ignore[attr-defined,no-any-return]  # of DeadlineConnection
+    layout: Layout = connection.layout  # type: ignore[attr-defined]  # of DeadlineConnection
+    return layout

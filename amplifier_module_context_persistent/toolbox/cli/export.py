@@ -105,7 +105,8 @@ def export(
     if names_none:
         raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and -o DIRECTORY, for many sessions")
     if output in (None, "-") or turn_span or span:
-        raise click.UsageError("many sessions go whole into a directory; name it with -o")
+        given = f"{one_line(', '.join(wanted.places))} is a directory; " if wanted.places else ""
+        raise click.UsageError(f"{given}many sessions go whole into a directory; name it with -o")
     if words is None:
         sessions = chosen_sessions(wanted, everywhere=everywhere)
     else:

@@ -96,7 +96,8 @@ def show(
         path = picked()
     if path is None:
         if not errors or turn_span or span or role:
-            raise click.UsageError(f"{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
+            given = f"{one_line(', '.join(of_sessions.places))} is a directory; " if of_sessions.places else ""
+            raise click.UsageError(f"{given}{NAME_ONE}; --errors alone, with --all or filters, is about many sessions")
         printer = MessagePrinter(full=full, as_json=as_json, with_calls=True)
         sessions = chosen_sessions(of_sessions, everywhere=everywhere)
         _show_errors(sessions, printer, tools=tools, period=period_of(wanted), as_json=as_json)

@@ -121,7 +121,7 @@ def test_sessions_are_listed(both: str) -> None:
     assert {key: here[key] for key in here if key not in own} == {key: file[key] for key in file if key not in own}
     found = run("list", "--all", "--storage", both).output
     shows(found, "s1-long-enough", "s2", "-other")
-    assert "only one of" in run("list", ".", "--storage", both, code=2).output
+    assert "either --storage" in run("list", ".", "--storage", both, code=2).output
 
 
 @proof
