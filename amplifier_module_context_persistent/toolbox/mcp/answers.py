@@ -58,7 +58,11 @@ Answer = dict[str, Any]
 
 
 def _fits(answer: Any) -> bool:
-    return open_counter("estimate").count_text(json.dumps(answer, ensure_ascii=False)) <= MOST_TOKENS
+    """Return whether an answer fits, also if each character beyond ASCII is a token, as in a run of one character."""
+    counter = open_counter("estimate")
+    text = json.dumps(answer, ensure_ascii=False)
+    in_ascii = text.encode("ascii", "ignore").decode()
+    return max(counter.count_text(text), counter.count_text(in_ascii) + len(text) - len(in_ascii)) <= MOST_TOKENS
 
 
 @dataclass(slots=True)
