@@ -27,7 +27,7 @@ CASES = {
         "Go on",
     ),
     "instructions": (
-        "# AGENTS.md instructions for /work/shop\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>\n"
+        "# AGENTS.md instructions for /home/robin/shop\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>\n"
         "<environment_context>\n<cwd>/work</cwd>\n</environment_context>\nAdd a test",
         "Add a test",
     ),
