@@ -20,17 +20,10 @@ from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of
 from ..paths import project_slug
-from .find_session import (
-    SessionFile,
-    SessionNameError,
-    find_among,
-    project_sessions,
-    session_files,
-    sessions_in,
-    with_sub_agents,
-)
+from .find_session import SessionFile, SessionNameError, find_among, project_sessions, session_files, sessions_in
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, read_names
+from .sub_agents import with_sub_agents
 
 _MOST_NEAR = 5
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}

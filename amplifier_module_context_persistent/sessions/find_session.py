@@ -23,7 +23,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -441,36 +441,6 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
         if found:
             raise SessionNameError(f"more than one session has that name: {_listed(found, named=True)}; give an id")
     return None
-
-
-def root_of(session_id: str, roots: Container[str]) -> str | None:
-    """Return the id of a sub-agent's parent session; None if the session has no parent among `roots`.
-
-    The id of a sub-agent's session consists of its parent's id, `-` or `_`, and a text. There is a `_` in the text or
-    before it, because the host takes every id with a `_` for a sub-session. A fork or a branch is a session of its own,
-    even if its id has this form; only its log says so.
-
-    Args:
-        session_id: the id of the session.
-        roots: the ids of possible parents.
-    """
-    return next((root for root in possible_roots(session_id) if root in roots), None)
-
-
-def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
-    """Return a session and its sub-agents' sessions.
-
-    Args:
-        session: the session.
-        others: the sessions among which sub-agents are looked for.
-    """
-    below = [one for one in others if one.project == session.project and one.id != session.id]
-    return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]
-
-
-def possible_roots(session_id: str) -> Iterator[str]:
-    """Return an iterator over the possible ids of a session's parent, derived from its own id; shortest first."""
-    return (session_id[:at] for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
 
 
 def _there(storage: str | None) -> str:

@@ -12,7 +12,8 @@ from ..catalogue.session_list_cache import Glances
 from ..log.postgres.names import stored_heads  # its driver is an extra
 from ..log.postgres.old_logs import logs_without_news
 from ..messages.metadata import instant_of
-from .find_session import SessionFile, possible_roots, root_of, stored_session
+from .find_session import SessionFile, stored_session
+from .sub_agents import possible_roots, root_of
 
 _ASKED = 10_000
 

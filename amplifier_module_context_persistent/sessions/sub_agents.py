@@ -1,17 +1,52 @@
-"""Find the parent of a sub-agent's session in its log, for a parent that is not among the given sessions.
+"""Find the sessions of sub-agents, and the parent of each.
 
-If the parent is among them, the ids are enough (`find_session.root_of`). Without the parent, an id proves nothing,
-because ids of other kits contain a `_`, too.
+If the parent is among the given sessions, the ids are enough (`root_of`). Without the parent, an id proves nothing,
+because ids of other kits contain a `_`, too; then the log has to name the parent (`noted_parent`).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..log.file_handle import first_line
 
+if TYPE_CHECKING:
+    from .find_session import SessionFile
+
 _MOST_BYTES = 1 << 16
+
+
+def root_of(session_id: str, roots: Container[str]) -> str | None:
+    """Return the id of a sub-agent's parent session; None if the session has no parent among `roots`.
+
+    The id of a sub-agent's session consists of its parent's id, `-` or `_`, and a text. There is a `_` in the text or
+    before it, because the host takes every id with a `_` for a sub-session. A fork or a branch is a session of its own,
+    even if its id has this form; only its log says so.
+
+    Args:
+        session_id: the id of the session.
+        roots: the ids of possible parents.
+    """
+    return next((root for root in possible_roots(session_id) if root in roots), None)
+
+
+def with_sub_agents(session: SessionFile, others: Iterable[SessionFile]) -> list[SessionFile]:
+    """Return a session and its sub-agents' sessions.
+
+    Args:
+        session: the session.
+        others: the sessions among which sub-agents are looked for.
+    """
+    below = [one for one in others if one.project == session.project and one.id != session.id]
+    return [session, *(one for one in below if root_of(one.id, {session.id}) == session.id)]
+
+
+def possible_roots(session_id: str) -> Iterator[str]:
+    """Return an iterator over the possible ids of a session's parent, derived from its own id; shortest first."""
+    return (session_id[:at] for at, sign in enumerate(session_id) if sign in "-_" and "_" in session_id[at:])
 
 
 def noted_parent(session_id: str, path: str | Path) -> str | None:

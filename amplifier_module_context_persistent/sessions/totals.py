@@ -26,10 +26,10 @@ from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
 from .copies import TIMES, copies_table, count_once
 from .costs import Bill, bill_of, sums_by_model
-from .find_session import SessionFile, root_of
+from .find_session import SessionFile
 from .prices import PriceList
 from .session_name import read_names
-from .sub_agents import noted_parent
+from .sub_agents import noted_parent, root_of
 from .transcript import Transcript
 
 BY = ("day", "week", "month", "project", "session", "tag", "model", "tool")

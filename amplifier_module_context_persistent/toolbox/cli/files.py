@@ -15,7 +15,8 @@ from rich.text import Text
 
 from ...sessions.file_uses import ACTIONS, LEFT_OUT, FileUse, files_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from ...sessions.find_session import SessionFile, with_sub_agents
+from ...sessions.find_session import SessionFile
+from ...sessions.sub_agents import with_sub_agents
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .sealed_files import reads_sealed

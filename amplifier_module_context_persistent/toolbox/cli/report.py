@@ -17,8 +17,9 @@ import click
 from ...errors import ContextPersistentError
 from ...messages.secrets.own_forms import OwnForms
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile, with_sub_agents
+from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
+from ...sessions.sub_agents import with_sub_agents
 from ...sessions.transcript import Transcript, session_id_in
 from .exit_codes import DONE, FINDINGS
 from .filter_options import chosen_sessions, filter_options

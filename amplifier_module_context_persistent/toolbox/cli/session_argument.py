@@ -32,10 +32,10 @@ from ...sessions.find_session import (
     project_sessions,
     session_files,
     sessions_with_id_prefix,
-    with_sub_agents,
 )
 from ...sessions.other_projects import last_session
 from ...sessions.session_name import key_of, read_names
+from ...sessions.sub_agents import with_sub_agents
 from .sealed_files import plain_path
 from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
 

@@ -20,7 +20,8 @@ from ...log.open_mark import OPEN_SUFFIX, remove_stale_mark
 from ...log.open_reader import open_reader
 from ...paths import LOG_NAME, check_session_id, log_name, project_slug
 from ...sessions.filters import SessionFilter
-from ...sessions.find_session import SessionFile, root_of, session_files, sessions_below
+from ...sessions.find_session import SessionFile, session_files, sessions_below
+from ...sessions.sub_agents import root_of
 from .erasure_list import BACKUP_NAME, ListPlace, erasures_path, list_of_directory
 
 _HOME = Path(".amplifier", "projects")
