@@ -13,6 +13,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -199,75 +200,57 @@ def source_filter_options(
         tool_help: as for `filter_options`.
         of_messages: as for `filter_options`.
     """
-    since_help, until_help = _TIME_HELP_OF_MESSAGES if of_messages else _TIME_HELP
 
     def with_filters(command: Callable[..., R]) -> Callable[..., R]:
-        @click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`.")
-        @click.option("--since", type=TimeType(), help=since_help)
-        @click.option("--until", type=TimeType(), help=until_help)
-        @click.option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered.")
-        @click.option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help)
-        @click.option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so.")
-        @click.option(
+        @functools.wraps(command)
+        def filtered(*arguments: Any, **options: Any) -> R:
+            given = {name: options.pop(name) for name in _FILTERS if name in options}
+            try:
+                check_range(given["since_s"], given["until_s"])
+            except FilterError as error:
+                raise click.UsageError(str(error)) from error
+            return command(*arguments, wanted=SessionFilter(**given), **options)
+
+        for option in reversed(_options(tool_help, _TIME_HELP_OF_MESSAGES if of_messages else _TIME_HELP)):
+            filtered = option(filtered)
+        return filtered
+
+    return with_filters
+
+
+_FILTERS = tuple(field.name for field in fields(SessionFilter))
+"""The names under which click passes the options on: each option sets the field of a filter with its name."""
+
+
+def _options(tool_help: str, time_help: tuple[str, str]) -> list[Callable[[Callable[..., R]], Callable[..., R]]]:
+    """Return the options of the filter language, in the order of the help."""
+    since_help, until_help = time_help
+    return [
+        click.option("--project", metavar="NAME", help="Only sessions of this project: a name, a directory, or `.`."),
+        click.option("--since", "since_s", type=TimeType(), help=since_help),
+        click.option("--until", "until_s", type=TimeType(), help=until_help),
+        click.option("--model", metavar="TEXT", help="Only sessions that a model with this in its name answered."),
+        click.option("--tool", "tools", metavar="NAME", multiple=True, shell_complete=complete_tool, help=tool_help),
+        click.option("--name", metavar="TEXT", help="Only sessions with this in their name, or whose id begins so."),
+        click.option(
             "--tag", "tags", metavar="TAG", multiple=True, help="Only sessions with this tag; again for another."
-        )
-        @click.option(
+        ),
+        click.option(
             "--not-tag",
             "without_tags",
             metavar="TAG",
             multiple=True,
             help="Only sessions without this tag; again for another.",
-        )
-        @click.option("--untagged", is_flag=True, help="Only sessions without any tag.")
-        @click.option(
+        ),
+        click.option("--untagged", is_flag=True, help="Only sessions without any tag."),
+        click.option(
             "--except",
             "excepted",
             metavar="SESSION",
             multiple=True,
             shell_complete=complete,
             help="Not this session, nor its sub-agents; again for another.",
-        )
-        @click.option("--failed", is_flag=True, help="Only sessions in which a call failed.")
-        @click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many sessions, the newest.")
-        @functools.wraps(command)
-        def filtered(
-            *arguments: Any,
-            places: tuple[str, ...] = (),
-            project: str | None,
-            since: float | None,
-            until: float | None,
-            model: str | None,
-            tools: tuple[str, ...],
-            name: str | None,
-            tags: tuple[str, ...],
-            without_tags: tuple[str, ...],
-            untagged: bool,
-            excepted: tuple[str, ...],
-            failed: bool,
-            most: int | None,
-            **options: Any,
-        ) -> R:
-            try:
-                check_range(since, until)
-            except FilterError as error:
-                raise click.UsageError(str(error)) from error
-            wanted = SessionFilter(
-                places=places,
-                project=project,
-                since_s=since,
-                until_s=until,
-                model=model,
-                tools=tools,
-                name=name,
-                tags=tags,
-                without_tags=without_tags,
-                untagged=untagged,
-                excepted=excepted,
-                failed=failed,
-                most=most,
-            )
-            return command(*arguments, wanted=wanted, **options)
-
-        return filtered
-
-    return with_filters
+        ),
+        click.option("--failed", is_flag=True, help="Only sessions in which a call failed."),
+        click.option("-n", "--number", "most", type=click.IntRange(min=1), help="Only so many sessions, the newest."),
+    ]

@@ -27,8 +27,9 @@ from .import_log import import_log
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source_file import ImportRefusedError, Source
+from .source_facts import directory_of
 from .wanted_sessions import EVERY_SESSION, WantedSessions, facts_of_log, times_of
-from .write_import import Destination, SessionWriter, directory_of, key_at, place_sessions
+from .write_import import Destination, SessionWriter, key_at, place_sessions
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
 

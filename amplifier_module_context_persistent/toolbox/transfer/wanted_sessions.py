@@ -24,7 +24,7 @@ from ...sessions.session_name import SessionName, key_of, read_name
 from ...sessions.transcript import header_session_id
 from .drafts import SessionDraft
 from .importers.fields import session_name
-from .write_import import directory_of, title_of
+from .source_facts import directory_of, title_of
 
 
 class NotMeantError(ContextPersistentError, ValueError):

@@ -48,6 +48,7 @@ from .importers.account import Account
 from .importers.fields import session_name
 from .importers.source_file import ImportRefusedError
 from .own_exports import append_to_origin, compared_with_origin, exported_here
+from .source_facts import task_of, title_among, title_of
 
 logger = logging.getLogger(__name__)
 
@@ -184,27 +185,6 @@ def _first_hash(draft: SessionDraft) -> str:
     return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
 
 
-def _task_of(facts: Mapping[str, Any]) -> str:
-    """Return a sub-agent's type and its task on one line, or "" if the source names neither."""
-    told = (facts.get("agent_type"), facts.get("description"))
-    return ": ".join(one for one in told if isinstance(one, str) and one)
-
-
-def title_of(draft: SessionDraft) -> str:
-    """Return the title that the source gives a session, or "" if there is none.
-
-    The title of a branch ends in `(branch)`. A sub-agent's session has no title.
-    """
-    return _title_among(draft.start.facts, draft)
-
-
-def _title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
-    title = facts.get("title")
-    if not isinstance(title, str) or not title.strip() or draft.start.kind == "subagent":
-        return ""
-    return f"{title} (branch)" if draft.start.kind == "branch" else title
-
-
 def _rename(draft: SessionDraft) -> None:
     """Give a session that was imported before the current title of its source."""
     earlier = draft.earlier
@@ -214,12 +194,6 @@ def _rename(draft: SessionDraft) -> None:
         rename_imported(draft.path, earlier.title, title_of(draft))
     except LockTimeoutError as error:
         logger.warning("%s keeps its name: %s", draft.path, error.strerror)
-
-
-def directory_of(main: SessionDraft) -> str | None:
-    """Return the directory that the source says its session works in, or None if it names no absolute path."""
-    given = main.start.facts.get("cwd")
-    return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
 
 
 def _derived(given: str, main: SessionDraft) -> str:
@@ -340,7 +314,7 @@ class SessionWriter:
             others = [other for other in self.families[draft.family] if other is not draft]
             sub_agents = [other for other in others if other.start.kind == "subagent"]
             branches = [other for other in others if other.start.kind == "branch"]
-        tasks = [_task_of(other.start.facts) for other in sub_agents]
+        tasks = [task_of(other.start.facts) for other in sub_agents]
         return {
             "format": self.format_name,
             "key": draft.key,
@@ -375,7 +349,7 @@ class SessionWriter:
                         continue
                     found = self._compared(draft, reader)
                     facts = _source_in(reader)
-                    draft.earlier = replace(found, title=_title_among(facts, draft))
+                    draft.earlier = replace(found, title=title_among(facts, draft))
 
     def _compared(self, draft: SessionDraft, reader: ReadableLog) -> EarlierImport:
         source = _source_in(reader)

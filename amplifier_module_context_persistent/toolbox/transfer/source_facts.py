@@ -1,0 +1,38 @@
+"""What the source of an imported session says of it: its title, its directory, and the task of a sub-agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .drafts import SessionDraft
+
+
+def task_of(facts: Mapping[str, Any]) -> str:
+    """Return a sub-agent's type and its task on one line, or "" if the source names neither."""
+    told = (facts.get("agent_type"), facts.get("description"))
+    return ": ".join(one for one in told if isinstance(one, str) and one)
+
+
+def title_of(draft: SessionDraft) -> str:
+    """Return the title that the source gives a session, or "" if there is none.
+
+    The title of a branch ends in `(branch)`. A sub-agent's session has no title.
+    """
+    return title_among(draft.start.facts, draft)
+
+
+def title_among(facts: Mapping[str, Any], draft: SessionDraft) -> str:
+    """Return the title among facts of a session's source, as `title_of` returns it."""
+    title = facts.get("title")
+    if not isinstance(title, str) or not title.strip() or draft.start.kind == "subagent":
+        return ""
+    return f"{title} (branch)" if draft.start.kind == "branch" else title
+
+
+def directory_of(main: SessionDraft) -> str | None:
+    """Return the directory that the source says its session works in, or None if it names no absolute path."""
+    given = main.start.facts.get("cwd")
+    return given if isinstance(given, str) and os.path.isabs(given) and given.isprintable() else None
