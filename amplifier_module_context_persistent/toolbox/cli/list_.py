@@ -92,15 +92,7 @@ def list_sessions(
     wanted = replace(wanted, places=(*directories, *wanted.places))
     check_places(wanted, everywhere=everywhere)
     read_replica()
-    pages: Iterable[list[SessionFile]]
-    sessions, matches = list[SessionFile](), None
-    if is_paged := _asks_only_time(wanted, words):
-        pages = _pages(everywhere=everywhere)
-    else:
-        sessions = sessions_of(wanted, everywhere=everywhere)
-        matches = MessageFilter(words, sessions) if words is not None else None
-        pages = [sorted(sessions, key=lambda session: -session.modified_s)]
-    look = _SessionPicker(pages, wanted, matches)
+    look, sessions = _picker(wanted, words, everywhere=everywhere)
     has_costs = in_full or order in ("cost", "turns")
     listed = _in_order(look.newest_first(), order, wanted.most, has_costs=has_costs)
     by_project = everywhere and order == "age"
@@ -112,7 +104,7 @@ def list_sessions(
         look.finish()
         return
     output = console()
-    can_shorten = output.is_terminal and not is_paged and not wanted.places
+    can_shorten = output.is_terminal and not wanted.places
     shortest = shortest_ids(one.id for one in sessions if one.project) if can_shorten else {}
     projects = "" if not everywhere else "heading" if by_project else "line"
     rows = SessionRows(
@@ -134,6 +126,19 @@ def list_sessions(
         output.print(_nothing(found=was_found, has_scope=has_scope), soft_wrap=True)
     if sessions and wanted == ALL_SESSIONS and not everywhere and storage() is None:
         _say_without_remote(sessions)
+
+
+def _picker(wanted: SessionFilter, words: str | None, *, everywhere: bool) -> tuple[_SessionPicker, list[SessionFile]]:
+    """Return what picks the sessions to list, and the sessions from which it picks.
+
+    The second list is empty if the sessions are read from a database page by page.
+    """
+    if _asks_only_time(wanted, words):
+        return _SessionPicker(_pages(everywhere=everywhere), wanted, None), []
+    sessions = sessions_of(wanted, everywhere=everywhere)
+    matches = MessageFilter(words, sessions) if words is not None else None
+    newest_first = sorted(sessions, key=lambda session: -session.modified_s)
+    return _SessionPicker([newest_first], wanted, matches), sessions
 
 
 def _check_directories(directories: Sequence[str]) -> None:

@@ -151,7 +151,19 @@ class CommandEntry:
         return command
 
 
-_FIRST = ("url", "no_catalogue", "last", "everywhere", "places", "project", "since", "until", "model", "tools", "name")
+_FIRST = (
+    "url",
+    "no_catalogue",
+    "last",
+    "everywhere",
+    "places",
+    "project",
+    "since_s",
+    "until_s",
+    "model",
+    "tools",
+    "name",
+)
 _THEN = ("tags", "without_tags", "untagged", "excepted", "failed", "most")
 _LAST = ("output", "force", "dry_run", "yes", "as_json")
 
