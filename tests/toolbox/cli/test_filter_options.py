@@ -120,7 +120,7 @@ def test_options_stand_in_one_order_in_every_help() -> None:
     """Which sessions first, `--json` last."""
     options = ([one for one in entry.load().params if isinstance(one, click.Option)] for entry in TABLE.values())
     orders = [[one.name for one in of_command] for of_command in options]
-    first = ["url", "no_catalogue", "last", "everywhere", "places", "project", "since", "until", "model", "tools"]
+    first = ["url", "no_catalogue", "last", "everywhere", "places", "project", "since_s", "until_s", "model", "tools"]
     first += ["name", "tags", "without_tags", "untagged", "excepted"]
     for order in orders:
         shared = [name for name in order if name in first]
