@@ -23,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 
 class Named(NamedTuple):
-    """One message of a kit, by its key, and the ids of the log's messages that it was stored as."""
+    """A message of a kit, and the messages in the log that hold it (one or more)."""
 
     key: str
     """A text made from the message's content, by which equal messages of two logs are matched."""
     ids: Sequence[str]
-    """The ids of the log's messages that the kit's message was stored as."""
+    """The ids of the messages in the log."""
 
 
 @dataclass(frozen=True, slots=True)

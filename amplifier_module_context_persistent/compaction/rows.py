@@ -216,7 +216,10 @@ class _Lines:
         return opening, closing
 
     def _opening_before(self, first: int, low: int) -> int:
-        """Return the index of the brace that opens the object around index `first`, or -1 if it is before `low`."""
+        """Return the index of the `{` of the innermost JSON object that contains index `first`.
+
+        Return -1 if there is no such brace at or after index `low`.
+        """
         closed = 0
         for at in range(first, low - 1, -1):
             if self.text[at] == "}":

@@ -40,7 +40,10 @@ class SourceCompaction:
 
 
 def source_compactions(transcript: Transcript) -> dict[int, SourceCompaction]:
-    """Return the compactions of the source, by the position of the live message that each came after."""
+    """Return the compactions that the source of an imported session made.
+
+    The keys are positions in the live history: each compaction came right after the message at its position.
+    """
     index = transcript.reader.index
     if not index.control_counts.get("plan") or _is_own(index):
         return {}

@@ -238,7 +238,7 @@ def _index_of(index: Index, records: int) -> Index:
 
 
 def _as_of(known: Index, live: array[int], upto: str, record: Message | None) -> Index | None:
-    """Return an index with a live history that ends with a given message, under a plan.
+    """Return a copy of an index in which the live history ends with a given message and a given plan is in force.
 
     Return None if the live history lacks the message or a message of the plan, or if the plan is not valid.
 

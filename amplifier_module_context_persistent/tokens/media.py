@@ -268,7 +268,7 @@ def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
 
 
 def file_tokens(data: str | None) -> int:
-    """Return the number of tokens of a file without a published rule: one for each 1,000 bytes, at least 100."""
+    """Estimate the tokens of a file for which no provider publishes a rule: one per 1,000 bytes, at least 100."""
     return max(100, decoded_bytes(data) // _FILE_BYTES_PER_TOKEN) if data else IMAGE_DEFAULT_TOKENS
 
 

@@ -143,7 +143,10 @@ def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 
 
 def token_count(value: Any) -> int | None:
-    """Return a value if it is a possible token count, else None; sums of larger numbers could not be stored."""
+    """Return a value if it is a possible token count, else None.
+
+    Counts of `_MOST_TOKENS` or more are refused, because sums of them could not be stored.
+    """
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 

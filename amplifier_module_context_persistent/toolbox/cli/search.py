@@ -54,7 +54,7 @@ FindPlaces = Callable[[LogReader], list[int] | None]
 
 
 class _HowMany(click.IntRange):
-    """The number of answers; if a person gives the question here, the error says in which order to give them."""
+    """The type of `--best`: a number. If a question stands there, the error says that the number comes first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse a number."""

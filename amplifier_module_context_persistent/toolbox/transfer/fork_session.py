@@ -59,7 +59,7 @@ class Fork:
     turn: int
     messages: int
     plan: str = ""
-    """The id of the copied plan; empty if there is none."""
+    """The id of the plan that was copied with the history; "" if no plan was in force there."""
     not_carried: Sequence[LostLine] = field(default_factory=list)
     host_files: Sequence[str] = ()
     """The paths of the files that were written for the host beside the log."""

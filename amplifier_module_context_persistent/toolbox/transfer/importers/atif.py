@@ -99,7 +99,7 @@ class _StepReader:
         """The id of the call that started each sub-agent's trajectory, by the trajectory's id."""
 
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
-        """Yield the events of a step."""
+        """Yield the messages and compactions of one step of the trajectory, and entries that are kept as they are."""
         extra, said, time = mapping(step.get("extra")), _content(step.get("message")), step.get("timestamp")
         own = mapping(extra.get("context_persistent"))
         message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"

@@ -70,7 +70,7 @@ class _Reader:
         """The number of the last entry, from 1."""
 
     def told(self, what: str) -> str:
-        """Return an error message about the last entry."""
+        """Return an error message that names the entry that was read last by its number, from 1."""
         return f"entry {self.number:,} of the list: {what}"
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
