@@ -51,9 +51,7 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         raise UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
     if not found:
         if wanted.project is not None:
-            with unusable():
-                said = no_project(wanted.project, storage=storage())
-            raise UnusableError(f"{one_line(said)}; `context-persistent list --all`")
+            raise no_project_error(wanted.project)
         if everywhere:
             raise UnusableError("there is no session")
         named = named_projects(session_files()) if storage() is None else ""
@@ -61,6 +59,17 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         raise UnusableError(f"this project has no session; {others}--all takes all projects")
     with unreadable():
         return matching(found, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
+
+
+def no_project_error(project: str) -> UnusableError:
+    """Return the error that no project of this name has sessions; it names projects with similar names.
+
+    Raises:
+        UnusableError: the database cannot be queried.
+    """
+    with unusable():
+        said = no_project(project, storage=storage())
+    return UnusableError(f"{one_line(said)}; `context-persistent list --all`")
 
 
 def check_places(wanted: SessionFilter, *, everywhere: bool) -> None:

@@ -25,7 +25,7 @@ from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
 from ...log.filesystem import FileSystem
 from ...paths import project_slug
-from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_of_time, matching
+from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_directory, is_of_time, matching
 from ...sessions.find_session import (
     SessionFile,
     stored_session_pages,
@@ -35,7 +35,7 @@ from ...sessions.other_projects import earlier_checkouts_hint, other_projects_hi
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
-from .filter_options import check_places, filter_options, say_unknown, say_without_time, watched
+from .filter_options import check_places, filter_options, no_project_error, say_unknown, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
@@ -136,9 +136,25 @@ def _picker(wanted: SessionFilter, words: str | None, *, everywhere: bool) -> tu
     if _asks_only_time(wanted, words):
         return _SessionPicker(_pages(everywhere=everywhere), wanted, None), []
     sessions = sessions_of(wanted, everywhere=everywhere)
+    if not sessions:
+        _check_project(wanted.project)
     matches = MessageFilter(words, sessions) if words is not None else None
     newest_first = sorted(sessions, key=lambda session: -session.modified_s)
     return _SessionPicker([newest_first], wanted, matches), sessions
+
+
+def _check_project(project: str | None) -> None:
+    """Check that a project that is given by its name, not as a directory, has sessions.
+
+    Raises:
+        UnusableError: it has none, or the database cannot be queried.
+    """
+    if project is None or is_directory(project):
+        return
+    with unusable():
+        known = candidates(SessionFilter(project=project), everywhere=False, storage=storage())
+    if not known:
+        raise no_project_error(project)
 
 
 def _check_directories(directories: Sequence[str]) -> None:

@@ -445,3 +445,14 @@ def test_a_value_that_no_session_has_is_named(command: str, arguments: list[str]
     write(log_of("one"), [CONVERSATION[1], answer, CONVERSATION[3]])
     run("tag", "one", "kept")
     assert told in run(command, *arguments).stderr
+
+
+def test_a_project_that_has_no_sessions_is_an_error() -> None:
+    """By name; it names those that are like it. A directory may be new."""
+    said_at(log_of("one", "/home/robin/kitchen"), 1)
+    assert (
+        "no project kitch has sessions; like it: -home-robin-kitchen"
+        in run("list", "--project", "kitch", code=2).output
+    )
+    assert run("list", "--project", "kitchen", "--name", "other").output == "no session matches\n"
+    assert run("list", "--project", ".").exit_code == 0
