@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -10,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.compaction import losses
 from amplifier_module_context_persistent.compaction.always_kept import PROMISES, Stage
 from amplifier_module_context_persistent.compaction.choose import LEAST_USED, choose, use_room
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
 from amplifier_module_context_persistent.compaction.losses import LargestTextLoss, Loss, UniqueTermsLoss
-from amplifier_module_context_persistent.compaction.shorter_forms import Forms
+from amplifier_module_context_persistent.compaction.shorter_forms import Form, Forms
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from amplifier_module_context_persistent.messages.terms import terms_of
 from tests.support.drafts import check_total, choice, cut, draft, draft_of, history, kept, named
 from tests.support.messages import Message
+from tests.support.places import ROOT
 
 
 def test_a_draft_that_fits_is_left_alone() -> None:
@@ -132,19 +135,42 @@ def test_old_results_are_cut_before_groups_are_left_out() -> None:
     assert "m1" in cut(made)
 
 
+CHOICE = """
+from tests.support.drafts import choice, cut, draft_of, kept, named
+
+names = ["load_index", "find_the_table", "merge_all_routes_of_a_token", "io", "cache"]
+texts = [" ".join(f"{name}_{number}" for name in names) + " plain words" * 12 for number in range(18)]
+made = choice(draft_of(named(texts, arguments="load_index_3 io_7"), 700, protected_recent=0.0))
+print(kept(made), cut(made), made.total_tokens)
+"""
+
+
 def test_the_choice_is_the_same_in_every_order_of_hashing() -> None:
-    """All weights are whole numbers, so sums over sets do not depend on the process."""
-    assert all(isinstance(weight, int) for weight in (losses.NEEDED, losses.AGE, losses.SEALED))
+    """Two processes that hash texts otherwise leave out and cut the same: prices are sums over sets of names."""
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", CHOICE], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE
+        )
+        for seed in ("1", "2", "3")
+    ]
+    first, *others = [run.communicate()[0] for run in runs]
+    assert first.count(b" ") > 3
+    assert others == [first, first]
 
 
 def test_a_cut_that_saves_too_little_is_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where elision at lines leaves nearly everything, the choice goes on to something else, and ends."""
-    real = Forms.forms_at
-    monkeypatch.setattr(
-        Forms, "forms_at", lambda *given: [f._replace(saved=999) if f.entry is not None else f for f in real(*given)]
-    )
+    """Where cuts promise more than they free, the choice goes on to something else, and ends."""
+    real, asked = Forms.cuts, Counter[int]()
+
+    def promising(forms: Forms, position: int, stage: Stage) -> list[Form]:
+        asked[position] += 1
+        assert asked[position] < 100, "the same cut again and again"
+        return [form._replace(saved=999) for form in real(forms, position, stage)]
+
+    monkeypatch.setattr(Forms, "cuts", promising)
     made = choice(drafted(named(["word " * 60] * 6), 1, protected_tool_results=0))
     assert kept(made).startswith("0 ")
+    assert asked
 
 
 def test_what_the_provider_has_in_its_cache_goes_last() -> None:
