@@ -200,7 +200,11 @@ def test_the_pure_half_knows_no_file_and_no_event_loop(modules: dict[str, Module
     for name, module in modules.items():
         if module.room in PURE:
             assert not module.others & FILES_AND_LOOPS, name
-            assert {own for own in module.own if own.startswith("log")} <= {"log.record_line", "log.index"}, name
+            assert {own for own in module.own if own.startswith("log")} <= {
+                "log.record_line",
+                "log.record_limits",
+                "log.index",
+            }, name
 
 
 def test_the_durable_half_knows_no_tokens_and_no_policy(modules: dict[str, Module]) -> None:

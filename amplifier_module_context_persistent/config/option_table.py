@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..log.database_location import PREFIXES
 from ..log.filesystem import is_name
-from ..log.record_line import MAX_RECORD_BYTES
+from ..log.record_limits import MAX_RECORD_BYTES
 from ..tokens.counter import ENCODINGS
 from .checks import (
     Check,

@@ -8,7 +8,8 @@ Rules of this package:
 - Memory changes after the disk does, never before.
 
 Where things are done:
-- a message becomes a record: `record_line`; the kinds of control records (records without a message): `record_kinds`;
+- a message becomes a record: `record_line`; how long and how deeply nested it may be: `record_limits`;
+- the kinds of control records (records without a message): `record_kinds`;
 - callers wait for the log, and waiting appends are written together (group commit): `append_queue`;
 - records are written, and synced if `durability` requires it: `file_log`; the system calls: `filesystem`;
 - every writer takes the log's lock: `append_lock`; the system's file locks: `os_file_lock`;

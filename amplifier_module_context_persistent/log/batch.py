@@ -15,11 +15,12 @@ import errno
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from ..errors import LogError, LogVersionError, RecordError
+from ..errors import LogError, LogVersionError
 from .base import Outcome, Prepare
 from .bundle import HEAD, bundled
 from .index import Index
-from .record_line import CONTROL_HEAD, SEAL_BYTES
+from .record_limits import check_size
+from .record_line import CONTROL_HEAD
 from .reset_record import COMMIT
 
 _COMMIT_HEAD = CONTROL_HEAD + b':"' + COMMIT.encode() + b'"'
@@ -88,7 +89,7 @@ def prepare_part(
     if index.unknown_version:
         check_may_append(index, location)
     part = Part([], [])
-    most_bytes, total_bytes, first = max_record_bytes - SEAL_BYTES, 0, len(index.columns.offsets)
+    total_bytes, first = 0, len(index.columns.offsets)
     for prepare in batch:
         stop, control = first, False
         try:
@@ -96,8 +97,7 @@ def prepare_part(
             if bundles and len(bodies) > 1:
                 bodies = bundled(bodies)
             for body in bodies:
-                if len(body) > most_bytes:
-                    raise RecordError(f"the record has {len(body):,} bytes; at most {most_bytes:,} are stored")
+                check_size(body, max_record_bytes)
                 total_bytes += len(body)
                 if body.startswith(CONTROL_HEAD):
                     control = control or not body.startswith(HEAD)

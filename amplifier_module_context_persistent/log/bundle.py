@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
-from .record_line import CONTROL_HEAD, CRC_TAIL_BYTES, SEAL_BYTES, Message, decode, encode_control, has_crc
+from .record_limits import SEAL_BYTES
+from .record_line import CONTROL_HEAD, CRC_TAIL_BYTES, Message, decode, encode_control, has_crc
 
 KIND = "bundle"
 HEAD = CONTROL_HEAD + b':"bundle"'

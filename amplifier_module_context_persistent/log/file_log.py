@@ -34,7 +34,8 @@ from .filesystem import FileSystem, check_can_sync, check_trust, directories_abo
 from .index import TornTail
 from .open_mark import OpenMark
 from .reader import END_BYTES, LogReader
-from .record_line import MAX_RECORD_BYTES, SEAL_BYTES, seal
+from .record_limits import MAX_RECORD_BYTES, SEAL_BYTES
+from .record_line import seal
 from .thread_pool import WAITING
 from .torn_tail import save_torn_tail
 

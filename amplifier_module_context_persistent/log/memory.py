@@ -9,7 +9,8 @@ from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
 from .index import Index
 from .read_back import checked
-from .record_line import MAX_RECORD_BYTES, Message, seal
+from .record_limits import MAX_RECORD_BYTES
+from .record_line import Message, seal
 from .scanner import Scanner
 from .verified_pages import VerifiedPages
 

@@ -19,7 +19,8 @@ from .archive_format import is_archive
 from .base import ReadableLog
 from .database_location import is_postgres
 from .file_handle import beginning
-from .record_line import CONTROL_HEAD, MAX_RECORD_BYTES, has_crc
+from .record_limits import MAX_RECORD_BYTES
+from .record_line import CONTROL_HEAD, has_crc
 from .salvage import is_record
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')

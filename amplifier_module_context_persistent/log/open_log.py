@@ -13,7 +13,7 @@ from .database_location import is_postgres, refuse_other_url, shown_location
 from .file_log import FileLog
 from .memory import MemoryLog
 from .open_reader import open_reader
-from .record_line import MAX_RECORD_BYTES
+from .record_limits import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from .postgres.new_log import NewStoredLog

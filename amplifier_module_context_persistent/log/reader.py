@@ -33,7 +33,8 @@ from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
 from .read_back import Line, NumberedLine, checked, fetch_lines, fetch_neighbours, numbered_lines
-from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, MAX_RECORD_BYTES, Message, decode
+from .record_limits import MAX_RECORD_BYTES
+from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, Message, decode
 from .scanner import Scanner
 from .verified_pages import VerifiedPages
 

@@ -29,18 +29,15 @@ from zlib import crc32
 import orjson
 
 from ..errors import RecordError
+from .record_limits import is_too_deep
 
 FORMAT_VERSION = 2
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_reset", "_crc", "_json"})
 REMOVALS = frozenset({"reset_begin", "purge"})  # kinds of records that take messages out of the live history
-MAX_DEPTH = 200  # orjson refuses to write deeper than 254 levels
-MAX_READ_DEPTH = 254  # a more deeply nested line of another program is not a record, in any version of Python
-MAX_RECORD_BYTES = 64 << 20
 CONTROL_HEAD = b'{"_record"'
 CRC_KEY = b',"_crc":"'
 CRC_TAIL_BYTES = 19  # bytes of the checksum at the end of a line, without the LF
-SEAL_BYTES = 20  # bytes of the checksum at the end of a line, with the LF
 MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
 TRUE_BEFORE_ID = b"true,"  # right before `ID_KEY` if a message is pinned or critical
@@ -214,28 +211,6 @@ def has_misplaced_crc(line: bytes) -> bool:
     except ValueError:
         return False
     return isinstance(value, dict) and "_crc" in value
-
-
-def is_too_deep(line: bytes, value: Any, most: int = MAX_READ_DEPTH) -> bool:
-    """Return whether the parsed value of a line has more than `most` levels; by default, too many for a record."""
-    if len(line) <= 2 * most:
-        return False
-    if len(line) > _BLOCK_BYTES:  # a large line is not copied
-        opened = line.count(b"{") + line.count(b"[")
-    else:  # several times faster than counting
-        opened = 2 * len(line) - len(line.replace(b"{", b"")) - len(line.replace(b"[", b""))
-    return opened > most and _is_deeper(value, most)
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Return whether objects and lists are nested in more than `levels` levels."""
-    layer = [value]
-    for _ in range(levels):
-        parts = (one.values() if isinstance(one, dict) else one for one in layer)
-        layer = [item for part in parts for item in part if isinstance(item, dict | list)]
-        if not layer:
-            return False
-    return True
 
 
 def name_of(value: Any) -> str:

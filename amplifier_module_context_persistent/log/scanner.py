@@ -23,12 +23,11 @@ from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
 from .index_builder import IndexBuilder
 from .message_columns import Row
+from .record_limits import MAX_RECORD_BYTES, SEAL_BYTES
 from .record_line import (
     CONTROL_HEAD,
     CRC_TAIL_BYTES,
     ID_KEY,
-    MAX_RECORD_BYTES,
-    SEAL_BYTES,
     TRUE_BEFORE_ID,
     continues,
     decode,

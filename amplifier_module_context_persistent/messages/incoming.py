@@ -15,7 +15,8 @@ from math import isfinite
 from typing import Any
 
 from ..errors import RecordError
-from ..log.record_line import MAX_DEPTH, RESERVED_KEYS, ROLES, Message
+from ..log.record_limits import MAX_DEPTH
+from ..log.record_line import RESERVED_KEYS, ROLES, Message
 
 _PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 _CLIENTS = frozenset({"anthropic", "openai"})

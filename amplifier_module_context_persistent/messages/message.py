@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from ..log.record_line import is_too_deep, may_be_rounded
+from ..log.record_limits import is_too_deep
+from ..log.record_line import may_be_rounded
 
 Message = dict[str, Any]
 

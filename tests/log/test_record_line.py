@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.record_limits import MAX_READ_DEPTH
 from amplifier_module_context_persistent.log.record_line import (
-    MAX_DEPTH,
-    MAX_READ_DEPTH,
-    MAX_RECORD_BYTES,
     RESERVED_KEYS,
     Member,
     decode,
@@ -21,7 +19,6 @@ from amplifier_module_context_persistent.log.record_line import (
     encode_message,
     has_crc,
     has_misplaced_crc,
-    is_too_deep,
     member_of,
     seal,
     stored_crc,
@@ -308,26 +305,6 @@ def test_what_was_written_by_hand_is_no_membership() -> None:
 def test_a_checksum_that_is_not_at_the_end_is_told(line: bytes, expected: bool) -> None:
     """Of the message itself, in whatever order and spacing; not of what the message holds."""
     assert has_misplaced_crc(line) is expected
-
-
-def test_the_limits_are_those_of_the_format() -> None:
-    """They are promised in docs/format.md; a log with more is not read by other versions."""
-    assert (MAX_DEPTH, MAX_READ_DEPTH, MAX_RECORD_BYTES) == (200, 254, 64 * 1024 * 1024)
-
-
-class Unseen(dict[str, Any]):
-    """An object that nobody looks into."""
-
-    def values(self) -> Any:
-        raise AssertionError("it was looked into")
-
-
-def test_a_line_with_few_brackets_is_not_gone_through() -> None:
-    """However long it is: what it was parsed into cannot be nested in more levels than it has brackets."""
-    line = b"{[" * 50 + b"]}" * 50 + b" " * 10_000
-    assert not is_too_deep(line, Unseen(), 100)
-    with pytest.raises(AssertionError):
-        is_too_deep(line, Unseen(), 99)
 
 
 @pytest.mark.parametrize("before", [0, 1, (1 << 20) - 10, (1 << 20) - 1, 1 << 20])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.log.record_line import MAX_DEPTH
+from amplifier_module_context_persistent.log.record_limits import MAX_DEPTH
 from amplifier_module_context_persistent.tokens.counter import (
     MESSAGE_TOKENS,
     EstimateCounter,

@@ -30,7 +30,8 @@ from ...errors import AppendError, LogFailedError
 from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
 from ..database_location import Location, parse_location, without_password
-from ..record_line import MAX_RECORD_BYTES, seal
+from ..record_limits import MAX_RECORD_BYTES
+from ..record_line import seal
 from ..scanner import Scanner
 from . import rows
 from .append_row import append_row

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import AppendError, LogFailedError, LogUnreadableError
 from ..database_location import parse_location
-from ..record_line import MAX_RECORD_BYTES
+from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
 from .columns import row_of

@@ -20,7 +20,7 @@ from ...log.filesystem import FileSystem
 from ...log.index import Index
 from ...log.postgres.new_log import NewStoredLog
 from ...log.postgres.reader import PostgresReader
-from ...log.record_line import MAX_RECORD_BYTES
+from ...log.record_limits import MAX_RECORD_BYTES
 
 _BESIDE = " (purge)"  # only this transaction sees the name
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ...log.filesystem import FileSystem
 from ...log.memory import MemoryLog
 from ...log.read_back import fetch_lines
-from ...log.record_line import MAX_RECORD_BYTES
+from ...log.record_limits import MAX_RECORD_BYTES
 
 _BLOCK_BYTES = 1 << 20
 _FILES = FileSystem()

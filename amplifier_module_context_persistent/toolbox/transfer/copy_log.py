@@ -34,17 +34,8 @@ from ...log.not_a_log import check_is_log
 from ...log.open_log import check_is_free, new_log
 from ...log.open_reader import not_there, open_reader
 from ...log.reader import LogReader
-from ...log.record_line import (
-    MAX_DEPTH,
-    MAX_RECORD_BYTES,
-    SEAL_BYTES,
-    Message,
-    decode,
-    encode_message,
-    is_too_deep,
-    message_id_of,
-    seal,
-)
+from ...log.record_limits import MAX_DEPTH, MAX_RECORD_BYTES, SEAL_BYTES, is_too_deep
+from ...log.record_line import Message, decode, encode_message, message_id_of, seal
 from ...messages.incoming import check_message, json_copy
 from ...messages.metadata import given_id, timestamp_of
 from ...paths import LOG_NAME, log_name, session_id_of

@@ -17,7 +17,8 @@ from typing import Any
 
 from ...errors import ContextPersistentError, RecordError
 from ...forms.canonical import UNKNOWN_TOOL, total
-from ...log.record_line import MAX_DEPTH, decode, encode_control, encode_message, is_too_deep
+from ...log.record_limits import MAX_DEPTH, is_too_deep
+from ...log.record_line import decode, encode_control, encode_message
 from ...log.reset_record import Reset, frame
 from ...messages.metadata import COMPACTION_SOURCE, is_human, metadata_of
 from ...tokens.counter import EstimateCounter, count_message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...forms.canonical import text_block
-from ...log.record_line import MAX_RECORD_BYTES
+from ...log.record_limits import MAX_RECORD_BYTES
 from ...messages.message import THINKING_BLOCKS, Message
 
 LEFT_OUT = "[left out by the import: "

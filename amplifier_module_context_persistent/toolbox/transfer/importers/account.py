@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....log.record_line import MAX_RECORD_BYTES
+from ....log.record_limits import MAX_RECORD_BYTES
 
 MOST_NAMED = 1_000
 """The number of losses that are listed one by one; later losses are only counted."""
