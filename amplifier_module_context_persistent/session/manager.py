@@ -25,6 +25,7 @@ from ..tokens.calibration import Meter, Recorder
 from ..window.retained_texts import checked_bodies
 from .add_messages import Additions
 from .choose_log import ChosenLog, choose_log, log_in_memory
+from .compare_host_list import LiveHistory
 from .final_request import Ticket
 from .host import Host
 from .manager_arguments import ManagerArguments, taking_arguments_of
@@ -32,7 +33,6 @@ from .pending_requests import PendingRequests
 from .pin_and_hide import check_room, hide_record, pin_record
 from .provider_refusals import tells_transformations
 from .recall import RecallState, recall
-from .reconcile import LiveHistory
 from .redact_on_write import RedactionOnWrite
 from .request_flow import RequestFlow, SystemPromptFactory
 from .rewind import DecideOn, change, pop, rewind

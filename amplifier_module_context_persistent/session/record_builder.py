@@ -37,8 +37,8 @@ from ..view.turns import Read
 from ..view.wire_rules import header_marks
 from ..window.ephemerals import Extras
 from .change_history import Decide
+from .compare_host_list import TakenMessages
 from .memory_files import is_memory_file
-from .reconcile import TakenMessages
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, stored_under
 
 logger = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """`set_messages`: replace the history, or append the new messages of a list and change nothing else.
 
-A list is first compared with the history (`reconcile`) and with the other messages of the log. If something is new, the
+A list is first compared with the history (`compare_host_list`) and with the other messages of the log. If something is new, the
 comparison is repeated under the log's lock, so that messages of other processes are neither hidden nor stored twice.
 """
 
@@ -16,10 +16,7 @@ from ..log.base import Log
 from ..messages.incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
-from .growing_list import after_items, may_be_repair
-from .host import Host
-from .memory_files import is_memory_file
-from .reconcile import (
+from .compare_host_list import (
     ListComparison,
     LiveHistory,
     TakenMessages,
@@ -28,6 +25,9 @@ from .reconcile import (
     known_beginning,
     look_at,
 )
+from .growing_list import after_items, may_be_repair
+from .host import Host
+from .memory_files import is_memory_file
 from .redact_on_write import RedactionOnWrite
 from .store import Store
 from .transcript_edit import advice, find_edit
