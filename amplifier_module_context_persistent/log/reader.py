@@ -18,7 +18,6 @@ import errno
 import logging
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -32,6 +31,7 @@ from .file_handle import CHUNK_BYTES, FileHandle
 from .filesystem import FileSystem, distrust
 from .format_version import check_readable
 from .index import Index, TornTail
+from .lost_messages import count_lost
 from .read_back import Line, NumberedLine, checked, fetch_lines, fetch_neighbours, numbered_lines
 from .record_limits import MAX_RECORD_BYTES
 from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, Message, decode
@@ -421,10 +421,3 @@ def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
             scanner.skip(at + 1 - scanner.offset, crc, tail)
             return True
     return False
-
-
-def count_lost(known: Index, found: Index) -> int:
-    """Count the messages of the earlier index `known` that are missing in `found`; 0 if a purge was made since."""
-    if found.control_counts["purge"] > known.control_counts["purge"]:
-        return 0
-    return (Counter(known.columns.id_hashes) - Counter(found.columns.id_hashes)).total()

@@ -1,4 +1,7 @@
-"""Choose a session's log from its configuration. Only this module decides that a session is kept in memory."""
+"""Choose a session's log from its configuration: a file, a database, or memory if nothing names a place.
+
+A session whose log cannot be created goes on in memory, too (`Store.append`), unless `require_persistence` is set.
+"""
 
 from __future__ import annotations
 

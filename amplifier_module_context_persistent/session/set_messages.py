@@ -1,7 +1,8 @@
 """`set_messages`: replace the history, or append the new messages of a list and change nothing else.
 
-A list is first compared with the history (`compare_host_list`) and with the other messages of the log. If something is new, the
-comparison is repeated under the log's lock, so that messages of other processes are neither hidden nor stored twice.
+A list is first compared with the history (`compare_host_list`) and with the other messages of the log. If something is
+new, the comparison is repeated under the log's lock, so that messages of other processes are neither hidden nor stored
+twice.
 """
 
 from __future__ import annotations

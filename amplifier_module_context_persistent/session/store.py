@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
@@ -31,6 +31,7 @@ from ..view.wire_rules import late_system_of
 from ..window.ephemerals import Extras
 from .choose_log import ChosenLog, log_in_memory
 from .host import Host
+from .log_events import LogEvents
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
 from .view_service import ViewService
@@ -101,8 +102,7 @@ class Store:
         self._opening: _Opening | None = None
         """The running opening, for which all tasks of its event loop wait."""
         self._acknowledged = False
-        self._lost = 0
-        """The number of lost messages that were reported."""
+        self._events = LogEvents(host)
         self._queue = _append_queue(self._log)
 
     @property
@@ -128,7 +128,7 @@ class Store:
             MemoryFilesError: the memory files are larger than the budget.
         """
         if self._session is not None:
-            await self.report_lost()
+            await self._events.tell_lost(self._log)
             return self._session
         opening = self._begin_to_open()
         await opening.ended()
@@ -143,7 +143,7 @@ class Store:
 
     async def _open(self) -> Session:
         """Open the log; concurrent callers share one opening."""
-        await self.report_lost()
+        await self._events.tell_lost(self._log)
         queue, extras, config = self._queue, Extras(), self._config
         session = await queue.run(lambda log: self._begin(log, queue, extras))
         files: list[Message] = []
@@ -164,7 +164,7 @@ class Store:
             raise LogCreateError(errno.ENOENT, self._degraded_because)
         if await queue.run(publish):
             if self._degraded_because:
-                await self._tell_degraded(self._degraded_because)
+                await self._events.tell_degraded(self._degraded_because)
             for message in files:
                 source, size = message["metadata"]["path"], len(message["content"])
                 await self._host.emit("context:include", {"source": source, "size": size})
@@ -211,7 +211,7 @@ class Store:
             await session.queue.append(prepare(session.history), small=small)
         self._acknowledged = True
         if session.log.index is not known:  # the log was read again, and may have lost messages
-            await self.report_lost()
+            await self._events.tell_lost(self._log)
         return session
 
     async def initialize(self) -> None:
@@ -270,22 +270,6 @@ class Store:
         if was_used and not self._is_given and self._pid == os.getpid():
             self._queue.close_later()
 
-    async def report_lost(self) -> None:
-        """Report acknowledged messages that the log no longer has: it was truncated, or replaced by an older copy."""
-        described = self._log.describe()
-        if (lost := described.lost_messages) > self._lost:
-            payload: dict[str, Any] = {"lost_messages": lost - self._lost, "path": self.path}
-            if described.restored_messages:
-                payload["restored_messages"] = described.restored_messages
-            self._lost = lost
-            await self._host.emit("context:log_lost_tail", payload)
-
-    async def _tell_degraded(self, reason: str) -> None:
-        """Tell the person, the host's listeners and Python's log that messages are kept in memory only."""
-        level = logging.INFO if self._host.show(f"This session is NOT saved: {reason}") else logging.ERROR
-        logger.log(level, "this session is kept in memory only and ends with its process: %s", reason)
-        await self._host.emit("context:degraded", {"reason": reason})
-
     def _begin(self, log: Log, queue: AppendQueue, extras: Extras) -> Session:
         log.follow()
         check_may_be_written(log)
@@ -320,7 +304,7 @@ class Store:
             if self._session is failed:
                 self._session, self._queue, self._log = session, queue, log
                 reason = os.strerror(error.errno) if error.errno else str(error)
-                await self._tell_degraded(f"{where}: {reason}")
+                await self._events.tell_degraded(f"{where}: {reason}")
         return await self.open()
 
 

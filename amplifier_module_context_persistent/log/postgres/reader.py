@@ -20,8 +20,8 @@ from ..base import FrameDamage, LogDescription
 from ..database_location import Location
 from ..format_version import check_readable
 from ..index import Index
+from ..lost_messages import count_lost
 from ..read_back import NumberedLine, checked, numbered_lines, parsed
-from ..reader import count_lost
 from ..record_line import Message
 from ..scanner import Scanner
 from . import rows
