@@ -38,13 +38,13 @@ from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id
 from .first_look import LookingScanner
 from .known_scan import KnownScan
-from .purge_file import PurgeFile, remove_tails
+from .purge_new_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import SCANNER, ChainedLines, NoLines, Rewrite, check_written
 from .raw_bytes import holds_match
 
 if TYPE_CHECKING:
-    from .purge_stored import PurgeRows
+    from .purge_new_rows import PurgeRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def purge_log(
         LogUnreadableError: there is no log, or it cannot be read.
     """
     if stored_name(path) is not None:
-        from .purge_stored import PurgeRows, open_rows  # its driver is an extra
+        from .purge_new_rows import PurgeRows, open_rows  # its driver is an extra
 
         with closing(open_rows(path, lock_timeout_s, files)) as stored:
             _follow(stored)

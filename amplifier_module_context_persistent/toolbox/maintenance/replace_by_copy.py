@@ -15,16 +15,16 @@ from ...errors import PurgeError
 from ...log.database_location import stored_name
 from ...log.reader import LogReader
 from ...sessions.raw_records import StoredLog, read_log
-from .purge_file import PurgeFile
+from .purge_new_file import PurgeFile
 from .purge_options import Purge
 
 if TYPE_CHECKING:
-    from .purge_stored import PurgeRows
+    from .purge_new_rows import PurgeRows
 
 _LOCK_TIMEOUT_S = 10.0
 
 
-def replace_log(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog], None]) -> None:
+def replace_by_copy(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog], None]) -> None:
     """Replace a log's lines by other lines.
 
     Args:
@@ -42,7 +42,7 @@ def replace_log(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog
         LogError: the log cannot be read or locked.
     """
     if stored_name(path) is not None:
-        from .purge_stored import PurgeRows, open_rows  # its driver is an extra
+        from .purge_new_rows import PurgeRows, open_rows  # its driver is an extra
 
         with closing(open_rows(path, _LOCK_TIMEOUT_S)) as stored:
             _check(stored, check)
