@@ -7,8 +7,9 @@ Rules of this package:
 - Formats of other agents have one file each, in `importers` and `exporters`.
 
 Where things are done:
-- an import: `import_session` and `import_directory`, `drafts` of the sessions, then `write_import`, which also finds
-  what an earlier import made and adds only what is new; a log of this package: `import_log`;
+- an import: `import_session` and `import_directory`, `drafts` of the sessions, their ids and places: `import_places`;
+- what is new since an earlier import of the same source: `earlier_import`; it is written: `write_import`;
+- an import of a log of this package: `import_log`;
 - erased content stays erased: `erasures`, `import_erasures`, `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup`, `restore`; a sealed file: `sealing`, `seal_log`;

@@ -21,15 +21,17 @@ from ...checkout_remote import remote_of
 from ...log.filesystem import FileSystem
 from ...window.message_source import collector_paused
 from .drafts import Drafts, SessionDraft
+from .earlier_import import find_earlier, key_at
 from .erasure_list import lift
 from .import_erasures import honour_erasures
 from .import_log import import_log
+from .import_places import Destination, place_sessions
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.registry import FORMATS, Importer, format_check, importer_of, recognise
 from .importers.source_file import ImportRefusedError, Source
 from .source_facts import directory_of
 from .wanted_sessions import EVERY_SESSION, WantedSessions, facts_of_log, times_of
-from .write_import import Destination, SessionWriter, key_at, place_sessions
+from .write_import import SessionWriter
 
 __all__ = ["FORMATS", "Import", "ImportRefusedError", "ImportedSession", "import_session"]
 
@@ -101,8 +103,8 @@ def import_session(
         _note_remotes(sessions, to)
         present = [draft.is_origin or key_at(draft.path) == draft.key for draft in sessions]
         honoured = honour_erasures(sessions, present, again=again)
-        writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id, again)
-        writer.find_earlier()
+        find_earlier(honoured.sessions, account, again=again)
+        writer = SessionWriter(honoured.sessions, importer.name, opened.path, account, now, new_id)
         if not dry_run:
             writer.write()
             lift(honoured.overridden, sessions[0].path)

@@ -1,0 +1,171 @@
+"""Compare the sessions of an import with what an earlier import of the same source wrote.
+
+The result (`EarlierImport`) says which messages of the source are new and which have changed in it; `write_import` adds
+them. A session that was continued both here and in its source is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from ...errors import LogUnreadableError
+from ...forms.canonical import total
+from ...log.base import ReadableLog
+from ...log.index import Index
+from ...log.not_a_log import check_is_log
+from ...log.open_log import open_existing, taken_error
+from ...log.record_line import CRC_TAIL_BYTES
+from ...messages.metadata import given_id
+from .drafts import EarlierImport, ImportConflictError, SessionDraft
+from .importers.account import Account
+from .own_exports import compared_with_origin
+from .source_facts import title_among, title_of
+
+
+def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: bool) -> None:
+    """Compare the logs of earlier imports with the source, and set each draft's `earlier`.
+
+    Args:
+        sessions: the drafts with their places.
+        account: the report on the source's lines.
+        again: whether content that was purged here is imported again.
+
+    Raises:
+        FileExistsError: the name of a session's log is taken by something that is not an earlier import of the
+            session.
+        ImportConflictError: a session was continued both here and in its source.
+    """
+    for draft in sessions:
+        if (reader := open_earlier(draft.path)) is not None:
+            with closing(reader):
+                if draft.is_origin:
+                    draft.earlier = compared_with_origin(draft, reader, title_of(draft))
+                    continue
+                found = _compared(draft, reader, account.lines_by_file[draft.file], again=again)
+                facts = _source_in(reader)
+                draft.earlier = replace(found, title=title_among(facts, draft))
+
+
+def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again: bool) -> EarlierImport:
+    """Compare a draft with the log of an earlier import; `lines_now` is the number of lines of the source now."""
+    source = _source_in(reader)
+    if source.get("key") != draft.key:
+        raise taken_error(draft.path)
+    lines, messages, records, clears = (
+        total(source.get(key)) or 0 for key in ("lines", "messages", "records", "clears")
+    )
+    if reader.index.control_counts["purge"]:
+        return _compared_with_purged(draft, reader, messages=messages, records=records, again=again)
+    begin, end = [0, *draft.clears, draft.messages][min(clears, len(draft.clears)) :][:2]
+    pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
+    kept = sum(1 for _ in takewhile(lambda pair: pair[1][1][:-CRC_TAIL_BYTES] == pair[0], pairs))
+    live = len(reader.index.live)
+    is_untouched = messages - begin == live
+    is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
+    found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records, is_cut=is_cut)
+    if lines_now < lines or clears > len(draft.clears):
+        return EarlierImport(draft.messages, live, live, records, is_older=True)
+    if found.common == draft.messages and not is_untouched:  # the session was continued here only
+        return EarlierImport(draft.messages, live, live, records)
+    if kept < live:
+        _check_may_be_cut(draft, found, is_untouched=is_untouched)
+    return found
+
+
+def _compared_with_purged(
+    draft: SessionDraft, reader: ReadableLog, *, messages: int, records: int, again: bool
+) -> EarlierImport:
+    """Compare a draft with the log of an earlier import that was purged since.
+
+    All messages that were imported before count as known, even if the purge removed them.
+
+    Raises:
+        ImportConflictError: the session was continued both here and in its source; or purged content was asked for
+            again.
+    """
+    named = draft.session_id or draft.path
+    if again:
+        raise ImportConflictError(
+            f"session {named} was purged here since; delete it, then import it with --again, to have it as it was"
+        )
+    index, places = reader.index, {one: place for place, one in enumerate(draft.ids)}
+    found = [places.get(given_id(message) or "") for message in reader.read(index.live)]
+    last = max((place for place in found if place is not None), default=-1)
+    common = min(max(messages, last + 1), draft.messages)
+    went_on = bool(found) and found[-1] is None
+    if went_on and common < draft.messages:
+        raise ImportConflictError(
+            f"session {named} was purged here and went on here, and its source went on too; nothing was added"
+        )
+    is_older = draft.messages < messages
+    return EarlierImport(common, len(index.live), len(index.live), records, is_older=is_older)
+
+
+def _check_may_be_cut(draft: SessionDraft, found: EarlierImport, *, is_untouched: bool) -> None:
+    """Check that live messages may be hidden because the source has other messages in their place now.
+
+    Raises:
+        ImportConflictError: the session was continued here, or even its first message has changed in the source.
+    """
+    if not is_untouched:
+        raise ImportConflictError(
+            f"session {draft.session_id or draft.path} went on here after {found.common:,} messages of its source, "
+            "and the source went on too; import it under another id (--session)"
+        )
+    if not found.common:
+        raise ImportConflictError(
+            f"session {draft.session_id or draft.path} was imported before, and its source begins with another "
+            "message now; import it under another id (--session)"
+        )
+
+
+def key_at(path: str) -> str | None:
+    """Return the key of the import that made a log.
+
+    Returns "" for any other file, and None if there is no file.
+    """
+    try:
+        reader = open_earlier(path)
+    except OSError:
+        return ""
+    if reader is None:
+        return None
+    with closing(reader):
+        source = reader.index.headers[0].get("source") if reader.index.headers else None
+    return str(source.get("key")) if isinstance(source, dict) else ""
+
+
+def open_earlier(path: str) -> ReadableLog | None:
+    """Open the log that exists at a new log's place, or return None if there is none.
+
+    Raises:
+        FileExistsError: something that is not a log has the name.
+        LogUnreadableError: the database cannot be read.
+    """
+    if (reader := open_existing(path)) is None:
+        return None
+    try:
+        reader.follow()
+        check_is_log(reader)
+    except LogUnreadableError as error:
+        reader.close()
+        raise taken_error(path) from error
+    return reader
+
+
+def _source_in(reader: ReadableLog) -> Mapping[str, Any]:
+    """Return the `source` field of a log's last import, or an empty mapping.
+
+    A session that continues the log may have written a later header without this field.
+    """
+    given = (header.get("source") for header in reversed(reader.index.headers))
+    return next((source for source in given if isinstance(source, dict)), {})
+
+
+def records_in(index: Index) -> int:
+    """Return the number of a log's records, including control records."""
+    return len(index) + sum(index.control_counts.values())

@@ -1,0 +1,164 @@
+"""Choose the ids and the places of imported sessions.
+
+A session keeps the id that it has in the source, so that a second import finds it; without one, the id is derived from
+the file's path and its first message. An id with `_` belongs to a sub-session, so only ids of sub-agents contain it:
+`{parent}_{name}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from ...config import Config
+from ...log.database_location import location_of, split_location, stored_name
+from ...paths import LOG_NAME, check_session_id, log_name, log_path
+from ...sessions.find_session import sessions_of_id
+from .drafts import SessionDraft
+from .earlier_import import key_at
+from .importers.fields import session_name
+from .importers.source_file import ImportRefusedError
+from .own_exports import exported_here
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The place that imported sessions are written to; see `import_session` for the fields."""
+
+    session_id: str | None
+    path: str | Path | None
+    working_dir: str | None
+    storage: str | None
+    beside: str = ""
+    """The log of a session in whose project the imported sessions are placed; empty if there is none."""
+
+    @property
+    def logs(self) -> str:
+        """The database or the path that the logs go to; empty for the host's default place."""
+        return str(self.beside or self.path or self.storage or "")
+
+    def place(self, session_id: str | None, suffix: str = "") -> str:
+        """Return the place of a session's log.
+
+        It is in the project of `beside`, at the named path (with `suffix` in its name), in the database, or with the
+        host's sessions.
+        """
+        if self.beside and session_id is not None:
+            return _in_project_of(self.beside, session_id)
+        if self.path is not None and stored_name(str(self.path)) is not None:
+            return f"{self.path}{suffix}"
+        if self.path is not None:
+            stem, ending = os.path.splitext(os.path.expanduser(self.path))
+            return os.path.abspath(f"{stem}{suffix}{ending}")
+        if self.storage is not None and session_id is not None:
+            return location_of(self.storage, log_name(session_id, self.working_dir or "."))
+        return str(log_path(Config(), session_id=session_id, working_dir=self.working_dir))
+
+    def found_before(self, session_id: str, key: str) -> str:
+        """Return the log of this id that an earlier import of the same source made, in any project.
+
+        Returns "" if there is none.
+        """
+        wanted = self.place(session_id)
+        if self.path is not None or key_at(wanted) == key:
+            return wanted if self.path is None else ""
+        others = (str(session.path) for session in sessions_of_id(session_id, storage=self.storage))
+        return next((path for path in others if path != wanted and key_at(path) == key), "")
+
+
+def _in_project_of(log: str, session_id: str) -> str:
+    """Return the place of a session's log in the same project as another log."""
+    if (name := stored_name(log)) is not None:
+        return location_of(split_location(log)[0], f"{name.rpartition('/')[0]}/{session_id}")
+    return str(Path(log).parents[1] / session_id / LOG_NAME)
+
+
+def place_sessions(sessions: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
+    """Set the ids, keys and paths of all sessions of an import.
+
+    Args:
+        sessions: the drafts, each session before its branches and sub-agents.
+        source: the path of the source's file.
+        format_name: the format of the source.
+        to: the destination.
+
+    Raises:
+        ConfigError: the session id cannot be part of a path.
+        ImportRefusedError: one id is given for several sessions.
+    """
+    for draft, before in zip(sessions[1:], sessions, strict=False):
+        draft.family = before.family + (draft.start.kind == "session")
+    families = [list(family) for _, family in groupby(sessions, lambda draft: draft.family)]
+    if to.session_id is not None and len(families) > 1:
+        raise ImportRefusedError(f"the file holds {len(families):,} sessions, which cannot all be {to.session_id!r}")
+    for family in families:
+        _place_family(family, source, format_name, to)
+
+
+def _place_family(family: Sequence[SessionDraft], source: str, format_name: str, to: Destination) -> None:
+    """Set the ids, keys and paths of a session, its branches and its sub-agents."""
+    main, *others = family
+    first = _first_hash(main)
+    suffix = f"-{main.family + 1}" if main.family else ""
+    given = main.start.source_id or main.start.parent_source_id
+    main.key = f"{format_name}:{given or source}:{main.start.name}:{first[:16]}"
+    main.session_id = to.session_id
+    if to.path is None and to.session_id is None:
+        origin = exported_here(main, to.storage)
+        if origin:
+            main.is_origin, main.session_id = True, main.start.exported_from
+            to = replace(to, beside=origin)
+        else:
+            to = _with_id(main, _derived(session_name(given), main), first[:8], to)
+    if main.session_id is not None:
+        check_session_id(main.session_id)
+    main.path = to.place(main.session_id, suffix)
+    main.parent_id = main.start.parent_source_id or None
+
+    taken = set[str]()
+    for number, draft in enumerate(others, 1):
+        name = draft.start.name or f"part{number}"
+        while name in taken:
+            name = f"{name}-{number}"
+        taken.add(name)
+        is_sub_agent = draft.start.kind == "subagent"
+        ending = f"_{name}" if is_sub_agent else f"-{name}"
+        draft.parent_id = main.session_id
+        draft.session_id = None if main.session_id is None else f"{main.session_id}{ending}"
+        draft.path = to.place(draft.session_id, f"{suffix}{ending}")
+        draft.key = f"{main.key}:{name}"
+        key_alone = f"{format_name}:{given}:{name}:{_first_hash(draft)[:16]}"
+        if is_sub_agent and key_at(draft.path) == key_alone:  # its file was imported without the session before
+            draft.key = key_alone
+
+
+def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> Destination:
+    """Set the id of a session, and return its destination. A session that was imported before stays in its project.
+
+    If another session has the id, `mark` is added to it. This happens because trajectories share ids, and because other
+    agents choose their own ids.
+    """
+    check_session_id(derived)
+    for session_id in (derived, f"{derived}-{mark}"):
+        if found := to.found_before(session_id, main.key):
+            main.session_id = session_id
+            return replace(to, beside=found)
+    is_taken = key_at(to.place(derived)) not in (None, main.key)
+    main.session_id = f"{derived}-{mark}" if is_taken else derived
+    return to
+
+
+def _first_hash(draft: SessionDraft) -> str:
+    """Return the SHA-256 of a session's first message, in hexadecimal. Every draft has a message."""
+    return hashlib.sha256(draft.bodies[draft.at[0]]).hexdigest()
+
+
+def _derived(given: str, main: SessionDraft) -> str:
+    if not given:
+        return str(uuid5(NAMESPACE_URL, main.key))
+    return f"{given}_{main.start.name}" if main.start.kind == "subagent" and main.start.name else given
