@@ -13,7 +13,7 @@ Where things are done:
 - callers wait for the log, and waiting appends are written together (group commit): `append_queue`;
 - records are written, and synced if `durability` requires it: `file_log`; the system calls: `filesystem`;
 - every writer takes the log's lock: `append_lock`; the system's file locks: `os_file_lock`;
-- a torn tail is saved: `torn_tail`; and cut: `file_log`;
+- a torn tail is saved: `save_torn_tail`; and cut: `file_log`;
 - bytes become an index: `reader` reads the file, `scanner` scans its lines, `chain` checks which lines verify,
   `index_builder` applies the effect of each record, and `index` is the result;
 - control records change the state of a session: `session_reader` fills the index's `session_records`;

@@ -36,8 +36,8 @@ from .open_mark import OpenMark
 from .reader import END_BYTES, LogReader
 from .record_limits import MAX_RECORD_BYTES, SEAL_BYTES
 from .record_line import seal
+from .save_torn_tail import save_torn_tail
 from .thread_pool import WAITING
-from .torn_tail import save_torn_tail
 
 APPENDED_BYTES = 64 << 20
 """A snapshot is taken each time this many bytes were appended, so a resume after SIGKILL scans at most this many."""

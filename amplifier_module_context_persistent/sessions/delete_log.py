@@ -19,7 +19,7 @@ from ..log.append_lock import AppendLock
 from ..log.database_location import stored_name
 from ..log.filesystem import FileSystem
 from ..log.reader import LogReader
-from ..log.torn_tail import saved_tails
+from ..log.save_torn_tail import saved_tails
 from .raw_records import read_log
 
 PURGING_SUFFIX = ".purging"

@@ -23,7 +23,7 @@ from ..log.filesystem import unreadable
 from ..log.open_reader import file_reader
 from ..log.reader import LogReader
 from ..log.record_line import name_of
-from ..log.torn_tail import saved_tails
+from ..log.save_torn_tail import saved_tails
 from ..messages.message import Message, result_id_of
 from ..messages.metadata import is_ephemeral, is_written_between, timestamp_of
 from ..messages.text import arguments_text, parts_of

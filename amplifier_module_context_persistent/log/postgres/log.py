@@ -34,7 +34,7 @@ from ..record_limits import MAX_RECORD_BYTES
 from ..record_line import seal
 from ..scanner import Scanner
 from . import rows
-from .append_row import append_row
+from .append_one_row import append_one_row
 from .columns import row_of, row_of_sealed
 from .open_marks import mark_key
 from .reader import PostgresReader
@@ -258,7 +258,7 @@ class PostgresLog(PostgresReader):
         touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
         with self._forgetting_refused():
             if len(new) == 1:
-                is_stored = append_row(connection, schema, known, new[0], durable=durable, touches=touches)
+                is_stored = append_one_row(connection, schema, known, new[0], durable=durable, touches=touches)
             else:
                 is_stored = rows.append(connection, schema, known, new, durable=durable, touches=touches)
             if is_stored:

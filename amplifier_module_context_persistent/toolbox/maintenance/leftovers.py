@@ -20,7 +20,7 @@ from ...log.filesystem import is_own
 from ...log.open_mark import OPEN_SUFFIX, is_marked
 from ...log.os_file_lock import try_lock
 from ...log.record_line import CONTROL_HEAD, CRC_TAIL_BYTES, has_crc, seal
-from ...log.torn_tail import saved_tails
+from ...log.save_torn_tail import saved_tails
 from ...sessions.delete_log import unfinished_purges
 from .written_files import NOTE_SUFFIX
 

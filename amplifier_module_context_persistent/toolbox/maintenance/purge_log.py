@@ -31,8 +31,8 @@ from ...log.filesystem import FileSystem
 from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import encode_control
+from ...log.save_torn_tail import saved_tails
 from ...log.scanner import Scanner
-from ...log.torn_tail import saved_tails
 from ...messages.replace_in_message import Replace
 from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id

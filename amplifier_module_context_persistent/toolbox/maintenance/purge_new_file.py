@@ -18,7 +18,7 @@ from ...log.atomic_file import no_room, remove_other_name
 from ...log.filesystem import WINDOWS, FileSystem, is_own, unreadable
 from ...log.index import Index
 from ...log.reader import LogReader
-from ...log.torn_tail import save_torn_tail, saved_tails
+from ...log.save_torn_tail import save_torn_tail, saved_tails
 from ...sessions.delete_log import PURGING_SUFFIX, unfinished_purges
 from .purge_options import Purge
 from .purge_rewrite import SCANNER

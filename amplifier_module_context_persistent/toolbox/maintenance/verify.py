@@ -23,7 +23,7 @@ from ...log.index import ASSISTANT, TOOL
 from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import ROLES
-from ...log.torn_tail import saved_tails
+from ...log.save_torn_tail import saved_tails
 from ...messages.message import calls_of, result_id_of
 from ...sessions.delete_log import unfinished_purges
 from ...sessions.raw_records import read_log

@@ -20,7 +20,7 @@ from ...log.index import TOOL, Index
 from ...log.read_back import NumberedLine
 from ...log.record_kinds import kind_of
 from ...log.record_line import CONTROL_HEAD, ROLES, decode
-from ...log.torn_tail import saved_tails
+from ...log.save_torn_tail import saved_tails
 from ...messages.media_blocks import media_of
 from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog

@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.log.postgres import (
     schema,
     steps,
 )
-from amplifier_module_context_persistent.log.postgres.append_row import statement_for
+from amplifier_module_context_persistent.log.postgres.append_one_row import statement_for
 from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log, bring_back_stored_log
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog

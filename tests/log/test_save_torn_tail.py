@@ -8,7 +8,7 @@ from zlib import crc32
 import pytest
 
 from amplifier_module_context_persistent.log.index import TornTail
-from amplifier_module_context_persistent.log.torn_tail import save_torn_tail
+from amplifier_module_context_persistent.log.save_torn_tail import save_torn_tail
 from tests.support.fakefs import FakeFiles
 from tests.support.logs import content_of, saved_tails, write_file
 

@@ -46,7 +46,7 @@ def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, to
     """.encode()
 
 
-def append_row(
+def append_one_row(
     connection: psycopg.Connection[Any], schema: str, known: Head, row: Row, *, durable: bool, touches: bool
 ) -> bool:
     """Append a line if the log still is as the caller knows it, and return whether the line was stored.
