@@ -4,6 +4,12 @@ Programs use `sessions()`, `search()`, `cost()` and `files()` (`public_functions
 
 Rules of this package:
 - Nothing in this package writes to a log, not even to repair its tail; `delete_log` deletes a whole log.
+
+Where things are done:
+- a pattern is searched in one session: `pattern_in_session`; in all, with the catalogue's help: `pattern_in_projects`;
+- a question in words: `all_sessions_index` joins the sessions' ranked indexes, `search/ranking.py` ranks, and
+  `best_messages` reads the messages;
+- SQL over the figures of sessions: `sql_query`.
 """
 
 from __future__ import annotations

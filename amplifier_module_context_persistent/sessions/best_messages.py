@@ -22,9 +22,9 @@ from ..search.question import read_question
 from ..search.question_times import Period
 from ..search.ranking import Ranked, Written, worth_of
 from ..search.snippet import Mark, best_window, marks_of
+from .all_sessions_index import RankedAnswer, RankedSearch, error_of_session
 from .find_session import SessionFile
-from .ranked_search import RankedAnswer, RankedSearch, error_of_session
-from .search_session import FoundLine, matching_lines, searched_text
+from .pattern_in_session import FoundLine, matching_lines, searched_text
 from .transcript import LiveMessage, Transcript
 
 _SPARE = 50

@@ -23,6 +23,7 @@ from typing import TypedDict, Unpack
 from ..errors import RecallError
 from ..log.filesystem import FileSystem
 from ..tokens.on_demand import named_counter
+from .all_sessions_index import RankedSearch
 from .best_messages import BestMessages, Narrowing, best_messages
 from .file_uses import FileUse, files_of
 from .filters import (
@@ -39,7 +40,6 @@ from .filters import (
 from .find_session import SessionFile
 from .overview import Overview, held_logs, look_at_all
 from .prices import PriceList
-from .ranked_search import RankedSearch
 from .totals import BY, Period, Total, gathered, total_of, totals
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import FILTER_TABLES, catalogue_of
 from amplifier_module_context_persistent.search.pattern import regex_pattern
-from amplifier_module_context_persistent.sessions import project_search
+from amplifier_module_context_persistent.sessions import pattern_in_projects
 from amplifier_module_context_persistent.sessions.find_session import session_files
-from amplifier_module_context_persistent.sessions.project_search import ProjectSearch
+from amplifier_module_context_persistent.sessions.pattern_in_projects import ProjectSearch
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof, whole
@@ -25,9 +25,9 @@ WORDS = ("alpha", "beta", "gammaThree", "delta_one", "epsilon", "zeta")
 @pytest.fixture
 def catalogue(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with four sessions of several blocks; gives its catalogue."""
-    monkeypatch.setattr(project_search, "LEAST_BYTES", 0)
-    monkeypatch.setattr(project_search, "BLOCK_BYTES", 2_000)
-    monkeypatch.setattr(project_search, "SETTLED_S", -60)
+    monkeypatch.setattr(pattern_in_projects, "LEAST_BYTES", 0)
+    monkeypatch.setattr(pattern_in_projects, "BLOCK_BYTES", 2_000)
+    monkeypatch.setattr(pattern_in_projects, "SETTLED_S", -60)
     choose = random.Random(5)
     for name, said in (
         ("one", "a needle here"),

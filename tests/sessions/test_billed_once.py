@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions.costs import Bills, cost_of
 from amplifier_module_context_persistent.sessions.file_uses import files_of
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.query import add_files, add_views, ask
+from amplifier_module_context_persistent.sessions.sql_query import add_files, add_views, ask
 from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message

@@ -19,8 +19,8 @@ from amplifier_module_context_persistent.search import ranking
 from amplifier_module_context_persistent.search.question import read_question
 from amplifier_module_context_persistent.session.ranked_recall import SessionIndex
 from amplifier_module_context_persistent.sessions import search
+from amplifier_module_context_persistent.sessions.all_sessions_index import RankedAnswer, RankedSearch
 from amplifier_module_context_persistent.sessions.find_session import SessionFile, session_files
-from amplifier_module_context_persistent.sessions.ranked_search import RankedAnswer, RankedSearch
 from tests.support.commands import run
 from tests.support.postgres import TestServer
 from tests.support.ranked import NOW
@@ -99,7 +99,7 @@ def test_the_order_is_that_of_files(
 def test_what_is_kept_is_not_read_again(ranked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No log is opened then; a server that only reads gives the same answer."""
     answers = [told(ask(question, session_files(storage=ranked))) for question in QUESTIONS]
-    monkeypatch.setattr("amplifier_module_context_persistent.sessions.ranked_search.open_reader", None)
+    monkeypatch.setattr("amplifier_module_context_persistent.sessions.all_sessions_index.open_reader", None)
     with only_read():
         assert [told(ask(question, session_files(storage=ranked))) for question in QUESTIONS] == answers
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
-from amplifier_module_context_persistent.sessions.search_session import (
+from amplifier_module_context_persistent.sessions.pattern_in_session import (
     MOST_SPANS,
     FoundLine,
     matching_lines,

@@ -46,7 +46,7 @@ from amplifier_module_context_persistent.log import file_log
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.paths import project_slug
-from amplifier_module_context_persistent.sessions import project_search
+from amplifier_module_context_persistent.sessions import pattern_in_projects
 from amplifier_module_context_persistent.toolbox.cli.main import main as command
 from tests.support.busy_logs import steps
 from tests.support.logs import append_bodies, body, sealed
@@ -144,9 +144,9 @@ def any_size() -> Iterator[None]:
             (session_list_cache, "LEAST_LOG_BYTES", 0),
             (kept_figures, "ROWS_AT_ONCE", 40),
             (file_log, "CLOSE_BYTES", 1),
-            (project_search, "LEAST_BYTES", 0),
-            (project_search, "BLOCK_BYTES", 4_000),
-            (project_search, "SETTLED_S", -60),
+            (pattern_in_projects, "LEAST_BYTES", 0),
+            (pattern_in_projects, "BLOCK_BYTES", 4_000),
+            (pattern_in_projects, "SETTLED_S", -60),
         ):
             patches.enter_context(mock.patch.object(module, name, value))
         patches.enter_context(mock.patch.object(catalogue_file.Catalogue.__init__, "__defaults__", (0.2,)))

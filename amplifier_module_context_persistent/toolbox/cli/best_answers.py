@@ -15,10 +15,10 @@ from rich.text import Text
 
 from ...errors import RecallError
 from ...search.question_times import Period
+from ...sessions.all_sessions_index import RankedSearch
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
-from ...sessions.ranked_search import RankedSearch
 from ...sessions.session_name import read_name
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .found_lines import shown_line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from ...sessions.search_session import FoundLine
+from ...sessions.pattern_in_session import FoundLine
 from .terminal import escaped
 
 _LINE_CHARS = 300  # the most characters of a line that are shown

@@ -300,7 +300,7 @@ class MessageFilter:
 
     def __init__(self, words: str, sessions: Sequence[SessionFile]) -> None:
         from ...search.pattern import text_pattern  # most lists have no `--grep`
-        from ...sessions.project_search import SessionsSearch, may_match_there
+        from ...sessions.pattern_in_projects import SessionsSearch, may_match_there
 
         try:
             self._pattern = text_pattern(words)
@@ -318,7 +318,7 @@ class MessageFilter:
     def is_found_in(self, session: SessionFile) -> bool:
         """Return whether one of a session's messages contains the words."""
         from ...log.open_reader import file_reader
-        from ...sessions.search_session import search
+        from ...sessions.pattern_in_session import search
         from ...sessions.transcript import Transcript
 
         if self._stored is not None and session not in self._stored:

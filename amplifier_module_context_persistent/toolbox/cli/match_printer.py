@@ -14,7 +14,7 @@ from ...catalogue.session_list_cache import Glances
 from ...messages.metadata import metadata_of, timestamp_of
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, look_at
-from ...sessions.search_session import FoundLine, HiddenText
+from ...sessions.pattern_in_session import FoundLine, HiddenText
 from ...sessions.session_name import SessionNames
 from ...sessions.transcript import LiveMessage
 from .found_lines import shown_line

@@ -22,7 +22,7 @@ from ...search.pattern import Pattern, matches_only_empty, regex_pattern, text_p
 from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.search_session import search
+from ...sessions.pattern_in_session import search
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .match_printer import MatchPrinter, SearchedSessions
@@ -296,7 +296,7 @@ def _check_tools(tools: Sequence[str], chosen: SearchedSessions) -> None:
 
 
 def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
-    from ...sessions.project_search import SessionsSearch
+    from ...sessions.pattern_in_projects import SessionsSearch
 
     catalogues = SessionsSearch(files, one.pattern)
     open_ones = (session for session in files if not catalogues.rules_out(session))
@@ -306,7 +306,7 @@ def _search_with_catalogue(one: _Search, files: list[SessionFile]) -> int:
 
 
 def _paths_there(files: list[SessionFile], where: str, pattern: Pattern | AllWords) -> list[str]:
-    from ...sessions.project_search import may_match_there
+    from ...sessions.pattern_in_projects import may_match_there
 
     with unusable():
         return [str(session.path) for session in may_match_there(files, where, pattern)]

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from ...sessions.filters import SessionFilter
 from ...sessions.prices import PriceList
-from ...sessions.query import Answer, add_files, add_views, ask
+from ...sessions.sql_query import Answer, add_files, add_views, ask
 from ...tokens.on_demand import named_counter
 from .exit_codes import UNUSABLE
 from .filter_options import chosen_sessions, filter_options

@@ -29,8 +29,8 @@ from amplifier_module_context_persistent.catalogue.ranked_words import known_wor
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search import ranked_segment as segment
 from amplifier_module_context_persistent.search.question import read_question
+from amplifier_module_context_persistent.sessions.all_sessions_index import RankedSearch
 from amplifier_module_context_persistent.sessions.find_session import session_files
-from amplifier_module_context_persistent.sessions.ranked_search import RankedSearch
 from tests.support.commands import run
 from tests.support.messages import fill
 from tests.support.sessions_of_a_home import log_of, write

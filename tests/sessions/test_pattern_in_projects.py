@@ -19,9 +19,9 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import Catalog
 from amplifier_module_context_persistent.catalogue.word_blocks import Block, find_blocks
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.search.pattern import regex_pattern
-from amplifier_module_context_persistent.sessions import project_search
+from amplifier_module_context_persistent.sessions import pattern_in_projects
 from amplifier_module_context_persistent.sessions.find_session import session_files
-from amplifier_module_context_persistent.sessions.project_search import ProjectSearch
+from amplifier_module_context_persistent.sessions.pattern_in_projects import ProjectSearch
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.commands import run
 from tests.support.messages import fill
@@ -57,9 +57,9 @@ def messages(seed: int, *more: str, count: int = 60) -> list[dict[str, object]]:
 @pytest.fixture(autouse=True)
 def catalogue(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project with sessions, and small blocks; gives where its catalogue lies. In the end searches are right."""
-    monkeypatch.setattr(project_search, "LEAST_BYTES", 0)
-    monkeypatch.setattr(project_search, "BLOCK_BYTES", 4_000)
-    monkeypatch.setattr(project_search, "SETTLED_S", -60)
+    monkeypatch.setattr(pattern_in_projects, "LEAST_BYTES", 0)
+    monkeypatch.setattr(pattern_in_projects, "BLOCK_BYTES", 4_000)
+    monkeypatch.setattr(pattern_in_projects, "SETTLED_S", -60)
     write(log_of("one"), messages(1, "a needle here"))
     write(log_of("two"), messages(2, "this is a PIN CUSHION", "全文検索する"))
     write(log_of("none"), messages(3))
@@ -191,7 +191,7 @@ def test_a_catalogue_that_is_cut_while_it_is_asked_rules_nothing_out(
             return {}
         return find_blocks(*arguments)
 
-    monkeypatch.setattr(project_search, "find_blocks", find)
+    monkeypatch.setattr(pattern_in_projects, "find_blocks", find)
     expected = searched("needle", "--no-catalogue")
     assert searched("needle") == expected
     assert cuts
@@ -232,7 +232,7 @@ def test_a_purge_takes_the_catalogue_along(catalogue: Path) -> None:
 @proof
 def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
     """So much for one search; meanwhile the rest is read."""
-    monkeypatch.setattr(project_search, "RUN_BYTES", 20_000)
+    monkeypatch.setattr(pattern_in_projects, "RUN_BYTES", 20_000)
     write(log_of("long"), messages(50, "long needle", count=200))
     searches = 0
     while opened_for("zebra"):
@@ -246,9 +246,9 @@ def test_a_long_log_is_taken_in_by_and_by(monkeypatch: pytest.MonkeyPatch) -> No
 @proof
 def test_adding_takes_no_longer_than_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here that is the time for one block or two of all sessions; later searches go on until all are known."""
-    monkeypatch.setattr(project_search, "FILL_S", 4.0)
+    monkeypatch.setattr(pattern_in_projects, "FILL_S", 4.0)
     ticks = count()
-    monkeypatch.setattr(project_search.time, "process_time", lambda: float(next(ticks)))
+    monkeypatch.setattr(pattern_in_projects.time, "process_time", lambda: float(next(ticks)))
     left = [len(opened_for("zebra"))]
     while left[-1]:
         searched("zebra")
@@ -277,7 +277,7 @@ def test_what_was_read_before_a_purge_is_not_written_back(catalogue: Path) -> No
     (secret,) = (one for one in files if one.id == "secret")
     with Transcript(secret.path) as transcript:
         search.positions(secret, transcript.reader)
-    blocks = project_search._blocks
+    blocks = pattern_in_projects._blocks
 
     def purged_meanwhile(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Block | None, int]]:
         for number, found in enumerate(blocks(reader, start, most_bytes)):
@@ -286,7 +286,7 @@ def test_what_was_read_before_a_purge_is_not_written_back(catalogue: Path) -> No
             yield found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(project_search, "_blocks", purged_meanwhile)
+        patch.setattr(pattern_in_projects, "_blocks", purged_meanwhile)
         search.update()
     assert not catalogue.exists() or b"xyl" not in catalogue.read_bytes()
 
@@ -326,7 +326,7 @@ def test_several_processes_search_and_write_at_once(catalogue: Path) -> None:
 
 def test_small_projects_have_none(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading them takes no longer."""
-    monkeypatch.setattr(project_search, "LEAST_BYTES", 1 << 19)
+    monkeypatch.setattr(pattern_in_projects, "LEAST_BYTES", 1 << 19)
     searched("zebra")
     assert not catalogue.exists()
 

@@ -38,7 +38,7 @@ from ..log.reader import LogReader
 from ..search.pattern import Pattern
 from ..search.word_search import AllWords
 from .find_session import SessionFile
-from .search_session import ESCAPED, searched_text, word_of_matches
+from .pattern_in_session import ESCAPED, searched_text, word_of_matches
 
 LEAST_BYTES = 1 << 19
 RUN_BYTES = 1 << 25
