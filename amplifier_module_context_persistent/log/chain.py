@@ -46,6 +46,12 @@ class Chain:
         self.stored = self.computed = crc
         self.begun = True
 
+    def pass_checksum(self, stored: int, computed: int) -> None:
+        """Note a line with a checksum: the checksum that the line has, and the one that it should have."""
+        self.stored = stored
+        self.computed = computed
+        self.begun = True
+
     def pass_strange(self, number: int) -> bool:
         """Note that the line with this number does not verify; called before its checksum is stored.
 

@@ -76,9 +76,9 @@ class FileLog(LogReader):
         self._lock = AppendLock(self, timeout_s=lock_timeout_s)
         self._failure = ""
         """The reason why the state of the file is unknown; "" while it is known."""
-        self._checked: tuple[int, int] | None = None
+        self._checked_identity: tuple[int, int] | None = None
         """The identity of the file whose owner was checked; None before the first check."""
-        self._named: tuple[int, int] | None = None
+        self._synced_identity: tuple[int, int] | None = None
         """The identity of the file whose directory entries were synced; None before the first sync."""
 
     @property
@@ -109,7 +109,8 @@ class FileLog(LogReader):
         super().close()
         if self._mark is not None:
             self._mark.give_back()
-        self._failure, self._named = "", None
+        self._failure = ""
+        self._synced_identity = None
 
     def append(self, batch: Sequence[Prepare], *, wait: bool = True) -> list[Outcome]:
         """Append the records of each caller of a batch, and return the outcome of each caller.
@@ -163,11 +164,16 @@ class FileLog(LogReader):
     def _is_ready(self) -> bool:
         """Return whether a record may be written as soon as the file is locked, without any other preparation."""
         file = self.file
-        if file.fd is None or file.identity is not self._checked:
+        is_child = self._pid != os.getpid()
+        if file.fd is None or self._failure or is_child:
             return False
-        if file.archive is not None or (self._durable and self._named is not file.identity):
+        # `is`, not `==`: if the file was opened anew, `_append_part` looks at it again
+        is_checked = file.identity is self._checked_identity
+        needs_sync_of_path = self._durable and file.identity is not self._synced_identity
+        if not is_checked or needs_sync_of_path or file.archive is not None:
             return False
-        if self._failure or self.size != self.scanner.offset or self._pid != os.getpid():
+        has_unread_bytes = self.size != self.scanner.offset
+        if has_unread_bytes:
             return False
         return self._mark is None or not self._mark.is_due
 
@@ -184,7 +190,8 @@ class FileLog(LogReader):
             if part.bodies:
                 self._write_records(part.bodies)
             return part.outcomes[0]
-        first, (line, crc) = len(index.columns.offsets), seal(bodies[0], scanner.seed)
+        first = len(index.columns.offsets)
+        line, crc = seal(bodies[0], scanner.seed)
         if self._durable:
             with WAITING:
                 self._write(line)
@@ -206,9 +213,9 @@ class FileLog(LogReader):
         if not wait and file.fd is None:
             raise BlockingIOError(errno.EWOULDBLOCK, "the log is to be opened first", self.path)
         self._open()
-        if file.fd is None or file.identity is not self._checked:
+        if file.fd is None or file.identity is not self._checked_identity:
             self._check_file()
-        if self._durable and self._named is None:
+        if self._durable and self._synced_identity is None:
             check_can_sync(self.path, exists=file.fd is not None)
         if file.fd is None:
             part = prepare_part(batch, self.index, self.max_record_bytes, self.path, bundles=True)
@@ -240,20 +247,26 @@ class FileLog(LogReader):
         """
         self._lock.take(wait=wait)
         while self.file.archive is not None:
-            try:
-                check_may_append(self.index, self.path)
-                if not wait:
-                    raise BlockingIOError(
-                        errno.EWOULDBLOCK, "the log is archived, and is brought back first", self.path
-                    )
-                before = self.file.open_status()
-                with WAITING:
-                    restore_for_append(self.file)
-            finally:
-                self._lock.give_back()
-            self.reopen_same(before)
-            self._check_file()
-            self._lock.take()
+            self._bring_back(wait=wait)
+            self._lock.take()  # of the new file; another process may have archived the log again
+
+    def _bring_back(self, *, wait: bool) -> None:
+        """Bring the archived log back as a new file, and open this file. The lock of the old file is released.
+
+        Raises:
+            LogError, BlockingIOError: as for `_take_lock`; the lock is released, too.
+        """
+        try:
+            check_may_append(self.index, self.path)
+            if not wait:
+                raise BlockingIOError(errno.EWOULDBLOCK, "the log is archived, and is brought back first", self.path)
+            before = self.file.open_status()
+            with WAITING:
+                restore_for_append(self.file)
+        finally:
+            self._lock.give_back()
+        self.reopen_same(before)
+        self._check_file()
 
     def _check_file(self) -> None:
         """Check a newly opened file: it must have a trusted owner. A file that was opened before must still exist.
@@ -262,11 +275,11 @@ class FileLog(LogReader):
             LogUnreadableError: the file was removed, or another user may have forged it.
         """
         if self.file.fd is None:
-            if self._checked is None:
+            if self._checked_identity is None:
                 return
             reason = "the log was removed since this session opened it; put it back, or begin a new session"
             raise LogUnreadableError(errno.ENOENT, reason, self.path)
-        if self.file.identity == self._checked:
+        if self.file.identity == self._checked_identity:
             return
         if status := self.file.opened_status:
             try:
@@ -274,7 +287,7 @@ class FileLog(LogReader):
             except LogUnreadableError:
                 self._let_go()
                 raise
-        self._checked = self.file.identity
+        self._checked_identity = self.file.identity
 
     def _create(self) -> None:
         """Create the log, and missing directories above it.
@@ -294,11 +307,14 @@ class FileLog(LogReader):
         self._check_file()
 
     def _write_records(self, bodies: Sequence[bytes]) -> None:
-        seed, lines = self.scanner.seed, list[bytes]()
+        seed = self.scanner.seed
+        lines = list[bytes]()
         for body in bodies:
             line, seed = seal(body, seed)
             lines.append(line)
-        parts = _synced_parts(bodies, lines) if self._durable and len(lines) > 1 else [b"".join(lines)]
+        parts = [b"".join(lines)]
+        if self._durable and len(lines) > 1:
+            parts = _synced_parts(bodies, lines)
         if self.lacks_newline:
             parts[0] = b"\n" + parts[0]
         with WAITING:
@@ -341,12 +357,12 @@ class FileLog(LogReader):
         files = self.file.files
         try:
             files.sync(self.file.descriptor)
-            if self._named != self.file.identity:  # a process that replaced the file may have died before this sync
+            if self._synced_identity != self.file.identity:  # whoever replaced the file may have died before this sync
                 for directory in reversed(directories_above(self.path)):
                     files.sync_directory(directory)
         except OSError as error:
             self._fail(f"the sync failed ({error})", error)
-        self._named = self.file.identity
+        self._synced_identity = self.file.identity
 
     def _cut(self, torn: TornTail) -> None:
         """Copy the bytes after the last whole record to another file, sync the copy, and cut the bytes (I2).

@@ -146,7 +146,7 @@ class FileSystem:
 
 
 def open_file_path(fd: int) -> str:
-    """Return the path by which Linux shows an open file of this process."""
+    """Return the path of an open file's entry in `/proc`, which leads to the file even after it was renamed (Linux)."""
     return f"/proc/self/fd/{fd}"
 
 

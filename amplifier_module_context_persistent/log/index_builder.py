@@ -105,9 +105,10 @@ class IndexBuilder:
         Args:
             message: the message.
             message_id: its id.
-            flags: `DAMAGED` or `UNCHAINED`, if one applies; else 0.
-            member: the reset that it belongs to.
-            doubtful: whether it does not continue the chain.
+            flags: `DAMAGED` (its checksum is wrong), `UNCHAINED` (it has no checksum), or 0.
+            member: its membership of a reset; None if it belongs to no reset.
+            doubtful: whether it does not continue the chain: it is damaged, or it has no checksum although lines before
+                it have one.
         """
         metadata = message.get("metadata")
         if isinstance(metadata, dict) and (metadata.get("pinned") is True or metadata.get("critical") is True):
@@ -121,9 +122,12 @@ class IndexBuilder:
             flags |= UNHELD
         else:
             flags |= LIVE
-        role, place = ROLE_CODES[message["role"]], self.place
-        model = self.session.pop_pending_model() if role == ASSISTANT and member is None else 0
-        row = place.offset, place.length, role, flags, hashed, place.seed, place.check, model, 0
+        role = ROLE_CODES[message["role"]]
+        place = self.place
+        is_answer = role == ASSISTANT and member is None
+        model = self.session.pop_pending_model() if is_answer else 0
+        is_plain_user = 0  # unknown
+        row = place.offset, place.length, role, flags, hashed, place.seed, place.check, model, is_plain_user
         ordinal = self.index.add(row)
         if is_copy:
             self.report("repeated", "a copy of another message, or one with its id; it is left out")

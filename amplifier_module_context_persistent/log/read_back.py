@@ -51,18 +51,35 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
         read: reads the log.
     """
     offsets, lengths = index.columns.offsets, index.columns.lengths
-    at, count = 0, len(ordinals)
-    while at < count:
-        start = end = offsets[ordinals[at]]
-        stop = at
-        while stop < count and end - start < _SPAN_BYTES and 0 <= offsets[ordinals[stop]] - end <= _GAP_BYTES:
-            end = offsets[ordinals[stop]] + lengths[ordinals[stop]]
-            stop += 1
+    first = 0
+    while first < len(ordinals):
+        stop = _end_of_block(index, ordinals, first)
+        last = ordinals[stop - 1]
+        start = offsets[ordinals[first]]
+        end = offsets[last] + lengths[last]
         block = read(start, end - start)
-        for ordinal in ordinals[at:stop]:
+        for ordinal in ordinals[first:stop]:
             begin = offsets[ordinal] - start
             yield ordinal, block[begin : begin + lengths[ordinal] - 1]
-        at = stop
+        first = stop
+
+
+def _end_of_block(index: Index, ordinals: Sequence[int], first: int) -> int:
+    """Return the position after the last of the ordinals, from position `first` on, that are read in one block.
+
+    A block ends before a record that is far away or before the records read so far, and when it is large enough.
+    """
+    offsets, lengths = index.columns.offsets, index.columns.lengths
+    start = offsets[ordinals[first]]
+    end = start
+    for position in range(first, len(ordinals)):
+        ordinal = ordinals[position]
+        gap_bytes = offsets[ordinal] - end
+        is_large_enough = end - start >= _SPAN_BYTES
+        if is_large_enough or gap_bytes < 0 or gap_bytes > _GAP_BYTES:
+            return position
+        end = offsets[ordinal] + lengths[ordinal]
+    return len(ordinals)
 
 
 def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
@@ -73,17 +90,22 @@ def fetch_neighbours(index: Index, ordinals: range, read: Read) -> bytes:
         ordinals: the records.
         read: reads the log.
     """
-    part = slice(ordinals.start, ordinals.stop)
-    offsets, lengths = index.columns.offsets[part], index.columns.lengths[part]
-    start, size = offsets[0], offsets[-1] + lengths[-1] - offsets[0]
-    between = size - sum(lengths)
-    if between > _SPAN_BYTES:
+    records = slice(ordinals.start, ordinals.stop)
+    offsets = index.columns.offsets[records]
+    lengths = index.columns.lengths[records]
+    start = offsets[0]
+    size = offsets[-1] + lengths[-1] - start
+    bytes_between = size - sum(lengths)
+    if bytes_between > _SPAN_BYTES:
         return b"".join(line + b"\n" for _, line in fetch_lines(index, ordinals, read))
     block = read(start, size)
-    if not between:
+    if bytes_between == 0:
         return block
-    places = zip(offsets, lengths, strict=True)
-    return b"".join([block[offset - start : offset - start + length] for offset, length in places])
+    lines = list[bytes]()
+    for offset, length in zip(offsets, lengths, strict=True):
+        begin = offset - start
+        lines.append(block[begin : begin + length])
+    return b"".join(lines)
 
 
 def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line]:
@@ -96,11 +118,11 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
     for ordinal, line in lines:
         check = checks[ordinal]
         if flags[ordinal] & FOREIGN:
-            same = crc(line, seeds[ordinal]) == check
+            is_unchanged = crc(line, seeds[ordinal]) == check
         else:
-            same = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % check
-            same = same and crc(b"}", crc(line[:-CRC_TAIL_BYTES], seeds[ordinal])) == check
-        if not same:
+            has_checksum = line[-CRC_TAIL_BYTES:] == b',"_crc":"%08x"}' % check
+            is_unchanged = has_checksum and crc(b"}", crc(line[:-CRC_TAIL_BYTES], seeds[ordinal])) == check
+        if not is_unchanged:
             where = f"the record at {index.columns.offsets[ordinal]:,}"
             reason = f"{where} was changed since it was read; close the log, and run verify to see what it holds now"
             raise LogUnreadableError(errno.EIO, reason, location)
@@ -126,7 +148,9 @@ def parsed_line(index: Index, line: Line, location: str) -> Message:
         reason = f"the record at {index.columns.offsets[ordinal]:,} cannot be read: {error}"
         raise LogUnreadableError(errno.EIO, reason, location) from error
     metadata = message.get("metadata")
-    if not (isinstance(metadata, dict) and metadata.get("message_id")):
-        given = metadata if isinstance(metadata, dict) else {}
-        message["metadata"] = {**given, "message_id": message_id_of(message, content, index.columns.offsets[ordinal])}
+    if not isinstance(metadata, dict):
+        metadata = {}
+    if not metadata.get("message_id"):
+        message_id = message_id_of(message, content, index.columns.offsets[ordinal])
+        message["metadata"] = {**metadata, "message_id": message_id}
     return message

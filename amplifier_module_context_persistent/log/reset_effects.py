@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from .index import DAMAGED, UNCHAINED, Index
 from .reset_record import KeptRun, Reset
@@ -26,6 +27,23 @@ Report = Callable[[str], None]
 _SHORTEST_MESSAGE_BYTES = 64
 _LOST_KINDS = frozenset({"unreadable", "oversized"})
 _END_OF_FILE = 1 << 62  # greater than any offset
+
+
+class _Member(NamedTuple):
+    """A new message of a reset."""
+
+    number: int
+    """Its place among the reset's new messages, from 0; any number if it is damaged."""
+    ordinal: int
+
+
+class _RunEnd(NamedTuple):
+    """An end of a run that a reset keeps."""
+
+    position: int | None
+    """The position in the live history; None if all ids at this end are lost."""
+    skipped: int
+    """The number of ids at this end that are further out, and are lost or not used."""
 
 
 @dataclass(slots=True)
@@ -40,22 +58,20 @@ class _State:
     """The ordinal of the first message after its begin."""
     committed: bool = False
     in_force: bool = False
-    members: list[tuple[int, int]] = field(default_factory=list)
-    """The number in the reset and the ordinal of each of its messages."""
+    members: list[_Member] = field(default_factory=list)
+    """Its new messages."""
     runs: list[tuple[int, array[int]]] = field(default_factory=list)
     """Once it is in force: for each run, the number of the reset's new messages before it, and its ordinals."""
 
     def content(self) -> list[int]:
         """Return the ordinals of the messages that the reset makes live, in order."""
         content: list[int] = []
-        members = sorted(self.members, key=itemgetter(0))
-        taken = 0
-        for position, ordinals in self.runs:
-            while taken < len(members) and members[taken][0] < position:
-                content.append(members[taken][1])
-                taken += 1
+        new = deque(sorted(self.members, key=attrgetter("number")))
+        for new_before, ordinals in self.runs:
+            while new and new[0].number < new_before:
+                content.append(new.popleft().ordinal)
             content.extend(ordinals)
-        content.extend(ordinal for _, ordinal in members[taken:])
+        content.extend(member.ordinal for member in new)
         return content
 
     def content_length(self) -> int:
@@ -76,8 +92,8 @@ class Resets:
         self._states: dict[str, _State] = {}
         self._open: _State | None = None
         self._last: _State | None = None
-        self._orphans: list[tuple[int, int]] = []
-        """Damaged messages since the last begin that name an unknown reset: their number in it and their ordinal."""
+        self._orphans: list[_Member] = []
+        """Damaged messages since the last begin that name an unknown reset."""
 
     @property
     def is_open(self) -> bool:
@@ -99,9 +115,12 @@ class Resets:
         if state.begun:
             self._report("the begin of a reset stands in the log again; it counts once")
             return
-        state.begun, state.base, state.first = True, len(self.index.live), len(self.index)
+        state.begun = True
+        state.base = len(self.index.live)
+        state.first = len(self.index)
         state.description = state.description or reset
-        self._open, self._orphans = state, []
+        self._open = state
+        self._orphans = []
         if state.committed and not state.in_force:
             self._apply(state, reset)
         self._apply_if_complete(state)
@@ -112,11 +131,13 @@ class Resets:
         if state.committed:
             self._report("the commit of a reset stands in the log again; it counts once")
             return
-        state.committed, state.description = True, reset
+        state.committed = True
+        state.description = reset
         self._open = None
         if state.in_force:
             return
-        if not (state.begun or chained) and self._position_of(reset.upto) is None:
+        is_in_place = state.begun or chained
+        if not is_in_place and self._position_of(reset.upto) is None:
             self._report("a commit of a history that this log does not have; it changes nothing")
             return
         self._apply(state, reset)
@@ -124,9 +145,10 @@ class Resets:
     def member(self, ordinal: int, reset_id: str, number: int, *, doubtful: bool = False) -> None:
         """Add a message to its reset. If it is `doubtful`, it may be damaged, and the reset's id may be wrong."""
         state = self._states.setdefault(reset_id, _State())
-        state.members.append((number, ordinal))
-        if doubtful and not (state.begun or state.committed):
-            self._orphans.append((number, ordinal))
+        state.members.append(_Member(number, ordinal))
+        is_known = state.begun or state.committed
+        if doubtful and not is_known:
+            self._orphans.append(_Member(number, ordinal))
         if not state.in_force:
             self._apply_if_complete(state)
         elif state is self._last and state.description is not None:  # the message comes after its commit
@@ -136,7 +158,7 @@ class Resets:
     def forget(self, ordinal: int) -> None:
         """Remove a message that proved to be a damaged copy of another one."""
         for state in self._states.values():
-            state.members = [member for member in state.members if member[1] != ordinal]
+            state.members = [member for member in state.members if member.ordinal != ordinal]
 
     def _apply_if_complete(self, state: _State) -> None:
         reset = state.description
@@ -168,7 +190,8 @@ class Resets:
         state.in_force = True
         self._orphans = []
         if self._last is not None:
-            self._last.members, self._last.runs = [], []
+            self._last.members = []
+            self._last.runs = []
         self._last = state
 
     def _end_of_replaced(self, state: _State, reset: Reset) -> int:
@@ -201,22 +224,29 @@ class Resets:
         found = [ordinal for ordinal in after if ordinal >= state.first and self._is_damaged(ordinal)]
         if not found or len(found) > reset.count - len(state.members):
             return after
-        state.members += [(reset.count, ordinal) for ordinal in found]
+        no_number = reset.count  # `_number_damaged` gives them valid numbers
+        state.members += [_Member(no_number, ordinal) for ordinal in found]
         return array("I", (ordinal for ordinal in after if ordinal not in found))
 
     def _number_damaged(self, state: _State, reset: Reset) -> None:
-        """Give the damaged messages of a reset free numbers, unless all numbers are valid."""
-        sound = [member for member in state.members if not self._is_damaged(member[1])]
-        damaged = sorted(ordinal for _, ordinal in state.members if self._is_damaged(ordinal))
+        """Number the damaged messages of a reset anew, with the numbers that its sound messages do not have.
+
+        Do nothing if the numbers of all its messages are valid: distinct, and less than the count of new messages.
+        """
+        damaged = sorted(member.ordinal for member in state.members if self._is_damaged(member.ordinal))
         if not damaged or len(state.members) > reset.count:
             return
-        numbers = {number for number, _ in state.members}
-        are_valid = len(numbers) == len(state.members) and max(numbers) < reset.count
-        if are_valid:
+        numbers = {member.number for member in state.members}
+        are_distinct = len(numbers) == len(state.members)
+        if are_distinct and max(numbers) < reset.count:
             return
-        used = {number for number, _ in sound}
-        free = (number for number in range(reset.count) if number not in used)
-        state.members = [*sound, *zip(free, damaged, strict=False)]
+        sound = [member for member in state.members if not self._is_damaged(member.ordinal)]
+        sound_numbers = {member.number for member in sound}
+        # one by one: a malicious reset may have a count beyond all memory
+        free_numbers = (number for number in range(reset.count) if number not in sound_numbers)
+        state.members = sound
+        for number, ordinal in zip(free_numbers, damaged, strict=False):
+            state.members.append(_Member(number, ordinal))
 
     def _is_damaged(self, ordinal: int) -> bool:
         return bool(self.index.columns.flags[ordinal] & (DAMAGED | UNCHAINED))
@@ -231,18 +261,20 @@ class Resets:
         """
         starts = [find_position(self.index, live, message_id) for message_id in run.first]
         ends = [find_position(self.index, live, message_id) for message_id in reversed(run.last)]
-        (start, lost_first), (end, lost_last) = _ends_of(starts, ends, run.count)
-        if end is None and start is not None:
-            end = _LostLines(self.index, live).end_after(start, run.count - lost_first)
+        first, last = _ends_of(starts, ends, run.count)
+        start = first.position
+        end = last.position
+        if start is not None and end is None:
+            end = _LostLines(self.index, live).end_after(start, run.count - first.skipped)
         elif start is None and end is not None:
-            start = _LostLines(self.index, live).start_before(end, run.count - lost_last)
+            start = _LostLines(self.index, live).start_before(end, run.count - last.skipped)
         if start is None or end is None or end < start:
             self._report("it keeps messages that cannot be found")
             return array("I")
-        before = [at for at in starts[:lost_first] if at is not None and not start <= at <= end]
-        after = [at for at in ends[:lost_last] if at is not None and not start <= at <= end]
-        places = dict.fromkeys([*before, *range(start, end + 1), *reversed(after)])
-        return array("I", (live[at] for at in places))
+        skipped_first = _outside(starts[: first.skipped], start, end)
+        skipped_last = _outside(ends[: last.skipped], start, end)
+        positions = [*skipped_first, *range(start, end + 1), *reversed(skipped_last)]
+        return array("I", (live[position] for position in dict.fromkeys(positions)))
 
 
 class _LostLines:
@@ -261,29 +293,35 @@ class _LostLines:
 
     def start_before(self, end: int, count: int) -> int:
         """Estimate the position at which a run of `count` messages starts, if it ends at the position `end`."""
-        position, missing = end, count - 1
-        while position:
-            lost = self._lost_at(position)
+        earliest = end
+        missing = count - 1
+        while earliest > 0:
+            lost = self._lost_at(earliest)
             if missing <= lost:
                 break
             missing -= lost + 1
-            position -= 1
-        broken = (at for at in range(position, end + 1) if self._is_broken(at))
-        return next(broken, end)
+            earliest -= 1
+        for position in range(earliest, end + 1):
+            if self._is_broken(position):
+                return position
+        return end
 
     def end_after(self, start: int, count: int) -> int:
         """Estimate the position at which a run of `count` messages ends, if it starts at the position `start`."""
-        position, missing = start, count - 1
-        while position < len(self._live) - 1:
-            lost = self._lost_at(position + 1)
+        latest = start
+        missing = count - 1
+        while latest < len(self._live) - 1:
+            lost = self._lost_at(latest + 1)
             if missing <= lost:
                 break
             missing -= lost + 1
-            position += 1
-        broken = (at for at in range(position, start - 1, -1) if self._is_broken(at + 1))
-        return next(broken, start)
+            latest += 1
+        for position in range(latest, start - 1, -1):
+            if self._is_broken(position + 1):
+                return position
+        return start
 
-    def _span(self, position: int) -> list[tuple[int, int]]:
+    def _spans(self, position: int) -> list[tuple[int, int]]:
         """Return the byte ranges of the file where a message before this position may have been lost.
 
         These are right before the message at the position, and right after the live message before it.
@@ -292,11 +330,13 @@ class _LostLines:
         if position == len(live):  # messages after the last live one may be anywhere after it
             return [(self._next_offset(live[-1]) if live else 0, _END_OF_FILE)]
         ordinal = live[position]
-        spans = [(self._next_offset(ordinal - 1) if ordinal else 0, self._offsets[ordinal])]
-        if position and ordinal != live[position - 1] + 1:
+        start = self._next_offset(ordinal - 1) if ordinal > 0 else 0
+        spans = [(start, self._offsets[ordinal])]
+        if position > 0 and ordinal != live[position - 1] + 1:
             before = live[position - 1]
-            is_last = before + 1 == len(self._offsets)
-            spans.append((self._next_offset(before), _END_OF_FILE if is_last else self._offsets[before + 1]))
+            is_last_of_log = before + 1 == len(self._offsets)
+            end = _END_OF_FILE if is_last_of_log else self._offsets[before + 1]
+            spans.append((self._next_offset(before), end))
         return spans
 
     def _next_offset(self, ordinal: int) -> int:
@@ -305,43 +345,61 @@ class _LostLines:
 
     def _lost_at(self, position: int) -> int:
         """Count the unreadable lines before the message at a position that may have been messages."""
-        return sum(bisect_left(self._lost, end) - bisect_left(self._lost, start) for start, end in self._span(position))
+        count = 0
+        for start, end in self._spans(position):
+            count += bisect_left(self._lost, end) - bisect_left(self._lost, start)
+        return count
 
     def _is_broken(self, position: int) -> bool:
         """Return whether there is damage right before a position, or lines may be missing there."""
-        return any(
-            bisect_right(self._breaks, end) > bisect_left(self._breaks, start) for start, end in self._span(position)
-        )
+        for start, end in self._spans(position):
+            count = bisect_right(self._breaks, end) - bisect_left(self._breaks, start)
+            if count > 0:
+                return True
+        return False
 
 
-def _ends_of(
-    starts: Sequence[int | None], ends: Sequence[int | None], count: int
-) -> tuple[tuple[int | None, int], tuple[int | None, int]]:
-    """Return the positions of a run's two ends, each with the number of skipped ids at this end.
+def _ends_of(starts: Sequence[int | None], ends: Sequence[int | None], count: int) -> tuple[_RunEnd, _RunEnd]:
+    """Return the two ends of a run.
 
     A damaged message may be in another place of the history than before. So those ids are used that enclose the most
     messages, up to `count`. The messages of skipped ids are taken from their present places.
+
+    Args:
+        starts: the positions of the ids at the run's start, from the outermost on; None for an id that is lost.
+        ends: the same for the run's end.
+        count: the number of the run's messages.
     """
-    first, last = _first_of(starts), _first_of(ends)
-    if first[0] is None or last[0] is None or last[0] - first[0] == count - 1:
+    first = _outermost(starts)
+    last = _outermost(ends)
+    if first.position is None or last.position is None:
         return first, last
-    best, best_length = (first, last), 0
+    if last.position - first.position + 1 == count:
+        return first, last
+    best = first, last
+    best_length = 0
     for lost_first, start in enumerate(starts):
         for lost_last, end in enumerate(ends):
             if start is None or end is None:
                 continue
             length = end - start + 1
-            if best_length < length <= count:
-                best, best_length = ((start, lost_first), (end, lost_last)), length
+            if length <= count and length > best_length:
+                best = _RunEnd(start, lost_first), _RunEnd(end, lost_last)
+                best_length = length
     return best
 
 
-def _first_of(positions: Sequence[int | None]) -> tuple[int | None, int]:
-    """Return the first position that is not None, and the number of Nones before it."""
-    for lost, position in enumerate(positions):
+def _outermost(positions: Sequence[int | None]) -> _RunEnd:
+    """Return the end of a run at its outermost id that is not lost."""
+    for skipped, position in enumerate(positions):
         if position is not None:
-            return position, lost
-    return None, len(positions)
+            return _RunEnd(position, skipped)
+    return _RunEnd(None, len(positions))
+
+
+def _outside(positions: Sequence[int | None], start: int, end: int) -> list[int]:
+    """Return the positions that are not between `start` and `end`; None (a lost id) is left out."""
+    return [position for position in positions if position is not None and not start <= position <= end]
 
 
 def find_position(index: Index, live: Sequence[int], message_id: str) -> int | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 from zlib import crc32
 
 from .record_line import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, has_crc, name_of
@@ -100,11 +100,11 @@ def reset_bodies(
     reason: str,
     time: str,
 ) -> list[bytes]:
-    """Return the bodies of a reset after which `items` are the live history, in their order.
+    """Return the encoded records of a reset, without checksums: the begin, the new messages, and the commit.
 
     Args:
         live: the present live history, read under the lock, as ordinals.
-        items: ordinals of live messages that stay, and new messages.
+        items: the live history after the reset, in order: ordinals of live messages that stay, and new messages.
         ids_of: gives the ids of messages by their ordinals; for a log, `ids_in`.
         reset_id: a new id.
         reason: `clear`, `set_messages` or `rewind`.
@@ -118,20 +118,22 @@ def reset_bodies(
             bodies.append(item(Member(reset_id, len(bodies))))
             continue
         if runs:
-            before, run = runs[-1]
-            if before == len(bodies) and positions[item] == positions[run[-1]] + 1:
+            new_before, run = runs[-1]
+            is_adjacent = new_before == len(bodies) and positions[item] == positions[run[-1]] + 1
+            if is_adjacent:
                 run.append(item)
                 continue
         runs.append((len(bodies), [item]))
-    wanted = list(live[-1:])
+    ordinals_of_ids = list(live[-1:])
     for _, run in runs:
-        wanted += [*run[:2], *run[-2:]]
-    ids = dict(zip(wanted, ids_of(wanted), strict=True))
+        ordinals_of_ids += run[:2]
+        ordinals_of_ids += run[-2:]
+    ids = dict(zip(ordinals_of_ids, ids_of(ordinals_of_ids), strict=True))
     kept: list[KeptRun] = []
-    for position, run in runs:
+    for new_before, run in runs:
         first = tuple(ids[ordinal] for ordinal in run[:2])
         last = tuple(ids[ordinal] for ordinal in run[-2:])
-        kept.append(KeptRun(position, len(run), first, last))
+        kept.append(KeptRun(new_before, len(run), first, last))
     upto = ids[live[-1]] if live else ""
     reset = Reset(reset_id, reason, time, upto, len(bodies), len(items), tuple(kept))
     return frame(reset, bodies)
@@ -145,25 +147,32 @@ def ids_in(read: Callable[[Sequence[int]], Iterable[Message]]) -> Callable[[Sequ
 def is_intact(line: bytes) -> bool:
     """Return whether the `own_crc` of a begin or a commit is correct; `line` is without LF."""
     body = line[:-CRC_TAIL_BYTES].removesuffix(MARK) if has_crc(line) else line
-    if body[-_OWN_BYTES:].startswith(_OWN_KEY):
-        head = body[:-_OWN_BYTES]
-        return body.endswith(b'%08x"' % crc32(b"}", crc32(head)))
-    return False
+    if not body[-_OWN_BYTES:].startswith(_OWN_KEY):
+        return False
+    body_before = body[:-_OWN_BYTES]
+    return body.endswith(b'%08x"' % crc32(b"}", crc32(body_before)))
 
 
 def parse(value: Mapping[str, Any]) -> Reset | None:
     """Read the description in a record; None if it is malformed."""
-    texts = [value.get(key) for key in ("id", "reason", "time", "upto")]
-    numbers = [value.get("count"), value.get("live")]
-    runs = value.get("keep")
-    if not (all(isinstance(text, str) for text in texts) and all(map(_is_count, numbers)) and isinstance(runs, list)):
+    texts = {key: value.get(key) for key in ("id", "reason", "time", "upto")}
+    if not all(isinstance(text, str) for text in texts.values()):
         return None
-    parsed = [_parse_run(run) for run in runs]
-    if not all(parsed):
+    count = value.get("count")
+    live = value.get("live")
+    if not _is_count(count) or not _is_count(live):
         return None
-    ident, reason, time, upto = map(name_of, texts)
-    count, live = (int(number or 0) for number in numbers)
-    return Reset(ident, reason, time, upto, count, live, tuple(run for run in parsed if run))
+    described_runs = value.get("keep")
+    if not isinstance(described_runs, list):
+        return None
+    runs = list[KeptRun]()
+    for described in described_runs:
+        run = _parse_run(described)
+        if run is None:
+            return None
+        runs.append(run)
+    names = {key: name_of(text) for key, text in texts.items()}
+    return Reset(names["id"], names["reason"], names["time"], names["upto"], count, live, tuple(runs))
 
 
 def _parse_run(value: Any) -> KeptRun | None:
@@ -179,5 +188,5 @@ def _is_end(value: Any) -> bool:
     return isinstance(value, list) and 0 < len(value) <= 2 and all(isinstance(one, str) for one in value)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -40,7 +40,12 @@ from .reset_record import is_intact
 from .salvage import ROLE_HEAD, has_role, whole_records
 
 _RECEIPT_HEAD = b'{"_record":"view",'
+_RECEIPT_HEAD_BYTES = len(_RECEIPT_HEAD)
 _ROLE_BY_HEAD = {ROLE_HEAD + role[:4].encode(): code for role, code in ROLE_CODES.items()}
+_ROLE_HEAD_BYTES = len(ROLE_HEAD) + 4
+_ID_KEY_BYTES = len(ID_KEY)
+_AFTER_ID_BYTES = len(b'"}') + SEAL_BYTES
+"""Bytes from the end of the message id to the end of its line, if the id is the last key of `metadata`."""
 _NOT_PLAIN = (b'"source"', b'"ephemeral"', b"system-reminder", b"\\u00")
 
 
@@ -88,33 +93,45 @@ class Scanner:
 
         Sound messages and receipts (records of requests to a model) are nearly all lines; they are not parsed.
         """
+        # A log has millions of lines, so this loop calls no function of ours for a sound line, and keeps all in locals.
         builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
         index, doubtful, session = builder.index, builder.doubtful, builder.session
-        seed, offset, sound, rows = self._chain.stored, self.offset, 0, list[Row]()
         plain_role = USER if self.finds_plain_users else None
+        seed = self._chain.stored
+        offset = self.offset
+        sound = 0  # sound lines since the last line that was parsed
+        rows = list[Row]()
         for line in lines:
             length = len(line)
             computed = crc(b"}", crc(line[:-SEAL_BYTES], seed))
-            if line[-SEAL_BYTES:] == b',"_crc":"%08x"}\n' % computed and length <= limit:
-                end = length - 22  # after the message id, where message_id is the last key of the last object
-                if (role := roles.get(line[:13])) is not None and line[end : end + 2] == b'"}':
+            is_sound = line[-SEAL_BYTES:] == b',"_crc":"%08x"}\n' % computed and length <= limit
+            if is_sound:
+                role = roles.get(line[:_ROLE_HEAD_BYTES])
+                end = length - _AFTER_ID_BYTES
+                if role is not None and line[end : end + 2] == b'"}':  # the message id is the last key
                     start = line.rfind(ID_KEY, 0, end)
-                    own_id = line[start + 14 : end]
+                    own_id = line[start + _ID_KEY_BYTES : end]
                     hashed = int.from_bytes(own_id, "little") % ID_MODULUS
                     pinned = line[start - 5 : start] == TRUE_BEFORE_ID
                     if start != -1 and not (pinned or b"\\" in own_id or hashed in doubtful or builder.copying):
                         model = session.pop_pending_model() if role == ASSISTANT else 0
                         plain = role == plain_role and is_plain_user(line)
                         rows.append((offset, length, role, LIVE, hashed, seed, computed, model, plain))
-                        seed, offset, sound = computed, offset + length, sound + 1
+                        seed = computed
+                        offset += length
+                        sound += 1
                         continue
-                elif line[:18] == _RECEIPT_HEAD and session.receipt(line):
-                    seed, offset, sound = computed, offset + length, sound + 1
+                elif line[:_RECEIPT_HEAD_BYTES] == _RECEIPT_HEAD and session.receipt(line):
+                    seed = computed
+                    offset += length
+                    sound += 1
                     continue
             index.add_live(rows)
             self.skip_indexed(sound, offset, seed)
             self.take(line[:-1], self.line + 1, offset)
-            seed, offset, sound = self._chain.stored, offset + length, 0
+            seed = self._chain.stored
+            offset += length
+            sound = 0
             rows.clear()
         index.add_live(rows)
         self.skip_indexed(sound, offset, seed)
@@ -144,9 +161,11 @@ class Scanner:
         Returns:
             Its role, the hash of its id, and whether it is a plain user message; None if the line has to be parsed.
         """
-        builder, end = self.builder, len(line) - 22  # after the message id, as in `feed_lines`
-        role, start = _ROLE_BY_HEAD.get(line[:13]), line.rfind(ID_KEY, 0, end)
-        own_id = line[start + 14 : end]
+        builder = self.builder
+        role = _ROLE_BY_HEAD.get(line[:_ROLE_HEAD_BYTES])
+        end = len(line) - _AFTER_ID_BYTES
+        start = line.rfind(ID_KEY, 0, end)
+        own_id = line[start + _ID_KEY_BYTES : end]
         if role is None or start < 0 or line[end : end + 2] != b'"}' or b"\\" in own_id or builder.copying:
             return None
         hashed = int.from_bytes(own_id, "little") % ID_MODULUS
@@ -225,12 +244,17 @@ class Scanner:
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Continue from a snapshot, with its index; a damaged snapshot raises ValueError, TypeError or KeyError."""
-        self.offset, self.line = int(snapshot["offset"]), int(snapshot["line"])
-        seed, chained = int(snapshot["seed"]), bool(snapshot["chained"])
-        self._chain = Chain(seed, seed, chained)
-        if not chained:
-            self._chain.strange_line, self._chain.strange_seeds = self.line, (0,)
-        self._bare = Place(*map(int, snapshot["bare"])) if snapshot["bare"] is not None else None
+        self.offset = int(snapshot["offset"])
+        self.line = int(snapshot["line"])
+        seed = int(snapshot["seed"])
+        self._chain = Chain(seed, seed, begun=bool(snapshot["chained"]))
+        if not self._chain.begun:  # no line verified yet, so the next one may also be the first of the chain
+            self._chain.strange_line = self.line
+            self._chain.strange_seeds = (0,)
+        self._bare = None
+        if snapshot["bare"] is not None:
+            line, offset, length = map(int, snapshot["bare"])
+            self._bare = Place(line, offset, length)
         self.builder.restore(snapshot)
 
     def _report_oversized(self, length: int) -> None:
@@ -239,17 +263,23 @@ class Scanner:
 
     def _take_without_checksum(self, line: bytes, place: Place, computed: int) -> None:
         """Scan a line without a checksum at its end."""
-        chain, flags, finding = self._chain, UNCHAINED, None
+        chain = self._chain
         status = ControlStatus(is_intact(line), chained=False, counts_as_header=self._may_begin(place.line))
-        place.seed, place.check = chain.stored, crc32(line, chain.stored)
+        place.seed = chain.stored
+        place.check = crc32(line, chain.stored)
         self._pass_strange(place)
+        flags = UNCHAINED
+        finding = None
         if has_misplaced_crc(line):
-            flags, chain.begun = DAMAGED, True
+            flags = DAMAGED
             finding = ("checksum", "its checksum is not at its end: another program wrote the line anew")
-        elif chain.begun or line.startswith(CONTROL_HEAD):
             chain.begun = True
+        elif chain.begun or line.startswith(CONTROL_HEAD):
             finding = ("unchained", "a line without a checksum after lines that have one")
-        chain.stored, chain.computed, self._bare = place.check, computed, place
+            chain.begun = True
+        chain.stored = place.check
+        chain.computed = computed
+        self._bare = place
         if not line.strip():
             self.builder.report("unreadable", "an empty line")
             return
@@ -257,18 +287,28 @@ class Scanner:
 
     def _take_with_checksum(self, line: bytes, place: Place, stored: int, computed: int) -> None:
         """Scan a line with a checksum."""
-        chain = self._chain
-        seeds = chain.seeds(place.line)
-        body = line[:-CRC_TAIL_BYTES]
-        seed = next((seed for seed in seeds if continues(body, stored, seed)), None)
+        seed = self._seed_continued_by(line[:-CRC_TAIL_BYTES], stored)
         if seed is None:
             self._take_unverified(line, place, stored, computed)
             return
-        place.seed, place.check = seed, stored
-        if not chain.begun and stored != computed:
+        place.seed = seed
+        place.check = stored
+        if not self._chain.begun and stored != computed:
             self._report_altered_checksum()
-        chain.stored, chain.computed, chain.begun = stored, computed, True
+        self._chain.pass_checksum(stored, computed)
         self._take(line, 0, ControlStatus(is_intact(line)))
+
+    def _seed_continued_by(self, body: bytes, stored: int) -> int | None:
+        """Return the checksum that a record in the current line continues; None if it continues no earlier line.
+
+        Args:
+            body: the record up to its checksum.
+            stored: its checksum.
+        """
+        for seed in self._chain.seeds(self.line):
+            if continues(body, stored, seed):
+                return seed
+        return None
 
     def _report_altered_checksum(self) -> None:
         """Report that the line before the first chained line lost its checksum, unless it was reported already."""
@@ -281,17 +321,18 @@ class Scanner:
     def _take_unverified(self, line: bytes, place: Place, stored: int, computed: int) -> None:
         """Scan a line whose checksum continues none of the lines before it."""
         chain, builder = self._chain, self.builder
+        follows_bare_line = self._bare is not None and self._bare.line == place.line - 1
+        counts_as_header = self._may_begin(place.line) and not is_own_header(line, chain.seeds(place.line))
         status = ControlStatus(
-            is_intact(line),
-            chained=False,
-            after_loss=self._bare is not None and self._bare.line == place.line - 1,
-            counts_as_header=self._may_begin(place.line) and not is_own_header(line, chain.seeds(place.line)),
+            is_intact(line), chained=False, after_loss=follows_bare_line, counts_as_header=counts_as_header
         )
-        place.seed, place.check = 0, crc32(line)
+        place.seed = 0
+        place.check = crc32(line)
         if chain.goes_back(line[:-CRC_TAIL_BYTES], stored):
-            builder.doubt(*self._break)
+            first_inserted, place_of_break = self._break
+            builder.doubt(first_inserted, place_of_break)
         self._pass_strange(place)
-        chain.stored, chain.computed, chain.begun = stored, computed, True
+        chain.pass_checksum(stored, computed)
         builder.copying = False
         finding = ("checksum", "altered, or a line before it is missing or was moved; it is read all the same")
         self._take(line, DAMAGED, status, finding)
@@ -307,35 +348,45 @@ class Scanner:
 
     def _salvage(self, line: bytes, reason: str) -> None:
         """Recover intact records from a corrupt line, and report the line."""
-        builder, chain = self.builder, self._chain
         places = list(whole_records(line))
         if not places:
             nul = " (NUL bytes, as a power cut leaves them)" if line.count(0) > len(line) // 2 else ""
-            builder.report("unreadable", f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}")
+            detail = f"{len(line)} bytes that are no JSON object{nul}: {reason[:120]}"
+            self.builder.report("unreadable", detail)
             return
-        strange = len(line) - sum(end - start for start, end in places)
-        builder.report(
-            "glued", f"{strange} bytes that are no record stand in one line with {len(places)} that are read"
-        )
-        offset = self.offset
-        after = chain.stored, chain.begun
+        strange_bytes = len(line) - sum(end - start for start, end in places)
+        detail = f"{strange_bytes} bytes that are no record stand in one line with {len(places)} that are read"
+        self.builder.report("glued", detail)
+        chain, offset = self._chain, self.offset
+        stored_after_line = chain.stored
+        begun_after_line = chain.begun
         chain.stored, chain.computed = self._before
         for start, end in places:
-            record = line[start:end]
-            body = record[:-CRC_TAIL_BYTES]
-            stored = stored_crc(record)
-            computed = crc32(b"}", crc32(body, chain.stored))
-            place = Place(self.line, offset + start, end - start + 1, 0, crc32(record))
-            builder.place = place
-            flags = UNCHAINED if stored is None else DAMAGED
-            if stored is not None:
-                for seed in chain.seeds(self.line):
-                    if continues(body, stored, seed):
-                        place.seed, place.check, flags = seed, stored, 0
-            chain.stored = computed if stored is None else stored
-            chain.computed, chain.begun = computed, True
-            self._take(record, flags, ControlStatus(is_intact(record), chained=not flags, after_loss=True))
-        chain.stored, chain.begun = after
+            self._take_salvaged(line[start:end], offset + start)
+        chain.stored = stored_after_line
+        chain.begun = begun_after_line
+
+    def _take_salvaged(self, record: bytes, offset: int) -> None:
+        """Scan a record in a corrupt line; `offset` is the record's offset in the log."""
+        chain = self._chain
+        body = record[:-CRC_TAIL_BYTES]
+        stored = stored_crc(record)
+        computed = crc32(b"}", crc32(body, chain.stored))
+        seed = None if stored is None else self._seed_continued_by(body, stored)
+        place = Place(self.line, offset, len(record) + 1, 0, crc32(record))
+        if stored is None:
+            flags = UNCHAINED
+            chain.pass_checksum(computed, computed)
+        else:
+            flags = DAMAGED
+            if seed is not None:
+                flags = 0
+                place.seed = seed
+                place.check = stored
+            chain.pass_checksum(stored, computed)
+        self.builder.place = place
+        status = ControlStatus(is_intact(record), chained=flags == 0, after_loss=True)
+        self._take(record, flags, status)
 
     def _take(
         self,
