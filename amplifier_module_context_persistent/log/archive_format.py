@@ -212,14 +212,18 @@ def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[F
         last: the frame before this part; None for the first part of a log.
         log_bytes: the length of the whole log.
     """
+    offset = line = seed = 0
+    if last is not None:
+        offset = last.end
+        line = last.line + last.lines
+        seed = last.next_seed
     packed = compressed(content)
-    seed = last.next_seed if last is not None else 0
     frame = Frame(
         at=0,
         packed_bytes=len(packed),
-        offset=last.end if last is not None else 0,
+        offset=offset,
         size=len(content),
-        line=last.line + last.lines if last is not None else 0,
+        line=line,
         lines=content.count(b"\n"),
         seed=seed,
         next_seed=chain_after(content, seed),
@@ -271,23 +275,28 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
     found = _END.search(end)
     if found is None or not is_sealed(found[0]):
         raise ValueError("its last line is not the end of an archive")
-    at, size = int(found[1]), int(found[2])
-    if at + size + len(found[0]) != file_bytes:
+    index_offset = int(found[1])
+    index_bytes = int(found[2])
+    if index_offset + index_bytes + len(found[0]) != file_bytes:
         raise ValueError("the file is longer or shorter than its last line says")
-    *lines, last, rest = read(size, at).split(b"\n")
-    if rest or not all(map(is_sealed, (line + b"\n" for line in (*lines, last)))):
+    *lines, last, rest = read(index_bytes, index_offset).split(b"\n")
+    if rest or not all(is_sealed(line + b"\n") for line in [*lines, last]):
         raise ValueError("a line of it is damaged")
-    frames, place, offset = list[Frame](), len(HEAD), 0
+    frames = list[Frame]()
+    frames_end = len(HEAD)
+    log_end = 0
     for line in lines:
-        frame = frame_of_entry(line, place + _SIZE_BYTES + len(line) + 1)
-        if frame.offset != offset:
+        frame = frame_of_entry(line, frames_end + _SIZE_BYTES + len(line) + 1)
+        if frame.offset != log_end:
             raise ValueError("its frames do not follow each other")
         frames.append(frame)
-        place, offset = frame.at + frame.packed_bytes, frame.end
+        frames_end = frame.at + frame.packed_bytes
+        log_end = frame.end
     total = orjson.loads(last)
-    if (total["frames"], total["size"], place) != (len(frames), offset, at - _SIZE_BYTES):
+    has_all_frames = total["frames"] == len(frames) and total["size"] == log_end
+    if not has_all_frames or frames_end != index_offset - _SIZE_BYTES:
         raise ValueError("its frames are not all of the file")
-    return ArchiveIndex(frames, offset, str(total["sha256"]))
+    return ArchiveIndex(frames, log_end, str(total["sha256"]))
 
 
 def frame_of_entry(line: bytes, at: int) -> Frame:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from itertools import count
 from math import isqrt
 
 FEW = 1024
@@ -78,5 +77,7 @@ def _search(column: array[int], hashed: int, start: int) -> Iterator[int]:
 
 def _prime_from(least: int) -> int:
     """Return the first odd prime from a number on, so that ids that count upwards have different remainders."""
-    candidates = count(least | 1, 2)
-    return next(one for one in candidates if all(one % divisor for divisor in range(3, isqrt(one) + 1, 2)))
+    candidate = least | 1
+    while any(candidate % divisor == 0 for divisor in range(3, isqrt(candidate) + 1, 2)):
+        candidate += 2
+    return candidate

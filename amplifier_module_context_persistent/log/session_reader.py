@@ -65,11 +65,15 @@ class SessionReader:
         """
         self.pending_model = int(snapshot["pending_model"])
         self._named = {(str(kind), str(name)) for kind, name in snapshot["named"]}
+        records = self._records
         count, line, viewed_at = snapshot["shown"]
+        records.line_shown = (int(count), str(line))
+        records.viewed_at = str(viewed_at)
         name, *tags = snapshot["label"]
-        self._records.line_shown, self._records.viewed_at = (int(count), str(line)), str(viewed_at)
-        self._records.name, self._records.tags = str(name), tuple(map(str, tags))
-        if not 0 <= self.pending_model < len(self.index.models):
+        records.name = str(name)
+        records.tags = tuple(map(str, tags))
+        is_known_model = 0 <= self.pending_model < len(self.index.models)
+        if not is_known_model:
             raise ValueError("a request to a model that is not known")
 
     def take(self, kind: str, value: Control, status: ControlStatus, place: Place, *, may_be_copy: bool) -> None:

@@ -26,17 +26,20 @@ def statement_for(schema: str, layout: Layout, *, durable: bool, waits: bool, to
             which saves the server a tenth of the work. If the setting was changed, the statement stores nothing.
         touches: whether to update the column `touched`, as `rows.append` does.
     """
-    is_set = durable and waits
-    source = "" if is_set else f"from ({level_of(durable=durable)}) as level"
-    guard = " and pg_catalog.current_setting('synchronous_commit') <> 'off'" if is_set else ""
+    sets_level = f"from ({level_of(durable=durable)}) as level"
+    checks_level = ""
+    if durable and waits:
+        sets_level = ""
+        checks_level = " and pg_catalog.current_setting('synchronous_commit') <> 'off'"
+    touching = TOUCHING if touches else ""
     return f"""
         with advanced as (
             update {schema}.log as log
                set head = $2::bigint + 1, size = $6::bigint, crc = $7::bigint,
-                   changed = pg_catalog.now(){TOUCHING if touches else ""}
-              {source}
+                   changed = pg_catalog.now(){touching}
+              {sets_level}
              where log.log_id = $1::{layout.id_type} and log.head = $2::bigint and log.crc = $3::bigint
-               and log.generation = $4::bigint{guard}
+               and log.generation = $4::bigint{checks_level}
             returning log.log_id, log.generation
         )
         insert into {schema}.record ({layout.key_columns}, {COLUMNS})
@@ -51,8 +54,9 @@ def append_one_row(
 ) -> bool:
     """Append a line if the log still is as the caller knows it, and return whether the line was stored.
 
-    With `durable`, nothing is stored either if the server has stopped waiting for its disk since `waits` was read. The
-    caller then locks the log's row and tries again; for this, `rows.begin` reads the setting again.
+    With `durable`, the line is also not stored if the server's setting has changed meanwhile so that the server does
+    not wait for its disk (`connection.waits` is outdated). The caller then tries again with the log's row locked;
+    `rows.begin` reads the setting again.
 
     Args:
         connection: the connection; in autocommit mode the statement is its own transaction.
@@ -62,22 +66,23 @@ def append_one_row(
         durable: as for `rows.append`.
         touches: as for `rows.append`.
     """
-    kind, role, flags, length, crc, id_hash = row.columns
-    numbers = (
-        known.head,
-        known.crc,
-        known.generation,
-        row.at,
-        row.at + length,
-        crc,
-        kind,
-        role,
-        flags,
-        id_hash,
-        length - 1,
-    )
+    columns = row.columns
+    values = [  # $1, $2 and so on of the statement
+        str(known.log_id).encode(),
+        b"%d" % known.head,
+        b"%d" % known.crc,
+        b"%d" % known.generation,
+        b"%d" % row.at,
+        b"%d" % (row.at + columns.length),
+        b"%d" % columns.crc,
+        b"%d" % columns.kind,
+        b"%d" % columns.role,
+        b"%d" % columns.flags,
+        b"%d" % columns.id_hash,
+        b"%d" % (columns.length - 1),
+        row.line,
+    ]
     waits: bool = connection.waits  # type: ignore[attr-defined]  # of DeadlineConnection
-    name = b"append %d%d%d" % (durable, waits, touches)
     statement = statement_for(schema, layout_of(connection), durable=durable, waits=waits, touches=touches)
-    values = [str(known.log_id).encode(), *(b"%d" % number for number in numbers), row.line]
-    return bool(connection.run(name, statement, values, _FORMATS))  # type: ignore[attr-defined]  # likewise
+    name_of_statement = b"append %d%d%d" % (durable, waits, touches)  # one name for each combination
+    return bool(connection.run(name_of_statement, statement, values, _FORMATS))  # type: ignore[attr-defined]  # likewise

@@ -50,22 +50,33 @@ def row_of_sealed(line: bytes, crc: int, scanner: Scanner) -> Row | None:
 
 def _scanned(line: bytes, scanner: Scanner) -> tuple[int, int, int, int, int]:
     """Scan a line, and return its kind, role, flags, checksum and hash."""
-    index, number, seed = scanner.index, len(scanner.index), scanner.seed
-    findings, receipts = len(index.damage), index.control_counts["view"]
+    index = scanner.index
+    number = len(index)
+    seed = scanner.seed
+    findings_before = len(index.damage)
+    receipts_before = index.control_counts["view"]
     scan_line(scanner, line)
     crc = stored_crc(line)
-    if crc is None or len(index.damage) != findings or crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed)) != crc:
+    if crc is None or len(index.damage) != findings_before:
+        return OTHER, 0, 0, scanner.seed, 0
+    continues_chain = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed)) == crc
+    if not continues_chain:
         return OTHER, 0, 0, scanner.seed, 0
     if line.startswith(CONTROL_HEAD):
-        if index.control_counts["view"] > receipts:
-            asked = "\0".join(index.models[scanner.builder.session.pending_model])
-            return RECEIPT, 0, 0, crc, 1 + id_hash_of(asked)
-        return CONTROL, 0, 0, crc, 0
-    is_one = len(index) == number + 1 and index.columns.flags[number] & ~PINNED == LIVE and member_of(line) is None
-    if not is_one:
+        is_receipt = index.control_counts["view"] > receipts_before
+        if not is_receipt:
+            return CONTROL, 0, 0, crc, 0
+        recipient = "\0".join(index.models[scanner.builder.session.pending_model])
+        return RECEIPT, 0, 0, crc, 1 + id_hash_of(recipient)
+    columns = index.columns
+    is_one_message = len(index) == number + 1
+    is_live_only = is_one_message and columns.flags[number] & ~PINNED == LIVE
+    if not is_live_only or member_of(line) is not None:
         return MESSAGE, 0, 0, crc, 0
-    flags = index.columns.flags[number] & PINNED | (PLAIN_USER if index.columns.plain_users[number] else 0)
-    return INDEXED, index.columns.roles[number], flags, crc, index.columns.id_hashes[number]
+    flags = columns.flags[number] & PINNED
+    if columns.plain_users[number]:
+        flags |= PLAIN_USER
+    return INDEXED, columns.roles[number], flags, crc, columns.id_hashes[number]
 
 
 def lines_to_read(columns: Sequence[Columns]) -> list[int]:

@@ -11,14 +11,14 @@ from .names import TIMEOUT_S, asking
 
 
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:
-    """Return the stored figures of logs that have not changed since, by name.
+    """Return the stored figures of those logs that have not changed since they were counted, by the logs' names.
 
     Empty if the server does not give them: the tables may be older, or the role may not read them.
 
     Args:
         storage: a location without a log's name.
         names: the logs.
-        counted: the counter and the version of the figures; figures of another one are not returned.
+        counted: the counter and version of the wanted figures; figures of another counter or version are not returned.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         layout = layout_of(connection)
@@ -42,7 +42,9 @@ def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
         layout = layout_of(connection)
-        names, *facts = zip(*new, strict=True)
+        names = [name for name, _, _ in new]
+        sizes = [size for _, size, _ in new]
+        figures = [figure for _, _, figure in new]
         statement = f"""
             insert into {location.schema}.figures (log_id, size, counted, told)
             select log.log_id, log.size, %s, new.told
@@ -51,4 +53,4 @@ def keep_figures(storage: str, counted: str, new: Sequence[tuple[str, int, bytes
                 on conflict (log_id) do update
                set size = excluded.size, counted = excluded.counted, told = excluded.told
         """
-        connection.execute(statement.encode(), [counted, layout.keys_of(names), *map(list, facts)])
+        connection.execute(statement.encode(), [counted, layout.keys_of(names), sizes, figures])

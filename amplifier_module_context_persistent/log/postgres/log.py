@@ -22,7 +22,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -152,9 +152,10 @@ class PostgresLog(PostgresReader):
 
     def close(self) -> None:
         """Release the connection and the mark, and drop the index; a later call opens the log again."""
-        marked, self._marked_in = self._marked_in, None
-        if marked is not None and marked.pid == os.getpid():
-            marked.marks.give_back(mark_key(self.location))
+        server = self._marked_in
+        self._marked_in = None
+        if server is not None and server.pid == os.getpid():
+            server.marks.give_back(mark_key(self.location))
         super().close()
 
     def _begin_anew(self, connection: psycopg.Connection[Any]) -> bool:
@@ -163,10 +164,14 @@ class PostgresLog(PostgresReader):
         The lines are written again unchanged, if all of them are still in memory. A log that was removed on the same
         server stays removed.
         """
-        before, now = self._timeline, connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
-        if not self._has_written or not before or not now or before == now:
+        timeline_before = self._timeline
+        timeline = connection.timeline and timeline_of(connection)  # type: ignore[attr-defined]  # of DeadlineConnection
+        may_be_failover = timeline_before and timeline and timeline_before != timeline
+        if not self._has_written or not may_be_failover:
             return False
-        schema, messages, lines = self.location.schema, len(self.index), self.bytes.all_kept(self._lines_known)
+        schema = self.location.schema
+        messages = len(self.index)
+        lines = self.bytes.all_kept(self._lines_known)
         # with its generation, so that a line whose outcome is unknown is looked for in it
         begun = rows.create(connection, schema, self.location.name, generation=self._known().generation)
         if begun is None:
@@ -204,18 +209,22 @@ class PostgresLog(PostgresReader):
         """Append the first part of a batch, and return the outcomes of its callers. Try again until the deadline."""
         end = time.monotonic() + self.timeout_s
         deadline = end - self.timeout_s * (1 - FIRST_SHARE)
-        furthest, lock, self._sent = self._lines_known, self._unresolved is not None, None
+        lock = self._unresolved is not None
+        lines_read = self._lines_known
+        self._sent = None
         while True:
             try:
                 with self._server.connected(deadline) as connection:
-                    done = self._attempt(connection, batch, lock=lock)
-                if done is not None:
-                    return done.outcomes
+                    sent = self._attempt(connection, batch, lock=lock)
+                if sent is not None:
+                    return sent.outcomes
             except ServerError as error:
-                if self._lines_known > furthest:  # the reading of the log made progress, so its time begins again
-                    furthest, end = self._lines_known, time.monotonic() + self.timeout_s
+                if self._lines_known > lines_read:  # the reading of the log made progress, so its time begins again
+                    lines_read = self._lines_known
+                    end = time.monotonic() + self.timeout_s
                 self._after_failure(error, end)
-            deadline, lock = end, True
+            deadline = end
+            lock = True
 
     def _attempt(
         self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool
@@ -228,10 +237,12 @@ class PostgresLog(PostgresReader):
             connection.deadline = max(connection.deadline, in_time)  # type: ignore[attr-defined]  # likewise
         if lock:
             rows.begin(connection, limit_s=self.timeout_s)
-        before, sent = self._sent, self._send(connection, batch, lock=lock)
-        if lock:
-            # if this transaction only found the lines stored, a refused commit does not mean that they are gone
-            with nullcontext() if sent is before else self._forgetting_refused():
+        sent_before = self._sent
+        sent = self._send(connection, batch, lock=lock)
+        if lock and sent is sent_before:  # it only found the lines stored; a refused commit does not remove them
+            connection.execute(b"commit")
+        elif lock:
+            with self._forgetting_refused():
                 connection.execute(b"commit")
         if self._durable and connection.is_unreplicated:  # type: ignore[attr-defined]  # likewise
             raise ServerError("the server gave up waiting for its replica")
@@ -249,7 +260,8 @@ class PostgresLog(PostgresReader):
         if not part.bodies and not lock:  # no statement will show whether the log has changed, so read it
             self.take_in(connection)
             part = prepare_part(batch, self.index, self.max_record_bytes)
-        known, new = self._known(), self._rows_of(part.bodies)
+        known = self._known()
+        new = self._rows_of(part.bodies)
         sent = _SentRows(known, new, part.outcomes)
         if not new:
             return sent
@@ -273,7 +285,8 @@ class PostgresLog(PostgresReader):
             row = row_of_sealed(line, crc, self.scanner)
             if row is not None:
                 return [row]
-        new, scanner = list[Row](), Scanner(self.max_record_bytes)
+        new = list[Row]()
+        scanner = Scanner(self.max_record_bytes)
         scanner.go_on(self.scanner)
         for body in bodies:
             line, _ = seal(body, scanner.seed)

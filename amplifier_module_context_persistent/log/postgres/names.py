@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
@@ -90,13 +90,15 @@ def stored_logs(storage: str, project: str | None = None, *, since_s: float | No
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
-        wanted = [of_project(connection) if project is not None else "true"]
+        conditions = [of_project(connection) if project is not None else "true"]
         if since_s is not None:
             at_least = "pg_catalog.to_timestamp(%(since)s::double precision)"
-            wanted += [f"touched >= {at_least} - interval '{TOUCHED_S} s'"] * has_index + [f"changed >= {at_least}"]
+            conditions.append(f"changed >= {at_least}")
+            if has_index:
+                conditions.append(f"touched >= {at_least} - interval '{TOUCHED_S} s'")
         statement = f"""
             select name, pg_catalog.date_part('epoch', changed) from {location.schema}.log
-             where {" and ".join(wanted)} order by changed desc, name
+             where {" and ".join(conditions)} order by changed desc, name
         """
         return connection.execute(statement.encode(), {"project": project, "since": since_s}).fetchall()
 
@@ -161,6 +163,16 @@ def stored_logs_with_names(
     return None
 
 
+class _PageRow(NamedTuple):
+    """A log on a page."""
+
+    ordered_by: datetime
+    """The time that orders the pages: `touched`, which may be earlier than `changed`; without its index, `changed`."""
+    changed: datetime
+    """The time of the last write."""
+    name: str
+
+
 def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tuple[str, float]]]:
     """Yield the logs of `stored_logs` page by page, so that the cost depends only on the pages that are used.
 
@@ -171,45 +183,49 @@ def stored_pages(storage: str, project: str | None = None) -> Iterator[list[tupl
         ValueError, LogUnreadableError: as `stored_logs`.
     """
     waiting: list[tuple[datetime, str]] = []
-    last: tuple[Any, str] | tuple[None, None] = (None, None)
+    last: _PageRow | None = None
     size = _FIRST_PAGE
     while True:
-        found, lag = _page(storage, project, last, size)
-        waiting += [(changed, name) for _, changed, name in found]
+        page, lag = _page(storage, project, last, size)
+        waiting += [(row.changed, row.name) for row in page]
         waiting.sort(reverse=True)
-        is_last = len(found) < size
-        # no log of a later page was written to after this time
-        latest = None if is_last else found[-1][0] + lag
-        known = [one for one in waiting if latest is None or one[0] > latest]
-        if known:
-            yield [(name, changed.timestamp()) for changed, name in known]
-            del waiting[: len(known)]
-        if is_last:
+        is_last_page = len(page) < size
+        if is_last_page:
+            ready = waiting
+        else:
+            latest_on_later_pages = page[-1].ordered_by + lag
+            ready = [log for log in waiting if log[0] > latest_on_later_pages]
+        if ready:
+            yield [(name, changed.timestamp()) for changed, name in ready]
+        if is_last_page:
             return
-        last, size = (found[-1][0], found[-1][2]), min(2 * size, _LARGEST_PAGE)
+        waiting = waiting[len(ready) :]
+        last = page[-1]
+        size = min(2 * size, _LARGEST_PAGE)
 
 
-def _page(
-    storage: str, project: str | None, last: tuple[Any, str] | tuple[None, None], size: int
-) -> tuple[list[tuple[datetime, datetime, str]], timedelta]:
-    """Read the next page of logs after the log `last`, and the lag of the time that orders them.
+def _page(storage: str, project: str | None, last: _PageRow | None, size: int) -> tuple[list[_PageRow], timedelta]:
+    """Read the next page: at most `size` logs after the log `last`.
 
     Returns:
-        For each log, the time that orders the pages, the time of its last write, and its name; and how much later than
-        the ordering time the last write may be.
+        The logs; and how much later than `ordered_by` the last write to a log may be.
     """
     with asking(storage, TIMEOUT_S) as (connection, location):
         has_index = connection.has(TOUCHED)  # type: ignore[attr-defined]  # of DeadlineConnection
         order = "touched" if has_index else "changed"
+        conditions = [of_project(connection) if project is not None else "true"]
+        values: dict[str, Any] = {"project": project, "size": size}
+        if last is not None:
+            conditions.append(f"({order}, name) < (%(time)s::timestamptz, %(name)s::text)")
+            values |= {"time": last.ordered_by, "name": last.name}
         statement = f"""
             select {order}, changed, name from {location.schema}.log
-             where {of_project(connection) if project is not None else "true"}
-               {f"and ({order}, name) < (%(time)s::timestamptz, %(name)s::text)" if last[1] is not None else ""}
+             where {" and ".join(conditions)}
              order by {order} desc, name desc limit %(size)s
         """
-        values = {"project": project, "time": last[0], "name": last[1], "size": size}
         found = connection.execute(statement.encode(), values).fetchall()
-    return found, timedelta(seconds=rows.TOUCHED_S if has_index else 0)
+    lag = timedelta(seconds=rows.TOUCHED_S if has_index else 0)
+    return [_PageRow._make(row) for row in found], lag
 
 
 def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -240,13 +256,13 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
         ValueError: the location is invalid.
         LogUnreadableError: the server cannot be read.
     """
-    asked, line = rows.compared("%b::bytea", ignores_case=ignores_case)
+    searched, line = rows.compared("%b::bytea", ignores_case=ignores_case)
     with asking(storage, SEARCH_S) as (connection, location):
         statement = f"""
             with found as materialized (  -- so that several processes of the server may share the work
                 select distinct log_id from {location.schema}.record
                  where kind in ({rows.MESSAGE}, {rows.OTHER}) or kind = {rows.INDEXED} and (
-                       pg_catalog.position({line}, {asked}) > 0 or pg_catalog.position(line, %b::bytea) > 0)
+                       pg_catalog.position({line}, {searched}) > 0 or pg_catalog.position(line, %b::bytea) > 0)
             )
             select name from found join {location.schema}.log using (log_id)
         """
@@ -256,7 +272,9 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
 
 
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:
-    """Return the kept list entries of unchanged logs, by name: each entry, and the log's line whose text it shows.
+    """Return the kept list entries of logs that have not changed since, by the logs' names.
+
+    Each is the entry, and the log's line whose text the entry shows; b"" if it shows none.
 
     Empty if the server does not give them: the tables may be older, or the role may not read them.
     """
@@ -289,16 +307,20 @@ def archived_among(storage: str, names: Sequence[str]) -> set[str]:
 
 
 def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None:
-    """Store list entries of logs. Each item has a log's name and size, its entry, and an offset.
+    """Store list entries (the texts that `list` shows) in the table `glance`.
 
-    The offset is that of the log's line whose text the entry shows; -1 if it shows none.
+    An entry is not stored if the role may not write it. It is also not stored if the line whose text it shows is
+    archived, since the table refers to the line's row, and an archived line has none. Such entries are computed again
+    each time.
 
-    An entry is not stored if the role may not write it, or if its line is archived and so in no row. Such entries are
-    computed again each time.
+    Args:
+        storage: a location without a log's name.
+        new: for each log, its name, its size, its list entry, and the offset of the line whose text the entry shows;
+            -1 if the entry shows no line.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S, of_primary=True) as (connection, location):
-        layout, has_row = layout_of(connection), ""
-        names, *facts = zip(*new, strict=True)
+        layout = layout_of(connection)
+        has_row = ""
         if connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             has_row = f"""where log.archived = 0 or new.at < 0 or exists (
                 select from {location.schema}.record where record.log_id = log.log_id and record.at = new.at)"""
@@ -311,7 +333,11 @@ def keep_glances(storage: str, new: Sequence[tuple[str, int, str, int]]) -> None
               join {location.schema}.log on log.{layout.name_column} = new.key and log.size = new.size {has_row}
                 on conflict (log_id) do update set size = excluded.size, told = excluded.told, line = excluded.line
         """
-        connection.execute(statement.encode(), [layout.keys_of(names), *map(list, facts)])
+        keys = layout.keys_of([name for name, _, _, _ in new])
+        sizes = [size for _, size, _, _ in new]
+        entries = [entry for _, _, entry, _ in new]
+        offsets = [offset for _, _, _, offset in new]
+        connection.execute(statement.encode(), [keys, sizes, entries, offsets])
 
 
 def open_marks_in(storage: str) -> frozenset[int] | None:

@@ -82,13 +82,22 @@ class OpenMarks:
             if self._counts[key] > 0:
                 return
             del self._counts[key]
-            try:
-                if self._connection is not None:  # closing the connection would remove the lock only later
-                    self._ask(self._connection, b"select pg_catalog.pg_advisory_unlock_shared(%s)", key)
-            except Exception:  # noqa: BLE001 - after any error, closing the connection removes its marks
-                self._finish()
-            if not self._counts:
-                self._finish()
+            is_unlocked = self._unlock(key)
+            if not is_unlocked or not self._counts:
+                self._finish()  # if other marks remain, `_connected` takes them again
+
+    def _unlock(self, key: int) -> bool:
+        """Let the server remove a lock now: it notices only later that a connection was closed.
+
+        Return False if the server did not remove the lock.
+        """
+        if self._connection is None:
+            return True
+        try:
+            self._ask(self._connection, b"select pg_catalog.pg_advisory_unlock_shared(%s)", key)
+        except Exception:  # noqa: BLE001 - after any error, the caller closes the connection
+            return False
+        return True
 
     def forget(self) -> None:
         """Drop the connection in a forked child, without a message to the server: that would end the parent's one."""

@@ -29,7 +29,7 @@ ANSWER_S = 10.0
 CHUNK = 256
 """The number of adjacent messages that form a chunk, for a query that is limited to some parts of logs."""
 
-_SAYS = {
+_REASONS = {
     "42P01": "the database has no tables for questions, so sessions are read for each;"
     " `storage init --migrate` makes them",
     "42501": "this role has no right to the tables for questions, so sessions are read for each; `storage init`"
@@ -96,7 +96,10 @@ class RankedServer:
             self._layout.keys_of(names),
             self._version,
         )
-        return {name: RankedLog(LogKey(log_id, generation), *rest) for name, log_id, generation, *rest in rows}
+        found: dict[str, RankedLog] = {}
+        for name, log_id, generation, size, end_offset, messages in rows:
+            found[name] = RankedLog(LogKey(log_id, generation), size, end_offset, messages)
+        return found
 
     def keep(self, known: RankedLog, new: Sequence[RankedRow], end_offset: int) -> RankedLog | None:
         """Add messages of a log to the index, and return the new indexed part.
@@ -104,6 +107,11 @@ class RankedServer:
         None, and nothing is done, if another process has added messages meanwhile, or the log was deleted.
         """
         after = RankedLog(known.key, max(known.size, end_offset), end_offset, known.messages + len(new))
+        numbers = [row.number for row in new]
+        offsets = [row.at for row in new]
+        seconds = [row.seconds for row in new]
+        terms = [_array_text(row.terms) for row in new]
+        weights = [row.weights for row in new]
         rows = self._ask(
             f"""
             with noted as (
@@ -126,19 +134,21 @@ class RankedServer:
             self._version,
             end_offset,
             after.messages,
-            *known.key,
+            known.key.log_id,
+            known.key.generation,
             known.end_offset,
             known.messages,
-            [row.number for row in new],
-            [row.at for row in new],
-            [row.seconds for row in new],
-            ["{" + ",".join(map(str, row.terms)) + "}" for row in new],
-            [row.weights for row in new],
+            numbers,
+            offsets,
+            seconds,
+            terms,
+            weights,
         )
         return after if rows else None
 
     def frequencies(self, logs: Sequence[RankedLog], terms: Sequence[int]) -> dict[int, int]:
         """Count the messages in these logs that have each of these terms; return the counts by term."""
+        log_ids, counts = _columns_of(logs)
         rows = self._ask(
             f"""
             select wanted.term, found.messages
@@ -150,7 +160,8 @@ class RankedServer:
                     where message.terms @> array[wanted.term]) as found
             """,
             list(set(terms)),
-            *_columns_of(logs),
+            log_ids,
+            counts,
         )
         return dict(rows)
 
@@ -166,11 +177,13 @@ class RankedServer:
             term: the term.
             chunks: the only chunks to search, each as a log's id and the chunk's number; None for all.
         """
-        near, values = "", list[Any]()
+        log_ids, counts = _columns_of(logs)
+        is_in_chunks = ""
+        values: list[Any] = [term, log_ids, counts, term]
         if chunks is not None:
-            asked = f"select * from unnest(%s::{self._layout.id_type}[], %s::bigint[])"
-            near = f"and (message.log_id, message.number / %s) in ({asked})"
-            values = [CHUNK, [log_id for log_id, _ in chunks], [number for _, number in chunks]]
+            wanted = f"select * from unnest(%s::{self._layout.id_type}[], %s::bigint[])"
+            is_in_chunks = f"and (message.log_id, message.number / %s) in ({wanted})"
+            values += [CHUNK, [log_id for log_id, _ in chunks], [number for _, number in chunks]]
         return self._ask(
             f"""
             select {self._layout.id_from("message.log_id")}, message.number, message.at, message.seconds,
@@ -178,18 +191,21 @@ class RankedServer:
               from {self._schema}.ranked_message as message
               join unnest(%s::{self._layout.id_type}[], %s::bigint[]) as kept (log_id, messages)
                 on kept.log_id = message.log_id and message.number < kept.messages
-             where message.terms @> array[%s::integer] {near}
+             where message.terms @> array[%s::integer] {is_in_chunks}
              order by message.log_id, message.number
             """,
-            term,
-            *_columns_of(logs),
-            term,
             *values,
         )
 
 
 def _columns_of(logs: Sequence[RankedLog]) -> tuple[list[LogId], list[int]]:
+    """Return the ids of logs, and the numbers of their indexed messages."""
     return [log.key.log_id for log in logs], [log.messages for log in logs]
+
+
+def _array_text(numbers: Sequence[int]) -> str:
+    """Return an array of numbers as the server reads it from a text: `unnest` cannot take an array of arrays."""
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
 @contextmanager
@@ -204,5 +220,5 @@ def ranked_server(storage: str, version: int) -> Iterator[RankedServer]:
         with using(location) as server, server.connected(time.monotonic() + ANSWER_S) as connection:
             yield RankedServer(connection, location.schema, version)
     except ServerError as error:
-        said = _SAYS.get(error.sqlstate, f"the ranked words cannot be reached: {error}")
-        raise LogUnreadableError(errno.EIO, said, location.shown) from error
+        reason = _REASONS.get(error.sqlstate, f"the ranked words cannot be reached: {error}")
+        raise LogUnreadableError(errno.EIO, reason, location.shown) from error

@@ -185,20 +185,22 @@ class PostgresReader:
         return self._take_in(connection, create=create, lock=lock)
 
     def _take_in(self, connection: psycopg.Connection[Any], *, create: bool, lock: bool) -> None:
-        schema = self.location.schema
-        head = rows.read_head(connection, schema, self.location.name, lock=lock)
+        read_before = self.head
+        if read_before is None and self._lines_known:
+            read_before = self._reading
+        head = self._read_head(connection, lock=lock)
         if head is None and self.head is not None:  # a purge may have ended during the wait for the row: query again
-            head = rows.read_head(connection, schema, self.location.name, lock=lock)
-        read_before = self.head or (self._reading if self._lines_known else None)
+            head = self._read_head(connection, lock=lock)
         if head is None and self.head is not None and self._begin_anew(connection):
-            head, read_before = rows.read_head(connection, schema, self.location.name, lock=lock), None
+            head = self._read_head(connection, lock=lock)
+            read_before = None  # the log may have another key now, and was not purged
         if head is None and (self._was_removed or self.head is not None):
             self._forget()
             self._was_removed = True
             raise LogUnreadableError(errno.ENOENT, "the log was removed while it was open", self.shown)
         if head is None and create:
-            rows.create(connection, schema, self.location.name)
-            head = rows.read_head(connection, schema, self.location.name, lock=lock)
+            rows.create(connection, self.location.schema, self.location.name)
+            head = self._read_head(connection, lock=lock)
         self._reading = head
         if head is None:
             return
@@ -206,17 +208,28 @@ class PostgresReader:
         self.stored.follow(head)
         if head == self.head:
             return  # the checksum in the row covers all lines
-        known, purged = self.index, read_before is not None and read_before.key != head.key
-        if purged:
+        was_purged = read_before is not None and read_before.key != head.key
+        self._read_new(connection, head, was_purged=was_purged)
+
+    def _read_head(self, connection: psycopg.Connection[Any], *, lock: bool) -> Head | None:
+        return rows.read_head(connection, self.location.schema, self.location.name, lock=lock)
+
+    def _read_new(self, connection: psycopg.Connection[Any], head: Head, *, was_purged: bool) -> None:
+        """Read the lines up to `head` that are not in the index yet; all lines if the known ones are not in the log."""
+        known = self.index
+        if was_purged:
             logger.warning("%s was replaced, as a purge does; reading it anew", self.shown)
-        goes_on = not purged and self._continues(connection, head)
-        if not goes_on:
+        has_known_lines = not was_purged and self._continues(connection, head)
+        if not has_known_lines:
             self._forget()
         with waiting_longer(connection, self.timeout_s * FIRST_SHARE):  # the total time depends on the log's size
             self._read_to(connection, head)
         self.head = head
         check_readable(self.index, self.shown)
-        if not (goes_on or purged) and (lost := count_lost(known, self.index)):  # a failover to a server that lagged
+        if has_known_lines or was_purged:
+            return
+        lost = count_lost(known, self.index)  # in a failover to a server that lagged
+        if lost:
             self.lost_messages += lost
             logger.error("%s: %d messages that it held are gone; restore them from a backup", self.shown, lost)
 
@@ -255,10 +268,10 @@ class PostgresReader:
         """Add rows to the index that this process has just stored after the last known row."""
         columns = [row.columns for row in new]
         if len(new) == 1:
-            ((_, _, _, _, crc, _),) = columns
-            self.bytes.keep({self._lines_known: new[0].line})
+            row = new[0]
+            self.bytes.keep({self._lines_known: row.line})
             self.bytes.starts.append(self.scanner.offset)
-            self.scanner.take_sealed(new[0].line + b"\n", crc)
+            self.scanner.take_sealed(row.line + b"\n", row.columns.crc)
             self.head = self._known().after(new)
             return
         self.bytes.keep({number: row.line for number, row in enumerate(new, self._lines_known)})

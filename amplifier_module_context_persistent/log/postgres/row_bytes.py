@@ -57,32 +57,49 @@ class RowBytes:
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield the ordinal and the line (without LF) of each record, in order. One query fetches many lines."""
         offsets, lengths, starts = index.columns.offsets, index.columns.lengths, self.starts
-        at = 0
-        while at < len(ordinals):
-            size, stop = 0, at
+        first = 0
+        while first < len(ordinals):
+            stop = first
+            size = 0
             while stop < len(ordinals) and size < rows.BLOCK_BYTES:
                 size += lengths[ordinals[stop]]
                 stop += 1
-            group = ordinals[at:stop]
+            group = ordinals[first:stop]
             numbers = [bisect_right(starts, offsets[ordinal]) - 1 for ordinal in group]
-            lines = {number: self._kept[number] for number in numbers if number in self._kept}
-            if wanted := sorted(set(numbers) - lines.keys()):
-                fetched = self._query(self._stored.chosen, wanted)
-                if len(fetched) < len(wanted):
-                    raise self._missing(next(number for number in wanted if number not in fetched))
-                self.keep(fetched)
-                lines |= fetched
+            lines = self._lines_with(numbers)
             for ordinal, number in zip(group, numbers, strict=True):
-                line, length = lines[number], lengths[ordinal] - 1
-                begin = offsets[ordinal] - starts[number]  # not 0 for a whole record within a damaged line
-                yield ordinal, line if len(line) == length else line[begin : begin + length]
-            at = stop
+                line = lines[number]
+                length = lengths[ordinal] - 1
+                if len(line) == length:
+                    yield ordinal, line
+                else:  # a whole record within a damaged line
+                    begin = offsets[ordinal] - starts[number]
+                    yield ordinal, line[begin : begin + length]
+            first = stop
+
+    def _lines_with(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """Return the lines with these numbers, from memory or from the server, by number.
+
+        Raises:
+            LogUnreadableError: a line is missing.
+        """
+        lines = {number: self._kept[number] for number in numbers if number in self._kept}
+        wanted = sorted(set(numbers) - lines.keys())
+        if wanted:
+            fetched = self._query(self._stored.chosen, wanted)
+            for number in wanted:
+                if number not in fetched:
+                    raise self._missing(number)
+            self.keep(fetched)
+            lines |= fetched
+        return lines
 
     def find(self, index: Index, ordinals: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Return the records whose rows contain the bytes, or may contain them as escapes."""
-        numbers = {ordinal: bisect_right(self.starts, index.columns.offsets[ordinal]) - 1 for ordinal in ordinals}
-        rows_asked = sorted(set(numbers.values()))
-        found = self._query(self._stored.find, rows_asked, needle, ignores_case=ignores_case)
+        offsets = index.columns.offsets
+        numbers = {ordinal: bisect_right(self.starts, offsets[ordinal]) - 1 for ordinal in ordinals}
+        rows_to_search = sorted(set(numbers.values()))
+        found = self._query(self._stored.find, rows_to_search, needle, ignores_case=ignores_case)
         return {ordinal for ordinal, number in numbers.items() if number in found}
 
     def all_kept(self, count: int) -> list[bytes]:

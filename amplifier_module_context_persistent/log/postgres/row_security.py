@@ -30,6 +30,7 @@ def statements_for(schema: str, table: str) -> tuple[str, str]:
     """Return the statements that restrict each role to its own rows of a table."""
     rule = "owner = current_user"
     if whole_table(table) not in _OWNED:
+        # The rows of `log` are restricted by their owner, also in this query. So it finds only the role's own logs.
         rule = f"exists (select from {schema}.log where log.log_id = {table}.log_id)"
     return (
         f"create policy {POLICY} on {schema}.{table} using ({rule})",
@@ -59,9 +60,11 @@ def secure_rows(connection: Connection, schema: str, *, tell: Callable[[str], No
     """
     tables = unsecured_tables(connection, check_schema_name(schema))
     for table in tables:
-        statements = statements_for(schema, table)
-        for statement in statements if not _has_policy(connection, schema, table) else statements[1:]:
-            run_briefly(connection, schema, f"row-level security of {table}", statement, tell)
+        create_policy, enable = statements_for(schema, table)
+        purpose = f"row-level security of {table}"
+        if not _has_policy(connection, schema, table):
+            run_briefly(connection, schema, purpose, create_policy, tell)
+        run_briefly(connection, schema, purpose, enable, tell)
     return tables
 
 

@@ -236,7 +236,8 @@ def append(
         known: the log's row as the caller knows it.
         rows: the lines.
         durable: wait until the server has the lines on its disk; if false, a crash of the server may lose them.
-        touches: keep `touched` at most an hour behind `changed` (`steps.TOUCHED`).
+        touches: set `touched`, if it is more than an hour old. `changed` is the exact time of the last append, but only
+            `touched` has an index, which is seldom updated for this reason (`steps.TOUCHED`).
     """
     values, columns = _values_of(rows), layout_of(connection).key_columns
     statement = f"""
@@ -266,10 +267,11 @@ def append(
 
 
 def _values_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the parameters of `_ROWS` for new rows."""
-    values: dict[str, Any] = {"at": [row.at for row in rows], "line": [row.line for row in rows]}
-    columns = zip(*(row.columns for row in rows), strict=True)
-    return values | {name: list(column) for name, column in zip(Columns._fields, columns, strict=True)}
+    """Return the columns of new rows, each as a list by its name, as the parameters of the SQL in `_ROWS`."""
+    values: dict[str, Any] = {name: [getattr(row.columns, name) for row in rows] for name in Columns._fields}
+    values["at"] = [row.at for row in rows]
+    values["line"] = [row.line for row in rows]
+    return values
 
 
 def read_block(connection: Connection, schema: str, key: LogKey, start: int, stop: int) -> list[bytes]:
@@ -322,25 +324,30 @@ def find_bytes(
 ) -> set[int]:
     """Search the lines with these numbers for bytes, and return the numbers of lines that may contain them.
 
-    A line that is marked as pure ASCII with escapes (`MARK`) may contain any bytes that are not ASCII.
+    In a line with the mark `MARK`, all characters beyond ASCII are written as escapes. So if the searched bytes are not
+    ASCII, each such line is returned.
     """
-    asked, line = compared("%(needle)b::bytea", ignores_case=ignores_case)
+    searched, line = compared("%(needle)b::bytea", ignores_case=ignores_case)
     escaped = "" if needle.isascii() else " or pg_catalog.position(line, %(mark)b::bytea) > 0"
     statement = f"""
         select seq from {schema}.record
          where {layout_of(connection).of_log} and seq = any(%(numbers)s::bigint[])
-           and (pg_catalog.position({line}, {asked}) > 0{escaped})
+           and (pg_catalog.position({line}, {searched}) > 0{escaped})
     """
     values = {**key._asdict(), "needle": needle, "mark": MARK, "numbers": list(numbers)}
     return {row[0] for row in connection.execute(statement.encode(), values).fetchall()}
 
 
-def compared(asked: str, *, ignores_case: bool) -> tuple[str, str]:
+def compared(needle: str, *, ignores_case: bool) -> tuple[str, str]:
     """Return SQL expressions for the searched bytes and for a line, in a form that can be compared.
 
     With `ignores_case` both are written with escapes, in ASCII and in lower case. So every line with the bytes is
     found, and sometimes a line without them.
     """
     if not ignores_case:
-        return asked, "line"
-    return tuple(f"""pg_catalog.lower(pg_catalog.encode({one}, 'escape') collate "C")""" for one in (asked, "line"))  # type: ignore[return-value]  # two
+        return needle, "line"
+    return _in_lower_case(needle), _in_lower_case("line")
+
+
+def _in_lower_case(expression: str) -> str:
+    return f"""pg_catalog.lower(pg_catalog.encode({expression}, 'escape') collate "C")"""

@@ -277,13 +277,12 @@ def migrate(
 
 def rights_of(step: Step, roles: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the grants that a step needs for roles; `roles` has the kinds of rights of each role."""
-    may = {role: {kind for one in kinds for kind in (one, *_ALSO[one])} for role, kinds in roles.items()}
-    return [
-        right.replace("{role}", quoted(role))
-        for kind, right in step.rights.items()
-        for role in may
-        if kind in may[role]
-    ]
+    grants = list[str]()
+    for kind, right in step.rights.items():
+        for role, kinds_of_role in roles.items():
+            if any(kind == own or kind in _ALSO[own] for own in kinds_of_role):
+                grants.append(right.replace("{role}", quoted(role)))
+    return grants
 
 
 def quoted(role: str) -> str:

@@ -13,9 +13,8 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...errors import DependencyError, LogUnreadableError
 from ..archive_format import FRAME_BYTES, Frame, decompressed, stand_in
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 _MOST_KEPT_BYTES = 8 * FRAME_BYTES
 
@@ -49,6 +47,7 @@ class StoredLines:
     def __init__(self, schema: str, shown: str) -> None:
         self._schema, self._shown = schema, shown
         self._of = (LogKey(0, 0), 0)
+        """The log, and the number of its archived lines."""
         self.forget()
 
     def forget(self) -> None:
@@ -75,17 +74,19 @@ class StoredLines:
 
     def block(self, connection: Connection, start: int, stop: int) -> list[bytes]:
         """Read a block of lines from number `start` on, before `stop`; an empty list if line `start` is missing."""
+        found = self._block_now(connection, start, stop)
+        if not found and self._is_moved(connection):
+            return self._block_now(connection, start, stop)
+        return found
 
-        def read() -> list[bytes]:
-            if start >= self.archived:
-                return rows.read_block(connection, self._schema, self._of[0], start, stop)
-            number = self._number_of(connection, start)
-            if number < 0:
-                return []
-            first = self._frames[number].line
-            return self._lines_of(connection, number)[start - first : stop - first]
-
-        return self._read(connection, read, bool)
+    def _block_now(self, connection: Connection, start: int, stop: int) -> list[bytes]:
+        if start >= self.archived:
+            return rows.read_block(connection, self._schema, self._of[0], start, stop)
+        number = self._number_of(connection, start)
+        if number is None:
+            return []
+        first = self._frames[number].line
+        return self._lines_of(connection, number)[start - first : stop - first]
 
     def lines(self, connection: Connection, start: int, stop: int) -> Iterator[bytes]:
         """Yield the lines from number `start` to before `stop`; end early if a line is missing."""
@@ -95,45 +96,63 @@ class StoredLines:
 
     def chosen(self, connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
         """Read the lines with these numbers, and return them by number. Missing lines are left out."""
+        found = self._chosen_now(connection, numbers)
+        is_complete = len(found) == len(set(numbers))
+        if not is_complete and self._is_moved(connection):
+            return self._chosen_now(connection, numbers)
+        return found
 
-        def read() -> dict[int, bytes]:
-            found = dict(self._from_frames(connection, numbers))
-            if stored := [number for number in numbers if number >= self.archived]:
-                found |= rows.read_chosen(connection, self._schema, self._of[0], stored)
-            return found
-
-        return self._read(connection, read, lambda found: len(found) == len(set(numbers)))
+    def _chosen_now(self, connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
+        found = dict(self._from_frames(connection, numbers))
+        in_rows = self._in_rows(numbers)
+        if in_rows:
+            found |= rows.read_chosen(connection, self._schema, self._of[0], in_rows)
+        return found
 
     def find(self, connection: Connection, numbers: Sequence[int], needle: bytes, *, ignores_case: bool) -> set[int]:
         """Search the lines with these numbers for bytes, as `rows.find_bytes` does."""
+        found = self._find_now(connection, numbers, needle, ignores_case=ignores_case)
+        if self._is_moved(connection):  # rows that were archived meanwhile were not searched
+            return self._find_now(connection, numbers, needle, ignores_case=ignores_case)
+        return found
 
-        def holds(line: bytes) -> bool:
-            return needle in (line.lower() if ignores_case else line) or (not needle.isascii() and MARK in line)
+    def _find_now(
+        self, connection: Connection, numbers: Sequence[int], needle: bytes, *, ignores_case: bool
+    ) -> set[int]:
+        found = set[int]()
+        for number, line in self._from_frames(connection, numbers):
+            if _may_contain(line, needle, ignores_case=ignores_case):
+                found.add(number)
+        in_rows = self._in_rows(numbers)
+        if in_rows:
+            key = self._of[0]
+            found |= rows.find_bytes(connection, self._schema, key, in_rows, needle, ignores_case=ignores_case)
+        return found
 
-        def read() -> set[int]:
-            found = {number for number, line in self._from_frames(connection, numbers) if holds(line)}
-            if stored := [number for number in numbers if number >= self.archived]:
-                of = self._schema, self._of[0]
-                found |= rows.find_bytes(connection, *of, stored, needle, ignores_case=ignores_case)
-            return found
-
-        found = read()
-        return read() if self._is_moved(connection) else found  # rows that were archived meanwhile were not searched
+    def _in_rows(self, numbers: Sequence[int]) -> list[int]:
+        """Return the numbers of those lines that are not archived."""
+        return [number for number in numbers if number >= self.archived]
 
     def columns(self, connection: Connection, start: int, stop: int) -> list[Columns]:
         """Read the columns of the lines from number `start` to before `stop`; fewer if some are missing or damaged."""
+        found = self._columns_now(connection, start, stop)
+        is_complete = len(found) == stop - start
+        if not is_complete and self._is_moved(connection):
+            return self._columns_now(connection, start, stop)
+        return found
 
-        def read() -> list[Columns]:
-            found = self._columns_in_frames(connection, start, min(stop, self.archived))
-            begin = start + len(found)
-            if begin < stop and begin >= self.archived:
-                found += rows.read_columns(connection, self._schema, self._of[0], begin, stop)
-            return found
-
-        return self._read(connection, read, lambda found: len(found) == stop - start)
+    def _columns_now(self, connection: Connection, start: int, stop: int) -> list[Columns]:
+        found = self._columns_in_frames(connection, start, min(stop, self.archived))
+        next_line = start + len(found)
+        if self.archived <= next_line < stop:
+            found += rows.read_columns(connection, self._schema, self._of[0], next_line, stop)
+        return found
 
     def content_of(self, connection: Connection, number: int) -> list[bytes]:
-        """Return all lines of the frame with this number. If the frame cannot be read, `damaged` gets its damage."""
+        """Return all lines of the frame with this number.
+
+        If the frame is damaged, return lines that explain the damage, and note the damage in `self.damaged`.
+        """
         return self._lines_of(connection, number)
 
     def described(self, connection: Connection) -> list[Frame]:
@@ -145,7 +164,8 @@ class StoredLines:
         """Return the damage in the frames that were read."""
         found = []
         for number in sorted(self.damaged.keys() | self.without_columns):
-            frame, why = self._frames[number], self.damaged.get(number, "its columns were changed; its lines are read")
+            why = self.damaged.get(number, "its columns were changed; its lines are read")
+            frame = self._frames[number]
             found.append(FrameDamage(f"{self.place_of(number)}: {why}", frame.line + 1, frame.offset))
         return found
 
@@ -155,53 +175,62 @@ class StoredLines:
         lines = f"lines {frame.line + 1:,} to {frame.line + frame.lines:,} of the log"
         return f"frame {number + 1:,} of {len(self._frames):,}, with {lines}"
 
-    def _read(self, connection: Connection, read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
-        """Call `read`. If its result is incomplete because the log was archived or brought back, call it again."""
-        found = read()
-        return found if is_whole(found) or not self._is_moved(connection) else read()
-
     def _is_moved(self, connection: Connection) -> bool:
         """Read the number of archived lines again, and return whether the log was archived or brought back."""
-        was_replaced, self._was_replaced = self._was_replaced, False
+        was_replaced = self._was_replaced
+        self._was_replaced = False
         if not connection.has(ARCHIVE):  # type: ignore[attr-defined]  # of DeadlineConnection
             connection.steps = read_steps(connection, self._schema)  # type: ignore[attr-defined]  # likewise
-        archived = rows.read_archived(connection, self._schema, self._of[0].log_id)
+        key = self._of[0]
+        archived = rows.read_archived(connection, self._schema, key.log_id)
         if archived is None or (archived == self.archived and not was_replaced):
             return False
-        self._of = self._of[0], archived
+        self._of = key, archived
         self.forget()
         return True
 
-    def _number_of(self, connection: Connection, line: int) -> int:
-        """Return the number of the frame that contains a line; -1 if there are no frames."""
+    def _number_of(self, connection: Connection, line: int) -> int | None:
+        """Return the number of the frame that contains an archived line; None if there are no frames."""
         if not self._frames:
-            self._frames = archive_frames.read_frames(connection, self._schema, *self._of)
-        return bisect_right(self._frames, line, key=lambda frame: frame.line) - 1
+            key, archived = self._of
+            self._frames = archive_frames.read_frames(connection, self._schema, key, archived)
+        frames_up_to_line = bisect_right(self._frames, line, key=lambda frame: frame.line)
+        return frames_up_to_line - 1 if frames_up_to_line > 0 else None
 
     def _from_frames(self, connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield the number and the content of each of these lines that is in a frame."""
-        archived = sorted({number for number in numbers if number < self.archived})
-        for number, wanted in groupby(archived, key=lambda line: self._number_of(connection, line)):
-            if number < 0:
+        by_frame: dict[int, list[int]] = {}
+        for line in sorted({number for number in numbers if number < self.archived}):
+            frame_number = self._number_of(connection, line)
+            if frame_number is None:
                 return
-            first, lines = self._frames[number].line, self._lines_of(connection, number)
-            yield from ((line, lines[line - first]) for line in wanted if line - first < len(lines))
+            by_frame.setdefault(frame_number, []).append(line)
+        for frame_number, lines in by_frame.items():
+            first = self._frames[frame_number].line
+            content = self._lines_of(connection, frame_number)
+            for line in lines:
+                if line - first < len(content):
+                    yield line, content[line - first]
 
     def _lines_of(self, connection: Connection, number: int) -> list[bytes]:
-        """Return the lines of a frame; an empty list if the log was brought back since the frames were read."""
-        if (kept := self._kept.get(number)) is not None:
+        """Return the lines of a frame.
+
+        Return an empty list if the frame is gone: its lines were made rows again after the list of frames was read.
+        """
+        kept = self._kept.get(number)
+        if kept is not None:
             self._kept.move_to_end(number)
             return kept
-        frame, packed = self._frames[number], b""
+        frame = self._frames[number]
+        packed: bytes | None = b""
         if not frame.is_lost:
-            read = archive_frames.read_packed(connection, self._schema, self._of[0], frame.line)
-            if read is None:  # the row with the frame and its description was deleted
-                self._was_replaced = True
-                return []
-            packed = read
+            packed = archive_frames.read_packed(connection, self._schema, self._of[0], frame.line)
+        if packed is None:  # the row with the frame and its description was deleted
+            self._was_replaced = True
+            return []
         lines = self._unpacked(number, frame, packed)
         self._kept[number] = lines
-        while sum(self._frames[one].size for one in self._kept) > _MOST_KEPT_BYTES and len(self._kept) > 1:
+        while len(self._kept) > 1 and sum(self._frames[one].size for one in self._kept) > _MOST_KEPT_BYTES:
             self._kept.popitem(last=False)
         return lines
 
@@ -215,24 +244,32 @@ class StoredLines:
         if number not in self.damaged:
             self.damaged[number] = why
             logger.error("%s: the archive is damaged: %s: %s", self._shown, self.place_of(number), why)
-        told = b"(damaged frame %d of the archived log)" % (number + 1)
-        return stand_in(frame, told).removesuffix(b"\n").split(b"\n")
+        explanation = b"(damaged frame %d of the archived log)" % (number + 1)
+        return stand_in(frame, explanation).removesuffix(b"\n").split(b"\n")
 
     def _columns_in_frames(self, connection: Connection, start: int, stop: int) -> list[Columns]:
         """Return the columns of the archived lines from `start` to before `stop`; fewer if some are damaged."""
-        if start >= stop or (number := self._number_of(connection, start)) < 0:
+        first = self._number_of(connection, start) if start < stop else None
+        if first is None:
             return []
         packed = archive_frames.read_packed_columns(
-            connection, self._schema, self._of[0], self._frames[number].line, stop
+            connection, self._schema, self._of[0], self._frames[first].line, stop
         )
         found = list[Columns]()
-        for at, frame in enumerate(self._frames[number:], number):
+        for number, frame in enumerate(self._frames[first:], first):
             if frame.line >= stop or frame.line not in packed:
                 break
             try:
                 columns = archive_frames.unpack_columns(packed[frame.line], frame.lines)
             except ValueError:
-                self.without_columns.add(at)
+                self.without_columns.add(number)
                 break
             found += columns[max(0, start - frame.line) : stop - frame.line]
         return found
+
+
+def _may_contain(line: bytes, needle: bytes, *, ignores_case: bool) -> bool:
+    """Return whether a line contains the bytes, or may contain them as escapes (`MARK`)."""
+    if not needle.isascii() and MARK in line:
+        return True
+    return needle in (line.lower() if ignores_case else line)
