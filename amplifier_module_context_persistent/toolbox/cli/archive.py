@@ -25,7 +25,9 @@ from ...sessions.overview import held_logs, look_at
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log
-from .erasing import check_can_ask, check_says_which, erasing_options, say_left_by_age
+from .confirm import ask, check_can_ask
+from .erasing import check_says_which, erasing_options, say_left_by_age
+from .error_messages import reason_beside
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .parameters import TimeType, check_place
@@ -41,7 +43,7 @@ from .session_argument import (
     with_their_sub_agents,
 )
 from .session_rows import scaled
-from .terminal import ask, counted, escaped, one_line, reason_beside, say
+from .terminal import counted, escaped, one_line, say
 
 if TYPE_CHECKING:
     from pyrage import Recipient

@@ -18,11 +18,13 @@ from ..maintenance.verify import verify_log
 from ..transfer.backup import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
 from ..transfer.restore import Restore
 from ..transfer.sync_sides import Side, home_side
-from .erasing import check_can_ask, erasing_options
+from .confirm import ask, check_can_ask
+from .erasing import erasing_options
+from .error_messages import reason, unusable
 from .exit_codes import DONE, FINDINGS
 from .progress import progress, stages
 from .session_rows import scaled
-from .terminal import ask, counted, one_line, reason, say, unusable
+from .terminal import counted, one_line, say
 
 _MOST_NAMED = 3
 

@@ -20,12 +20,13 @@ from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ...sessions.session_name import read_name
+from .error_messages import UnusableError, reason
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .found_lines import shown_line
 from .message_printer import head_of
 from .progress import stages
 from .short_ids import shortest_ids
-from .terminal import UnusableError, console, counted, cut, escaped, one_line, reason
+from .terminal import console, counted, cut, escaped, one_line
 
 Look = Callable[[str], Overview]
 """Returns the list entry of the session whose log is at this path."""

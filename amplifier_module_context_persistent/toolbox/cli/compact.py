@@ -12,9 +12,10 @@ import click
 from ...sessions.transcript import Transcript
 from ...tokens.on_demand import named_counter
 from ..transfer.compact_session import CompactResult, compact_session, hide_turn
+from .error_messages import unusable
 from .fork import turn_or_id
 from .session_argument import SessionFirst, session_argument
-from .terminal import counted, say, unusable
+from .terminal import counted, say
 
 _MOST_SHOWN = 20
 

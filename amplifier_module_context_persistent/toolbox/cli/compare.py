@@ -23,11 +23,13 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures, Replayed
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
+from .error_messages import UnusableError, making, unreadable, unusable
+from .open_transcript import open_transcript
 from .parameters import check_place, session_budget
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
 from .tables import show_table
-from .terminal import UnusableError, console, counted, escaped, making, one_line, open_transcript, unreadable, unusable
+from .terminal import console, counted, escaped, one_line
 
 DEFAULT_POLICIES = ("none", "sliding", "default")
 _HEADS = (

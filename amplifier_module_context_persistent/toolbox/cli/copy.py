@@ -12,9 +12,10 @@ import click
 from ...log.database_location import shown_location
 from ..transfer.copy_log import copy_log, copy_target
 from ..transfer.erasures_of_log import check_not_erased
+from .error_messages import unusable
 from .progress import progress
 from .session_argument import complete, path_of, storage_option
-from .terminal import counted, say, unusable
+from .terminal import counted, say
 
 
 @click.command("copy")

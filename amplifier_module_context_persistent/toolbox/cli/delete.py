@@ -31,7 +31,9 @@ from ..transfer.erasures import SESSION, Erasure, erasure_of, names_in_log
 from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left, remove_left
-from .erasing import check_can_ask, check_says_which, erasing_options, extent, say_left_by_age
+from .confirm import ask, check_can_ask
+from .erasing import check_says_which, erasing_options, extent, say_left_by_age
+from .error_messages import reason_beside, unreadable, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import filter_options, watched
 from .list_ import sessions_of
@@ -49,7 +51,7 @@ from .session_argument import (
     storage_option,
 )
 from .session_rows import age, scaled
-from .terminal import ask, counted, cut, one_line, reason_beside, say, unreadable, unusable
+from .terminal import counted, cut, one_line, say
 
 _LINE_CELLS = 70
 

@@ -21,6 +21,7 @@ from ...log.filesystem import FileSystem
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
+from .error_messages import reason
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .progress import progress
@@ -35,7 +36,7 @@ from .session_argument import (
 from .session_rows import scaled
 from .short_ids import shortest_ids
 from .tables import show_table, without_empty
-from .terminal import console, counted, escaped, one_line, reason
+from .terminal import console, counted, escaped, one_line
 
 BY = ("session", "project")
 

@@ -88,13 +88,3 @@ def erasing_options(command: Callable[..., R]) -> Callable[..., R]:
     ):
         command = option(command)
     return command
-
-
-def check_can_ask(*, as_json: bool, yes: bool, dry_run: bool) -> None:
-    """Check that a command that prints JSON need not ask a question.
-
-    Raises:
-        UsageError: the command would have to ask.
-    """
-    if as_json and not (yes or dry_run):
-        raise click.UsageError("--json cannot ask; add --yes or --dry-run")

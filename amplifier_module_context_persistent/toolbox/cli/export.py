@@ -23,14 +23,16 @@ from ...paths import SEALED_ENDING as SEALED
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.export_session import FORMATS, Export, export_session
+from .error_messages import making, reason, unreadable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
+from .open_transcript import open_transcript, telling_damage
 from .parameters import Span, SpanType, check_place, chosen_positions, own_forms_options
 from .progress import progress, stages
 from .sealed_files import encrypt_to_option, public_keys, reads_sealed
 from .session_argument import NAME_ONE, file_name, optional_session_argument, picked
-from .terminal import counted, escaped, making, one_line, open_transcript, reason, telling_damage, unreadable
+from .terminal import counted, escaped, one_line
 
 if TYPE_CHECKING:
     from pyrage import Recipient

@@ -22,11 +22,12 @@ from ...log.filesystem import FileSystem
 from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candidates, check_range, matching, no_project
 from ...sessions.find_session import SessionFile, session_files, sessions_in
 from ...sessions.other_projects import named_projects
+from .error_messages import UnusableError, unreadable, unusable
 from .parameters import TimeType, check_place
 from .progress import progress
 from .sealed_files import sealed_files_in
 from .session_argument import complete, complete_tool, is_place, storage
-from .terminal import UnusableError, counted, escaped, one_line, unreadable, unusable
+from .terminal import counted, escaped, one_line
 
 if TYPE_CHECKING:
     from ...sessions.totals import Period

@@ -13,11 +13,13 @@ import click
 from ..transfer.fork_session import Fork, fork_session
 from ..transfer.hand_over import AGENTS, HandOver, hand_over
 from ..transfer.rewind_session import Rewind, rewind_session
+from .confirm import ask
+from .error_messages import tell_parts_left, unusable
 from .exit_codes import DONE, FINDINGS
 from .parameters import check_place
 from .progress import progress
 from .session_argument import SessionFirst, complete_turn_or_id, say_how_to_go_on, session_argument
-from .terminal import ask, counted, say, tell_parts_left, unusable
+from .terminal import counted, say
 
 _MOST_SHOWN = 50
 _MOST_DIGITS = 10

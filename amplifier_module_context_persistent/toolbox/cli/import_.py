@@ -24,13 +24,14 @@ from ..transfer.importers.registry import importer_of
 from ..transfer.importers.source_file import STANDARD_INPUT
 from ..transfer.wanted_sessions import WantedSessions
 from ..transfer.watch_imports import LOOK_S, WatchedPlace
+from .error_messages import UnusableError, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import source_filter_options
 from .parameters import check_place
 from .progress import progress, stages
 from .sealed_files import identity_option
 from .session_argument import say_how_to_go_on, storage, storage_option
-from .terminal import UnusableError, counted, one_line, say, unusable
+from .terminal import counted, one_line, say
 
 
 class _ImportOptions(TypedDict):

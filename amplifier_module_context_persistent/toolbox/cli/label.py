@@ -11,8 +11,9 @@ import click
 
 from ...sessions.session_name import read_name
 from ..transfer.label_session import Label, rename_session, tag_session
+from .error_messages import short_name, unusable
 from .session_argument import SessionFirst, session_argument, session_name
-from .terminal import one_line, say, short_name, unusable
+from .terminal import one_line, say
 
 
 @click.command(cls=SessionFirst)

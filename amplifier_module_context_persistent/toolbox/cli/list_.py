@@ -35,13 +35,14 @@ from ...sessions.other_projects import earlier_checkouts_hint, other_projects_hi
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
+from .error_messages import UnusableError, unreadable, unusable
 from .filter_options import check_places, filter_options, no_project_error, say_unknown, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
 from .session_rows import ListedSession, SessionRows
 from .short_ids import shortest_ids
-from .terminal import UnusableError, console, one_line, unreadable, unusable
+from .terminal import console, one_line
 
 if TYPE_CHECKING:
     from ...sessions.totals import Total

@@ -84,7 +84,7 @@ def _ending(context: click.Context | None = None) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package == __name__.partition(".")[0]:
             raise
-        from .terminal import UnusableError
+        from .error_messages import UnusableError
 
         raise UnusableError(needs_extra("cli", package)) from error
     except click.UsageError as error:
@@ -94,7 +94,7 @@ def _ending(context: click.Context | None = None) -> Iterator[None]:
 
         raise in_one_line(error, context) from error
     except OSError as error:
-        from .terminal import UnusableError, reason
+        from .error_messages import UnusableError, reason
 
         raise UnusableError(f"cannot continue: {reason(error)}") from error
     finally:

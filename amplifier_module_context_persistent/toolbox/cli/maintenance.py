@@ -20,7 +20,9 @@ from ...log.database_location import stored_name
 from ...log.file_log import FileLog
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..maintenance.verify import Finding, Report, verify_log
-from .erasing import check_can_ask, erasing_options
+from .confirm import ask, check_can_ask
+from .erasing import erasing_options
+from .error_messages import UnusableError, reason, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .progress import progress
@@ -34,7 +36,7 @@ from .session_argument import (
     session_argument,
     storage_option,
 )
-from .terminal import UnusableError, ask, console, counted, one_line, reason, unusable
+from .terminal import console, counted, one_line
 
 _MOST_SHOWN = 50  # the number of different findings of a log to show; --json has all
 _MOST_PLACES = 5  # the number of places to show for equal findings

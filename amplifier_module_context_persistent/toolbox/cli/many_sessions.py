@@ -11,8 +11,9 @@ from ...log.filesystem import FileSystem
 from ...sessions.find_session import SessionFile
 from ...sessions.totals import GatheredFigures, gathered
 from ...tokens.counter import TokenCounter
+from .error_messages import unreadable
 from .progress import progress
-from .terminal import counted, one_line, unreadable
+from .terminal import counted, one_line
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_NAMED = 3

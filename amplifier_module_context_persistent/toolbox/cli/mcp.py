@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from ...installation import needs_extra
+from .error_messages import UnusableError
 from .session_argument import storage, storage_option
-from .terminal import UnusableError
 
 
 @click.command("mcp")

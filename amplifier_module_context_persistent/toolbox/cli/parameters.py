@@ -13,7 +13,8 @@ import click
 
 from ...log.database_location import why_no_place
 from ...sessions.filters import TIMES, FilterError, moment_s
-from .terminal import UnusableError, one_line, reason
+from .error_messages import UnusableError, reason
+from .terminal import one_line
 
 DEFAULT_BUDGET_TOKENS = 200_000
 """The budget under which policies are played if none is given and the session has no receipt."""

@@ -30,7 +30,9 @@ from ..transfer.erasures import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
-from .erasing import FOLLOWS, check_can_ask, check_says_which, erasing_options, extent
+from .confirm import ask, check_can_ask
+from .erasing import FOLLOWS, check_says_which, erasing_options, extent
+from .error_messages import UnusableError, reason_beside, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .parameters import own_forms_options
@@ -49,7 +51,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import UnusableError, ask, counted, one_line, reason_beside, say, unusable
+from .terminal import counted, one_line, say
 
 Rule = Callable[[str], TextRule]
 """Returns, for a salt, the rule by which a later import replaces the purged texts again."""

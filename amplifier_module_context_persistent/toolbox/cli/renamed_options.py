@@ -8,7 +8,8 @@ from difflib import get_close_matches
 
 import click
 
-from .terminal import UnusableError, one_line
+from .error_messages import UnusableError
+from .terminal import one_line
 
 _RENAMED = {
     "--all-projects": "--all",

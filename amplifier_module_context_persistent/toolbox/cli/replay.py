@@ -25,21 +25,14 @@ from ...sessions.transcript import Progress, Transcript
 from ..replay import Seen, play, requests
 from ..replay.pace import Pace, Step, timeline
 from ..replay.visibility import DROPPED, ELIDED, KEPT, MARKS, SUMMARISED, Compacted, Marks
+from .error_messages import unreadable
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
+from .open_transcript import open_transcript
 from .parameters import Span, SpanType, chosen_turns, session_budget
 from .progress import progress, stages
 from .session_argument import session_argument
-from .terminal import (
-    columns_of,
-    console,
-    counted,
-    duration,
-    escaped,
-    one_line,
-    open_transcript,
-    unreadable,
-)
+from .terminal import columns_of, console, counted, duration, escaped, one_line
 
 _LONG_PAUSE_S = 3.0
 _MOST_PAUSE_S = 86_400.0  # longer pauses overflow on some systems

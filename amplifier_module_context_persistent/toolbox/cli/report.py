@@ -21,8 +21,10 @@ from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList
 from ...sessions.sub_agents import with_sub_agents
 from ...sessions.transcript import Transcript, session_id_in
+from .error_messages import UnusableError, making, reason, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import chosen_sessions, filter_options
+from .open_transcript import open_transcript, telling_damage
 from .parameters import Span, SpanType, check_place, chosen_turns, own_forms_options
 from .progress import progress, stages
 from .sealed_files import reads_sealed
@@ -33,17 +35,7 @@ from .session_argument import (
     sessions_that_may_belong,
     storage_option,
 )
-from .terminal import (
-    UnusableError,
-    counted,
-    escaped,
-    making,
-    one_line,
-    open_transcript,
-    reason,
-    telling_damage,
-    unusable,
-)
+from .terminal import counted, escaped, one_line
 
 _MOST_NAMED = 10  # the number of messages with redactions to list
 

@@ -11,7 +11,7 @@ import click
 
 from ...catalogue.catalogue_file import switched_off
 from ...paths import SEALED_ENDING
-from .terminal import unusable
+from .error_messages import unusable
 
 if TYPE_CHECKING:
     from pyrage import Recipient

@@ -23,9 +23,11 @@ from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.pattern_in_session import search
+from .error_messages import UnusableError, check_tools, unreadable, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .match_printer import MatchPrinter, SearchedSessions
+from .open_transcript import open_transcript
 from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import (
@@ -39,15 +41,7 @@ from .session_argument import (
     storage,
     storage_option,
 )
-from .terminal import (
-    UnusableError,
-    check_tools,
-    counted,
-    one_line,
-    open_transcript,
-    unreadable,
-    unusable,
-)
+from .terminal import counted, one_line
 
 FindPlaces = Callable[[LogReader], list[int] | None]
 """Returns the positions of the messages of a log that may match, or None for all messages."""

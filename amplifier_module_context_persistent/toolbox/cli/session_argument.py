@@ -36,8 +36,9 @@ from ...sessions.find_session import (
 from ...sessions.other_projects import last_session
 from ...sessions.session_name import key_of, read_names
 from ...sessions.sub_agents import with_sub_agents
+from .error_messages import UnusableError, reason, tell_parts_left, unusable
 from .sealed_files import plain_path
-from .terminal import UnusableError, one_line, reason, say, tell_parts_left, unusable
+from .terminal import one_line, say
 
 if TYPE_CHECKING:
     from ...sessions.transcript import Transcript

@@ -24,25 +24,16 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.session_name import name_from_records, read_names
 from ...sessions.session_origin import SourceCompaction, relatives_of, source_compactions
+from .error_messages import check_tools, unreadable
 from .filter_options import check_no_filter, chosen_sessions, filter_options, period_of
 from .message_printer import HIDDEN, MessagePrinter
+from .open_transcript import open_transcript, telling_damage
 from .pager import paged
 from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked
-from .terminal import (
-    check_tools,
-    console,
-    counted,
-    cut,
-    duration,
-    escaped,
-    one_line,
-    open_transcript,
-    telling_damage,
-    unreadable,
-)
+from .terminal import console, counted, cut, duration, escaped, one_line
 
 if TYPE_CHECKING:
     from ...sessions.statistics import TurnLine

@@ -25,12 +25,13 @@ from ...sessions.filters import SessionFilter
 from ...sessions.prices import PriceList
 from ...sessions.sql_query import Answer, add_files, add_views, ask
 from ...tokens.on_demand import named_counter
+from .error_messages import UnusableError, unusable
 from .exit_codes import UNUSABLE
 from .filter_options import chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
 from .session_argument import no_catalogue_option, read_replica, storage_option
 from .tables import table, width_of
-from .terminal import UnusableError, console, escaped, one_line, unusable
+from .terminal import console, escaped, one_line
 
 _LATE_S = 0.5
 _FILES = re.compile(r"\bfiles(?:_v\d+)?\b", re.IGNORECASE)

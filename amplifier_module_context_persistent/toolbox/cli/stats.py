@@ -35,9 +35,11 @@ from ...sessions.totals import BY, total_of
 from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
 from .amounts import money
+from .error_messages import unreadable
 from .exit_codes import FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
+from .open_transcript import open_transcript
 from .progress import progress
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked, read_replica
@@ -45,7 +47,7 @@ from .spend_limit import SpendLimit, SpendLimitType
 from .stats_by import ByType, two_at_most
 from .stats_of_many import show_many
 from .tables import cost_notes, estimate_note, percent, show_cost, show_table, show_waiting
-from .terminal import console, counted, duration, escaped, one_line, open_transcript, unreadable
+from .terminal import console, counted, duration, escaped, one_line
 
 _LARGEST_TURNS = 10
 

@@ -29,7 +29,8 @@ from ...log.postgres.schema import (
 )
 from ...log.postgres.server import read_conninfo
 from ...log.postgres.steps import STEPS, MigrationError, Step, missing_steps
-from .terminal import UnusableError, escaped
+from .error_messages import UnusableError
+from .terminal import escaped
 
 if TYPE_CHECKING:
     import psycopg

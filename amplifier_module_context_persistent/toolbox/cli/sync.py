@@ -22,13 +22,15 @@ from ..transfer.erasures import SESSION, Erasure
 from ..transfer.sync_erasures import ErasingStep, erase, erasing_steps, plan_erasing, travelling_erasures
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
 from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
-from .erasing import check_can_ask, erasing_options
+from .confirm import ask, check_can_ask
+from .erasing import erasing_options
+from .error_messages import UnusableError, unreadable, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import filter_options, watched
 from .progress import stages
 from .session_argument import no_catalogue_option
 from .session_rows import scaled
-from .terminal import UnusableError, ask, counted, cut, one_line, say, unreadable, unusable
+from .terminal import counted, cut, one_line, say
 
 _NAME_CELLS = 40
 

@@ -9,10 +9,11 @@ import click
 
 from ...sessions.new_messages import ChangeKind, SessionChange, SessionFollower
 from ...sessions.transcript import LiveMessage, Transcript
+from .error_messages import unreadable
 from .message_printer import MessagePrinter
+from .open_transcript import open_transcript
 from .progress import progress
 from .session_argument import session_argument
-from .terminal import open_transcript, unreadable
 
 _NOTES: dict[ChangeKind, str] = {
     "cleared": "the history was cleared",

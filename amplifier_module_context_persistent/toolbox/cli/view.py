@@ -27,13 +27,15 @@ from ...view.calls_and_results import tool_groups
 from ...view.entry import classify
 from ...view.receipts import Receipt
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
+from .error_messages import UnusableError, unreadable, unusable
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
+from .open_transcript import open_transcript
 from .pager import paged
 from .sealed_files import reads_sealed
 from .session_argument import session_argument
 from .tables import aligned, table
-from .terminal import UnusableError, console, counted, escaped, one_line, open_transcript, unreadable, unusable
+from .terminal import console, counted, escaped, one_line
 
 IMPORTED = (
     "Imported: `replay --views` shows it under a policy. This is the history under the compactions of its source, "

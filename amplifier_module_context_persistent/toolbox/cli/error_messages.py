@@ -1,0 +1,120 @@
+"""Errors of a command as one line with exit code 2: what was wrong, and with which file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from ...catalogue.catalogue_file import CatalogueError
+from ...errors import ContextPersistentError, DependencyError, PinError, PlaceError
+from ...paths import session_id_of
+from .exit_codes import UNUSABLE
+from .terminal import escaped, one_line
+
+
+class UnusableError(click.ClickException):
+    """An error: something cannot be read, found or done; the message says why."""
+
+    exit_code = UNUSABLE
+
+
+@contextmanager
+def unusable(name: str = "") -> Iterator[None]:
+    """Convert an error in a `with` block into an `UnusableError` of one line.
+
+    The message begins with the file that the error names, or else with `name`. Blocks that print must use `unreadable`,
+    because an error of the output is a different one.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    try:
+        yield
+    except (OSError, ContextPersistentError, ValueError) as error:
+        raise _unusable(error, name) from error
+
+
+@contextmanager
+def unreadable(name: str = "") -> Iterator[None]:
+    """Convert errors as `unusable` does, but not an `OSError`, for blocks that read and print a session.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    try:
+        yield
+    except (ContextPersistentError, CatalogueError, ValueError) as error:
+        raise _unusable(error, name) from error
+
+
+@contextmanager
+def making(path: str, *, force: bool) -> Iterator[None]:
+    """Convert errors as `unusable` does while a new file is made, and hint at `--force` if the file exists.
+
+    Raises:
+        UnusableError: the work failed.
+    """
+    with unusable(path):
+        try:
+            yield
+        except FileExistsError as error:
+            hint = "" if force else "; --force replaces a file"
+            raise UnusableError(f"{one_line(path)}: {reason(error)}{hint}") from error
+    tell_parts_left(path)
+
+
+def tell_parts_left(path: str) -> None:
+    """Print the files that killed calls left beside a new file, which only the user can remove."""
+    from ..maintenance.leftovers import parts_of  # most commands make no file
+
+    for part in parts_of(path):
+        told = f"an earlier call was killed and left {part}; remove it if you do not need it"
+        click.echo(escaped(one_line(told)), err=True)
+
+
+def _unusable(error: Exception, name: str) -> UnusableError:
+    if name and isinstance(error, PlaceError | PinError):  # the error is about the place that a person named
+        return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
+    found = str(getattr(error, "filename", None) or name)
+    named = one_line(name if found.endswith(name) else found)  # the error has the whole path, the person gave its end
+    return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
+
+
+def short_name(path: str) -> str:
+    """Return a name for error messages: the short id of a log's session, or the path if it has no id."""
+    from .short_ids import short_id
+
+    session_id = session_id_of(path)
+    return path if session_id is None else short_id(session_id)
+
+
+def reason(error: Exception) -> str:
+    """Return an error's message on one line."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # an error of the system's `getcwd`
+        return "the current directory is not there any more; change to another one"
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    if isinstance(error, DependencyError):  # it has a command on its own line
+        said = str(error).replace("\n", " ")
+    return one_line(str(said or error))
+
+
+def reason_beside(error: Exception, path: str) -> str:
+    """Return `reason(error)`, preceded by the error's file if that is not `path`."""
+    other = str(getattr(error, "filename", None) or path)
+    return reason(error) if other == path else f"{one_line(other)}: {reason(error)}"
+
+
+def check_tools(tools: Iterable[str], known: Iterable[str]) -> None:
+    """Check that tools exist, ignoring case.
+
+    Raises:
+        UnusableError: a tool does not exist; the message lists those that do.
+    """
+    wanted = list(tools)
+    names = [one_line(name) for name in known] if wanted else []
+    for tool in wanted:
+        if one_line(tool).casefold() not in map(str.casefold, names):
+            listed = f"there are {', '.join(names)}" if names else "no tool was called"
+            raise UnusableError(f"no call of a tool {one_line(tool)!r}; {listed}")
