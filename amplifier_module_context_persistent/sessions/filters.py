@@ -7,12 +7,9 @@ call of the given tool is selected with all its messages. Conditions that need n
 from __future__ import annotations
 
 import os
-import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -26,12 +23,9 @@ from .session_name import SessionName, key_of, read_names
 from .sub_agents import with_sub_agents
 
 _MOST_NEAR = 5
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 
 Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
 """A function that takes the paths of logs and gives the system calls to read them with, while it shows the progress."""
-Moment = datetime | timedelta | str
-"""A time, a duration before now, or a text with either of them (`2026-01-31`, `12h`, `3d`, `last week`)."""
 
 
 class FilterError(ContextPersistentError, ValueError):
@@ -87,56 +81,8 @@ class SessionFilter:
         return self.since_s is not None or self.until_s is not None or self.most is not None
 
 
-TIMES = "give how long ago, as in 12h, 3d, 2w or 1y, a date, as in 2026-01-31, or words, as in yesterday or last week"
-"""The advice in an error message if a text is not a time."""
 ALL_SESSIONS = SessionFilter()
 """The filter that selects all sessions."""
-
-
-def moment_s(value: Moment, *, name: str = "time") -> float:
-    """Convert a time to seconds since 1970.
-
-    Raises:
-        FilterError: the value is not a time.
-    """
-    try:
-        if isinstance(value, timedelta):
-            return time.time() - value.total_seconds()
-        if isinstance(value, datetime):
-            return value.timestamp()
-        if found := re.fullmatch(r"(\d{1,9})([smhdwy])", value):
-            return time.time() - int(found[1]) * _SECONDS[found[2]]
-        if not re.match(r"\d{4}-", value) and (begin := _begin_in_words(value)) is not None:
-            return begin
-        return datetime.fromisoformat(value).timestamp()
-    except (TypeError, ValueError, OverflowError, OSError) as error:
-        raise FilterError(f"{name}: {TIMES}, not {value!r:.40}") from error
-
-
-def _begin_in_words(text: str) -> float | None:
-    """Return when a time in words begins (`yesterday`, `last week`), in seconds since 1970.
-
-    The words are those that questions understand. Return None if the text is not such a time.
-    """
-    from ..search.question_languages import languages_of
-    from ..search.question_times import periods_of
-
-    now = datetime.now(UTC).astimezone()
-    for said in (text, f"last {text}", f"in {text}"):  # `monday`, `march`
-        periods = periods_of(said, now, languages_of(said.casefold().split()))
-        if len(periods) == 1 and periods[0].said.strip() == said.strip() and periods[0].begin:
-            return float(periods[0].begin)
-    return None
-
-
-def check_range(since_s: float | None, until_s: float | None) -> None:
-    """Check that a range of times does not end before it begins.
-
-    Raises:
-        FilterError: the range ends before it begins.
-    """
-    if since_s is not None and until_s is not None and since_s > until_s:
-        raise FilterError("since is after until, so no message is between them")
 
 
 def no_project(wanted: str, *, storage: str | None = None) -> str:

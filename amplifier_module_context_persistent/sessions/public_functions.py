@@ -26,18 +26,9 @@ from ..tokens.on_demand import named_counter
 from .all_sessions_index import RankedSearch
 from .best_messages import BestMessages, Narrowing, best_messages
 from .file_uses import FileUse, files_of
-from .filters import (
-    FilterError,
-    Moment,
-    SessionFilter,
-    candidates,
-    check_range,
-    is_directory,
-    matching,
-    moment_s,
-    no_project,
-)
+from .filters import FilterError, SessionFilter, candidates, is_directory, matching, no_project
 from .find_session import SessionFile
+from .given_times import Moment, check_range, moment_s
 from .overview import Overview, held_logs, look_at_all
 from .prices import PriceList
 from .totals import BY, Period, Total, gathered, total_of, totals

@@ -11,7 +11,8 @@ import pytest
 
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions import cost, files, search, sessions
-from amplifier_module_context_persistent.sessions.filters import FilterError, moment_s
+from amplifier_module_context_persistent.sessions.filters import FilterError
+from amplifier_module_context_persistent.sessions.given_times import moment_s
 from tests.support.commands import run
 from tests.support.logs import sealed
 from tests.support.sessions_of_a_home import log_of

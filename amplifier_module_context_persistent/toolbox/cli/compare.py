@@ -25,9 +25,10 @@ from ..replay.measures import Prices
 from ..replay.policies import NAMES
 from .error_messages import UnusableError, making, unreadable, unusable
 from .open_transcript import open_transcript
-from .parameters import check_place, session_budget
+from .parameters import check_place
 from .progress import progress, stages
 from .session_argument import session_argument, session_name
+from .session_budget import session_budget
 from .tables import show_table
 from .terminal import console, counted, escaped, one_line
 

@@ -28,8 +28,10 @@ from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .list_ import MessageFilter
 from .open_transcript import open_transcript, telling_damage
-from .parameters import Span, SpanType, check_place, chosen_positions, own_forms_options
+from .own_forms_options import own_forms_options
+from .parameters import check_place
 from .progress import progress, stages
+from .ranges import Span, SpanType, chosen_positions
 from .sealed_files import encrypt_to_option, public_keys, reads_sealed
 from .session_argument import NAME_ONE, file_name, optional_session_argument, picked
 from .terminal import counted, escaped, one_line

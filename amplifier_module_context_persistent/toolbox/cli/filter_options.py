@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...log.filesystem import FileSystem
-from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candidates, check_range, matching, no_project
+from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candidates, matching, no_project
 from ...sessions.find_session import SessionFile, session_files, sessions_in
+from ...sessions.given_times import check_range
 from ...sessions.other_projects import named_projects
 from .error_messages import UnusableError, unreadable, unusable
 from .parameters import TimeType, check_place

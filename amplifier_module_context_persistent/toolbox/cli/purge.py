@@ -35,7 +35,7 @@ from .erasing import FOLLOWS, check_says_which, erasing_options, extent
 from .error_messages import UnusableError, reason_beside, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
-from .parameters import own_forms_options
+from .own_forms_options import own_forms_options
 from .progress import progress
 from .session_argument import (
     NAME_ONE,

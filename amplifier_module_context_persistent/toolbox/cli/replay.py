@@ -29,9 +29,10 @@ from .error_messages import unreadable
 from .exit_codes import DONE, FINDINGS
 from .message_printer import MessagePrinter
 from .open_transcript import open_transcript
-from .parameters import Span, SpanType, chosen_turns, session_budget
 from .progress import progress, stages
+from .ranges import Span, SpanType, chosen_turns
 from .session_argument import session_argument
+from .session_budget import session_budget
 from .terminal import columns_of, console, counted, duration, escaped, one_line
 
 _LONG_PAUSE_S = 3.0

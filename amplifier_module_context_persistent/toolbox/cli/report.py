@@ -25,8 +25,10 @@ from .error_messages import UnusableError, making, reason, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import chosen_sessions, filter_options
 from .open_transcript import open_transcript, telling_damage
-from .parameters import Span, SpanType, check_place, chosen_turns, own_forms_options
+from .own_forms_options import own_forms_options
+from .parameters import check_place
 from .progress import progress, stages
+from .ranges import Span, SpanType, chosen_turns
 from .sealed_files import reads_sealed
 from .session_argument import (
     no_catalogue_option,

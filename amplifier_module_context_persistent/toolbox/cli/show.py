@@ -29,8 +29,8 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options, pe
 from .message_printer import HIDDEN, MessagePrinter
 from .open_transcript import open_transcript, telling_damage
 from .pager import paged
-from .parameters import Span, SpanType, chosen_positions
 from .progress import progress
+from .ranges import Span, SpanType, chosen_positions
 from .sealed_files import reads_sealed
 from .session_argument import NAME_ONE, optional_session_argument, picked
 from .terminal import console, counted, cut, duration, escaped, one_line

@@ -15,8 +15,9 @@ from ...messages.metadata import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
 from ...sessions.all_sessions_index import RankedSearch
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages
-from ...sessions.filters import SessionFilter, check_range, moment_s
+from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
+from ...sessions.given_times import check_range, moment_s
 from ...sessions.overview import Overview
 from ...sessions.session_name import name_from_glance
 from ...sessions.transcript import LiveMessage, Transcript

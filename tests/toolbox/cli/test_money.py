@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.sessions.costs import Bill, Cost
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.resume_cost import resume_cost
 from amplifier_module_context_persistent.toolbox.cli.amounts import money
-from amplifier_module_context_persistent.toolbox.cli.parameters import DEFAULT_BUDGET_TOKENS, session_budget
+from amplifier_module_context_persistent.toolbox.cli.session_budget import DEFAULT_BUDGET_TOKENS, session_budget
 from amplifier_module_context_persistent.toolbox.cli.spend_limit import SpendLimit
 from amplifier_module_context_persistent.toolbox.cli.tables import cost_notes, show_cost
 from tests.support.commands import refused, run, shows, without_colours

@@ -1,0 +1,94 @@
+"""Ranges of turns and messages that a person gives: `3`, `2:5`, `-10:`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .error_messages import UnusableError
+
+_SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
+
+Span = tuple[int | None, int | None]
+"""The first and the last number, from 1; negative numbers count from the end, None is the beginning or the end."""
+
+if TYPE_CHECKING:
+    from ...sessions.transcript import Turn
+
+    _SpanBase = click.ParamType[Span]
+else:
+    _SpanBase = click.ParamType  # older versions of click have no generic one
+
+
+class SpanType(_SpanBase):
+    """A number, or a range `A:B` that includes both ends."""
+
+    name = "A:B"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Span:
+        """Parse a range."""
+        found = _SPAN.fullmatch(value)
+        first, last = (int(number) if number else None for number in (found[1], found[3])) if found else (0, 0)
+        if not found or not value or 0 in (first, last):
+            self.fail("give a number or a range A:B; numbers begin at 1, negative ones count from the end", param, ctx)
+        return (first, last) if found[2] else (first, first)
+
+
+def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, span: Span | None) -> tuple[int, int]:
+    """Return the index of the first chosen message, from 0, and the index after the last one.
+
+    Args:
+        count: the number of messages.
+        starts: the positions at which turns begin, for a span of turns.
+        turn_span: the chosen turns; None if none were chosen.
+        span: the chosen messages; None if none were chosen.
+
+    Raises:
+        UnusableError: the range is empty.
+        UsageError: both turns and messages were chosen.
+    """
+    if turn_span and span:
+        raise click.UsageError("give either --turn or --range")
+    if turn_span:
+        first, last = _positions(turn_span, len(starts), "turn")
+        edges = [*starts, count]
+        return (edges[first], edges[last]) if starts else (0, 0)
+    return _positions(span or (None, None), count, "message")
+
+
+def chosen_turns(turns: Sequence[Turn], turn_span: Span | None) -> Sequence[Turn]:
+    """Return the turns in a span; all turns if the span is None.
+
+    Raises:
+        UnusableError: there is no such turn.
+    """
+    first, last = _positions(turn_span or (None, None), len(turns), "turn")
+    return turns[first:last]
+
+
+def _positions(span: Span, count: int, what: str) -> tuple[int, int]:
+    """Return the first index of a span, from 0, and the index after its last; both are clipped to the items.
+
+    Raises:
+        UnusableError: the range is empty.
+    """
+    first, last = span
+    start = 1 if first is None else _from_beginning(first, count)
+    stop = count if last is None else _from_beginning(last, count)
+    is_empty = start > min(stop, count) or stop < 1
+    if is_empty and span != (None, None):
+        named = f"{first}" if first == last else f"{_or_nothing(first)}:{_or_nothing(last)}"
+        raise UnusableError(f"there is no {what} {named}: the session has {count:,}")
+    return max(0, start - 1), min(stop, count)
+
+
+def _from_beginning(number: int, count: int) -> int:
+    """Return a number counted from the beginning, from 1; a negative number counts from the end."""
+    return number if number > 0 else count + 1 + number
+
+
+def _or_nothing(number: int | None) -> str:
+    return "" if number is None else str(number)
