@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from ..messages.elide import Cut
 from ..messages.message import Message
-from ..view.calls_and_results import Group
 from ..view.entry import Entry
 from ..view.render import shorten
+from ..view.tool_groups import Group
 from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest

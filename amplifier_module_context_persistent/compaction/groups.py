@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from ..messages.tool_kinds import ToolUse
 from ..view.arrangement import Count
-from ..view.calls_and_results import Group, last_human, newest_group, open_calls, tool_groups
 from ..view.entry import Entry
-from ..view.inserted_messages import stand_in
+from ..view.missing_results import open_calls, stand_in
+from ..view.tool_groups import Group, last_human, newest_group, tool_groups
 
 
 class AnsweredCall(NamedTuple):

@@ -15,10 +15,10 @@ from typing import Any
 from ..config import NATIVE, Config
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Item
-from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import INSTRUCTING, Entry
-from ..view.inserted_messages import INTERRUPTED
+from ..view.missing_results import is_stand_in
 from ..view.plan import NativeItem, Notice, Plan, counts_in
+from ..view.tool_groups import last_human, tool_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _last_person(items: Sequence[Item]) -> int:
 def _first_stand_in(items: Sequence[Item]) -> int:
     """Return the position of the first stand-in for a missing result; the number of items if there is none."""
     for position, item in enumerate(items):
-        if item.inserted and item.inserted.get("content") == INTERRUPTED:
+        if is_stand_in(item.inserted):
             return position
     return len(items)
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
 from ..view.arrangement import Arrangement, Presentation, arrange
-from ..view.calls_and_results import closed_calls
 from ..view.entry import Entry, media_left_out
 from ..view.inserted_messages import inserted_message
+from ..view.missing_results import closed_calls
 from ..view.plan import SUMMARY_TAGS, LeftOut, Making, Plan, PlanRules
 from ..view.render import shorten
 from .always_kept import STEPS, Stage, groups_of_newest_results

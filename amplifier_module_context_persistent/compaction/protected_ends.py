@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..config import Config
-from ..view.calls_and_results import tool_groups
 from ..view.entry import Entry, with_changes
+from ..view.tool_groups import tool_groups
 from .groups import stays_anyway
 
 

@@ -25,9 +25,9 @@ from ..messages.message import Message, text_of
 from ..messages.outcome import REJECTED
 from ..messages.tool_kinds import ASK
 from ..view.arrangement import Count, Fetch
-from ..view.calls_and_results import Group
 from ..view.entry import Entry
 from ..view.plan import Gap, Plan, Quote
+from ..view.tool_groups import Group
 
 # Measured: docs/experiments.md ("Quotes").
 SAID_SHARE = 0.08  # of the room

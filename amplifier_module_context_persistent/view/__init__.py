@@ -8,7 +8,7 @@ Rules of this package:
 - Views are valid by construction; the tests check them with code of their own.
 
 Where things are done:
-- matching calls and results: `calls_and_results`; stand-ins for missing results: `inserted_messages`;
+- matching calls and results: `tool_groups`; stand-ins for missing results: `missing_results`;
 - which reasoning is shown: `recipients` decides by the reader, `bound_reasoning` by the messages before it;
 - what providers refuse within a message: `wire_rules`; order and tokens: `arrangement`; the messages: `render`.
 """

@@ -18,11 +18,13 @@ from ..messages.elide import Cut
 from ..messages.message import Call, Message
 from ..messages.narration import narration_of
 from ..messages.text import well_formed
-from .calls_and_results import Group, needs_user_before, tool_groups, unique_call_ids
 from .entry import INSTRUCTING, Entry
-from .inserted_messages import CONTINUED, inserted_message, stand_in
+from .inserted_messages import CONTINUED, inserted_message
+from .missing_results import stand_in
 from .plan import NO_PLAN, NativeItem, Plan
 from .recipients import FAMILIES, NOBODY, Recipient
+from .tool_groups import Group, needs_user_before, tool_groups
+from .unique_call_ids import unique_call_ids
 from .wire_rules import TAKES_ALL, Oddities, WireRules
 
 Count = Callable[[Message], int]

@@ -15,9 +15,10 @@ from operator import itemgetter
 
 from ..config import Config
 from ..log.index import ASSISTANT, DEVELOPER, PINNED, SYSTEM, USER, Index
-from ..view.calls_and_results import closed_calls, tool_groups
 from ..view.entry import Entry, with_closed
+from ..view.missing_results import closed_calls
 from ..view.plan import live_positions
+from ..view.tool_groups import tool_groups
 
 BATCH = 256
 """The number of messages to read at once, from the end of a history to its beginning."""

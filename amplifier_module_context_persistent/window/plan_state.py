@@ -18,7 +18,6 @@ from ..log.index import USER, Index
 from ..messages.elide import WHOLE
 from ..messages.late_output_text import LateCall
 from ..view.arrangement import Count
-from ..view.calls_and_results import Group, last_human, tool_groups
 from ..view.entry import (
     Entry,
     gives_way,
@@ -26,6 +25,7 @@ from ..view.entry import (
     with_changes,
 )
 from ..view.plan import NO_PLAN, Plan, live_positions
+from ..view.tool_groups import Group, last_human, tool_groups
 from .cold_start import ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource
 

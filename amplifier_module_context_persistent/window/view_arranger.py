@@ -10,8 +10,8 @@ from ..log.base import Log
 from ..messages.message import Message
 from ..view.arrangement import Arrangement, Presentation, arrange
 from ..view.bound_reasoning import BoundViews
-from ..view.calls_and_results import LateResults
 from ..view.entry import Entry
+from ..view.missing_results import LateResults
 from ..view.plan import NO_PLAN
 from ..view.recipients import FIRST_RULES, NOBODY
 from ..view.wire_rules import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of

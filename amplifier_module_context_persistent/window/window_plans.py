@@ -23,9 +23,9 @@ from ..config import Config
 from ..errors import FloorError, SummaryError
 from ..log.base import Log
 from ..view.arrangement import Arrangement
-from ..view.calls_and_results import last_human, tool_groups
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, LeftOut, Plan
+from ..view.tool_groups import last_human, tool_groups
 from .cold_start import in_place
 from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused

@@ -14,8 +14,8 @@ from amplifier_module_context_persistent.compaction.protected_ends import protec
 from amplifier_module_context_persistent.compaction.summary_span import leave_out_span, older_ordinals
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.view.calls_and_results import tool_groups
 from amplifier_module_context_persistent.view.entry import Entry
+from amplifier_module_context_persistent.view.tool_groups import tool_groups
 from tests.support.checker import assert_valid, same
 from tests.support.drafts import check_total, draft, kept
 from tests.support.messages import Message, entries, fill

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Presentation, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify, with_changes
-from amplifier_module_context_persistent.view.inserted_messages import CONTINUED, INTERRUPTED
+from amplifier_module_context_persistent.view.inserted_messages import CONTINUED
+from amplifier_module_context_persistent.view.missing_results import INTERRUPTED
 from amplifier_module_context_persistent.view.plan import NO_PLAN, Notice
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support import histories

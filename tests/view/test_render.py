@@ -10,7 +10,7 @@ from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.messages.metadata import is_human
 from amplifier_module_context_persistent.view.arrangement import Presentation, arrange
 from amplifier_module_context_persistent.view.entry import Entry, classify
-from amplifier_module_context_persistent.view.inserted_messages import INTERRUPTED, inserted_message, stand_in
+from amplifier_module_context_persistent.view.inserted_messages import inserted_message
 from amplifier_module_context_persistent.view.plan import NO_PLAN
 from amplifier_module_context_persistent.view.render import render, shorten
 from tests.support.messages import Message
@@ -123,10 +123,3 @@ def test_what_is_inserted_says_so() -> None:
     assert (message["role"], message["content"]) == ("user", "left out")
     assert not is_human(message)
     assert message["metadata"] is not inserted_message("user", "left out")["metadata"]
-
-
-def test_a_stand_in_answers_its_call() -> None:
-    """It names the call and the tool, and tells what happened."""
-    message = stand_in("c1", "bash")
-    assert (message["role"], message["tool_call_id"], message["name"]) == ("tool", "c1", "bash")
-    assert message["content"] == INTERRUPTED

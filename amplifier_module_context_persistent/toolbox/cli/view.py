@@ -23,9 +23,9 @@ from ...messages.metadata import given_id
 from ...sessions.find_request import FoundRequest
 from ...sessions.transcript import LiveMessage, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, RebuiltView, ReceiptLog, config_of
-from ...view.calls_and_results import tool_groups
 from ...view.entry import classify
 from ...view.receipts import Receipt
+from ...view.tool_groups import tool_groups
 from ..replay.visibility import KEPT, ShownMessage, UnseenRun, annotate, shortening
 from .error_messages import UnusableError, unreadable, unusable
 from .exit_codes import DONE, FINDINGS

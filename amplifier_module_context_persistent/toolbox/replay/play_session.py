@@ -19,11 +19,11 @@ from ...config import Config
 from ...messages.message import Message
 from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Arrangement, Arranger, Item, Presentation
-from ...view.calls_and_results import newest_group, tool_groups
 from ...view.entry import Entry, classify
 from ...view.receipts import canonical
 from ...view.recipients import lacks_reasoning
 from ...view.render import render
+from ...view.tool_groups import newest_group, tool_groups
 from .evidence import MessageParts, PlayedSession, Progress, said
 from .measures import Measures, Played
 from .policies import ManagerPolicy, Open, Policy, WholeHistory

@@ -41,9 +41,9 @@ from ...messages.metadata import without_bound
 from ...session.manager import PersistentContextManager
 from ...tokens.counter import TokenCounter, count_message
 from ...view.arrangement import Arrangement, arrange
-from ...view.calls_and_results import Group, first_human, last_human, tool_groups
 from ...view.entry import Entry, classify
 from ...view.render import render
+from ...view.tool_groups import Group, first_human, last_human, tool_groups
 from ...window.plan_threshold import needs_plan
 from .evidence import TermFinder
 from .stand_in_summary import ExcerptItems, Excerpts, SummaryExchange

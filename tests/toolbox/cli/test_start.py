@@ -23,7 +23,7 @@ READS_LOGS = {f"{PACKAGE}.{name}" for name in ("log.scanner", "log.reader", "ses
 APPENDS = {f"{PACKAGE}.log.{name}" for name in ("open_log", "file_log", "memory", "append_queue")}
 COUNTS = {f"{PACKAGE}.{name}" for name in ("sessions.totals", "sessions.statistics", "catalogue.kept_figures")}
 RANKS = {f"{PACKAGE}.{name}" for name in ("sessions.all_sessions_index", "catalogue.ranked_words", "search.ranking")}
-MAKES_VIEWS = {f"{PACKAGE}.{name}" for name in ("view.entry", "view.calls_and_results", "compaction", "window")}
+MAKES_VIEWS = {f"{PACKAGE}.{name}" for name in ("view.entry", "view.tool_groups", "compaction", "window")}
 MOUNTS = {f"{PACKAGE}.{name}" for name in ("session.manager", "config.option_table")}
 OTHERS = {"psycopg", "asyncio", "rich.progress", "rich.markdown", f"{PACKAGE}.toolbox.transfer"}
 
