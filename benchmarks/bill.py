@@ -4,7 +4,7 @@
 
 FILE: the messages of one session as JSON lines, with `metadata.timestamp`. Each session is played message by message,
 with its own times and a request before each answer; what a provider would have cached is the common beginning of two
-requests in a row, unless so much time lies between them that it forgot it (`window/plan_threshold.py`). Printed in US
+requests in a row, unless so much time lies between them that it forgot it (`window/when_to_plan.py`). Printed in US
 dollars, without the answers, which cost the same: the whole history as it is, views of each policy (as `compare` takes
 them; by default those of `cache_ttl_s: 0`, where pauses change nothing, and the default's), the ratios of the others to
 the first one, and how many requests found nothing cached.

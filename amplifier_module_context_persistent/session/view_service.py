@@ -27,10 +27,10 @@ from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_ru
 from ..view.recipients import Recipient, family_of
 from ..view.wire_rules import LINES, WIRE
 from ..window.ephemerals import Extras
-from ..window.plan_threshold import needs_plan
 from ..window.prompt_cache import PromptCache
 from ..window.request import REFUSED, Room, StoredReceipt, ViewRequest, ViewResult, head_of
 from ..window.retained_texts import RetainedTexts, shows_all
+from ..window.when_to_plan import needs_plan
 from ..window.window import Window
 from .host import ProviderFacts
 from .provider_refusals import OTHERS, PREFILL, REASONING, knows

@@ -9,7 +9,7 @@ Here the pure half (`view`, `compaction`) meets the durable half (`log`). Rules 
 
 Where things are done:
 - the request and the result: `request`; one pass that answers a request: `window`;
-- when a plan is due: `plan_threshold`, `replan_throttle`, `prompt_cache`; whether it frees enough: `plan_gain`;
+- when a plan is due: `when_to_plan`, `replan_throttle`, `prompt_cache`; whether it frees enough: `plan_gain`;
 - making and following a plan: `window_plans`;
 - the entries that a plan keeps: `kept_entries`; the first entries of a long log without a plan: `cold_start`;
 - the entries in order, for one reader: `view_arranger`;

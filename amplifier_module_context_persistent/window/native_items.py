@@ -97,7 +97,7 @@ class NativeItems:
         native = request.native
         if native is None or not self._compacts(request) or request.plans_now:
             return NOT_ASKED
-        may_cut = self._stores and not self._plans.hides_otherwise(log, request)
+        may_cut = self._stores and not self._plans.timing.hides_otherwise(log, request)
         cut = self._cut_now(request, arrangement) if may_cut else None
         return Asking(cut is not None or native.runs, cut)
 

@@ -7,7 +7,6 @@ from collections.abc import Set as AbstractSet
 from ..config import Config
 from ..errors import FloorError
 from .plan_gain import reaches_min_gain
-from .plan_threshold import needs_plan
 from .request import ViewRequest
 
 
@@ -43,28 +42,18 @@ class ReplanThrottle:
         if retained != self._retained:
             self._retained, self._refused = retained, None
 
-    def wants_plan(
-        self, request: ViewRequest, tokens: int, messages: int, *, unmovable_tokens: int = 0, begins_turn: bool = False
-    ) -> bool:
-        """Return whether to try a plan for a view of this size.
+    def may_try(self, request: ViewRequest, tokens: int, messages: int) -> bool:
+        """Return whether a plan may free more than the last one that was tried.
 
         Args:
             request: the request.
             tokens: the tokens of its view.
             messages: the messages of its view.
-            unmovable_tokens: as in `needs_plan`.
-            begins_turn: as in `needs_plan`.
 
         Raises:
             FloorError: a plan was tried for the same view before, and the view cannot be made to fit.
         """
         budget = request.budget_tokens
-        if request.plans_now:
-            room_tokens = max(0, budget - unmovable_tokens)
-            return tokens - unmovable_tokens > self._config.target_usage * room_tokens
-        size = {"tokens": tokens, "messages": messages, "budget_tokens": budget, "unmovable_tokens": unmovable_tokens}
-        if not needs_plan(self._config, **size, begins_turn=begins_turn, is_cold=request.is_cold):
-            return False
         if self._refused is not None and self._refused[0] == tokens and budget < self._refused[1].needed_tokens:
             known = self._refused[1]
             raise FloorError(budget, known.needed_tokens, known.fixed, known.pins)

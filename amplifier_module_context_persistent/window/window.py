@@ -28,7 +28,8 @@ from .message_source import MessageSource
 from .native_items import NOT_ASKED, Asking, NativeItems
 from .request import REFUSED, ItemOutcome, Planning, ReasoningShown, ViewRequest, ViewResult
 from .view_arranger import ViewArranger
-from .window_plans import PlanAttempt, PlanReason, WindowPlans
+from .when_to_plan import PlanReason
+from .window_plans import PlanAttempt, WindowPlans
 
 
 class ViewSize(NamedTuple):
@@ -108,7 +109,7 @@ class Window:
         asking = NOT_ASKED if made is not None else self._items.asking(log, request, arrangement)
         if asking.is_asked and size.tokens <= request.budget_tokens:  # the view fits until the provider's item arrives
             return self._result(log, request, arrangement, size, Planning(compaction=made), step.fallback, asking)
-        reason = self._plans.why_plan(log, request, arrangement, asks_provider=asking.is_asked)
+        reason = self._plans.timing.why_plan(log, request, arrangement, asks_provider=asking.is_asked)
         if reason is None:
             return self._result(log, request, arrangement, size, Planning(compaction=made), step.fallback)
         if request.sums_up:

@@ -1,4 +1,4 @@
-"""Decide whether a window needs a new plan, have it made, and apply it to the entries that the window keeps.
+"""Have a new plan made, and apply it to the entries that the window keeps. `when_to_plan` says when.
 
 A plan is made and followed in one step, so that the kept entries always belong to the plan in force.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from ..compaction.planner import Compaction, compact
 from ..compaction.protected_ends import protect
 from ..compaction.provider_limits import all_media, media_beyond, view_bytes
 from ..compaction.quotes import without_quotes
-from ..compaction.strategies import STRATEGIES
 from ..compaction.summary_span import Span
 from ..config import Config
 from ..errors import FloorError, SummaryError
@@ -31,23 +29,13 @@ from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
 from .plan_gain import frees_enough
 from .plan_state import PlanState, hidden, hidden_quotes, mark, state_without_plan, visible, without_hidden
-from .plan_threshold import for_cold_cache
 from .replan_throttle import ReplanThrottle
 from .request import ViewRequest
 from .summary_request import span_of
 from .view_arranger import ViewArranger
+from .when_to_plan import PlanTiming, for_cold_cache, hidden_before
 
 _ATTEMPTS = 4  # plans that may be tried until a view is within the byte limits
-SMALL = 0.5  # a view that uses less than this share of the target's room may get back messages that were left out
-SMALL_AFTER_SMALL_BUDGET = 0.75  # the same share if the plan was made for half of the budget or less
-
-
-class PlanReason(Enum):
-    """The reason to make a plan."""
-
-    SIZE = "the view has reached the threshold, or a plan was asked for"
-    HIDDEN = "turns were hidden, or shown again, since the plan in force"
-    SMALL = "the plan in force was made for a much smaller budget"
 
 
 class PlanAttempt(NamedTuple):
@@ -68,6 +56,9 @@ class WindowPlans:
         source: the messages of the window.
         new_id: makes the ids of plans.
         stores: whether plans go to the log.
+
+    Attributes:
+        timing: decides when a plan is made.
     """
 
     def __init__(
@@ -83,9 +74,7 @@ class WindowPlans:
         self._config, self._kept, self._arranger, self._source = config, kept, arranger, source
         self._new_id, self._stores = new_id, stores
         self._throttle = ReplanThrottle(config)
-        self._grown_from = set[int]()
-        """Bit lengths of budgets whose plan was already replaced by a larger one. It happens once for each, so that two
-        alternating budgets do not make plans forever (I6)."""
+        self.timing = PlanTiming(config, kept, arranger, self._throttle, stores=stores)
         self._memory = PlanMemory()
 
     def take_in(self, log: Log, request: ViewRequest) -> None:
@@ -109,30 +98,6 @@ class WindowPlans:
         if request.is_cold and not may_be_early:
             return replace(request, is_cold=False)
         return request
-
-    def why_plan(
-        self, log: Log, request: ViewRequest, arrangement: Arrangement, *, asks_provider: bool
-    ) -> PlanReason | None:
-        """Decide whether a plan is needed for a view, and why.
-
-        Args:
-            log: the log.
-            request: the request.
-            arrangement: the view of the request.
-            asks_provider: whether its provider is asked to compact. Then a new turn brings no plan forward.
-
-        Raises:
-            FloorError: a plan was tried for the same view before, and the view cannot be made to fit.
-        """
-        fixed = request.room.fixed_tokens
-        unmovable = fixed + self._arranger.totals(arrangement).unmovable_tokens
-        begins_turn = self._arranger.bound.begins_turn and not asks_provider
-        tokens, messages = fixed + arrangement.tokens, len(arrangement.items)
-        if self._throttle.wants_plan(request, tokens, messages, unmovable_tokens=unmovable, begins_turn=begins_turn):
-            return PlanReason.SIZE
-        if request.plans_now and self.hides_otherwise(log, request):
-            return PlanReason.HIDDEN
-        return PlanReason.SMALL if self._may_grow(request, arrangement) else None
 
     def within_media_limits(
         self, log: Log, request: ViewRequest, arrangement: Arrangement
@@ -175,7 +140,7 @@ class WindowPlans:
         if self._kept.shows_item:  # our engine cannot read the item, so it plans from the whole log
             state = self._whole_log(log, request)
         else:
-            shown_again = set(self._hidden_before(log, hidden=False).values())
+            shown_again = set(hidden_before(self._kept.plan, log.index, hidden=False).values())
             whole = request.retained | log.index.session.pins | shown_again
             state = self._kept.state.with_whole(whole, log, self._source)
         try:
@@ -307,37 +272,6 @@ class WindowPlans:
             head.id for head in heads if head.reasoning.bond is not None and head.reasoning.bond.reasoning and head.id
         )
 
-    def _may_grow(self, request: ViewRequest, arrangement: Arrangement) -> bool:
-        """Return whether a turn begins in a small view whose plan was made for half of the budget or less."""
-        plan = self._kept.plan
-        if not self._stores or plan is None or not arrangement.items:
-            return False
-        last = arrangement.items[-1].entry
-        begins_turn = last is not None and last.human
-        if not begins_turn or not self._is_small(request, arrangement.tokens):
-            return False
-        planned_size = plan.making.budget_tokens.bit_length()
-        was_much_smaller = 0 < 2 * plan.making.budget_tokens <= request.budget_tokens
-        if not was_much_smaller or planned_size in self._grown_from:
-            return False
-        self._grown_from.add(planned_size)
-        return True
-
-    def _is_small(self, request: ViewRequest, tokens: int) -> bool:
-        """Return whether a view that leaves out messages uses little of the target's room.
-
-        The limit is the share `SMALL`. After a plan for half of the budget or less it is `SMALL_AFTER_SMALL_BUDGET`,
-        because a long turn may have filled a part since.
-        """
-        config, plan = self._config, self._kept.plan
-        if not STRATEGIES[config.compaction_strategy].uses_room or config.max_messages is not None:
-            return False
-        if plan is None or plan.summary or plan.native is not None or self._kept.state.left_out <= 0:
-            return False
-        room_tokens = int((request.budget_tokens - request.room.fixed_tokens) * config.target_usage)
-        most = SMALL_AFTER_SMALL_BUDGET if 2 * plan.making.budget_tokens <= request.budget_tokens else SMALL
-        return tokens < most * room_tokens
-
     def _grown(
         self, log: Log, request: ViewRequest, made: Compaction
     ) -> tuple[Compaction, list[Entry], PlanState] | None:
@@ -346,7 +280,7 @@ class WindowPlans:
         None if the view is not small, or if less than a quarter of the target would be brought back.
         """
         tokens, plan = made.plan.making.tokens_after, self._kept.plan
-        if plan is None or not self._is_small(request, tokens - request.room.fixed_tokens):
+        if plan is None or not self.timing.is_small(request, tokens - request.room.fixed_tokens):
             return None
         told = LeftOut(changed=plan.left_out.changed, read=plan.left_out.read, in_vain=plan.left_out.in_vain)
         known = replace(NO_PLAN, left_out=told)
@@ -386,33 +320,10 @@ class WindowPlans:
             if protected is entries:
                 raise
             made = compact(self._plan_request(log, request, state, entries, self._new_id()))
-        still = self._hidden_before(log, hidden=True)
+        still = hidden_before(self._kept.plan, log.index, hidden=True)
         hides = tuple(dict.fromkeys([*still, *(group.head.id for group in gone)]))
         left_out = replace(made.plan.left_out, hidden=hides)
         return replace(made, plan=replace(made.plan, left_out=left_out)), entries
-
-    def hides_otherwise(self, log: Log, request: ViewRequest) -> bool:
-        """Return whether turns were hidden or shown again since the plan in force was made."""
-        entries = self._kept.entries(log, has_factory=request.has_factory)
-        records = log.index.session
-        _, gone = without_hidden(mark(entries, pins=records.pins, retained=request.retained), records.hidden)
-        if gone or hidden_quotes(self._kept.plan or NO_PLAN, log.index):
-            return True
-        return bool(self._hidden_before(log, hidden=False) or self._kept.state.hides_in_item(log.index))
-
-    def _hidden_before(self, log: Log, *, hidden: bool) -> dict[str, int]:
-        """Return the ordinals, by id, of messages that the plan in force left out because their turn was hidden.
-
-        Args:
-            log: the log.
-            hidden: whether to return those that are still hidden, or those that are shown again.
-        """
-        plan, index = self._kept.plan, log.index
-        if plan is None or not plan.left_out.hidden:
-            return {}
-        found = index.find_all(plan.left_out.hidden)
-        hidden_now = index.session.hidden
-        return {name: at for name, at in found.items() if index.is_live(at) and (at in hidden_now) == hidden}
 
     def _plan_request(
         self, log: Log, request: ViewRequest, state: PlanState, entries: Sequence[Entry], plan_id: str = ""

@@ -8,10 +8,10 @@ from amplifier_module_context_persistent.compaction.summary_span import Span
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.window.plan_gain import reaches_min_gain
-from amplifier_module_context_persistent.window.plan_threshold import needs_plan
 from amplifier_module_context_persistent.window.prompt_cache import PromptCache
 from amplifier_module_context_persistent.window.request import ViewRequest
 from amplifier_module_context_persistent.window.summary_request import PROMPT, flattened, instruction
+from amplifier_module_context_persistent.window.when_to_plan import needs_plan
 from tests.support.checker import same
 from tests.support.commands import shows
 from tests.support.counters import count

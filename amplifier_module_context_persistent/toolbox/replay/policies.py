@@ -44,7 +44,7 @@ from ...view.arrangement import Arrangement, arrange
 from ...view.entry import Entry, classify
 from ...view.render import render
 from ...view.tool_groups import Group, first_human, last_human, tool_groups
-from ...window.plan_threshold import needs_plan
+from ...window.when_to_plan import needs_plan
 from .evidence import TermFinder
 from .stand_in_summary import ExcerptItems, Excerpts, SummaryExchange
 from .temporary_log import TemporaryLog

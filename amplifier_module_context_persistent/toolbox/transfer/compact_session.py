@@ -39,8 +39,8 @@ from ...view.recipients import RULES
 from ...view.wire_rules import begins_strict, late_system_of
 from ...window.ephemerals import Extras
 from ...window.plan_gain import reaches_min_gain
-from ...window.plan_threshold import needs_plan
 from ...window.request import Room, ViewRequest
+from ...window.when_to_plan import needs_plan
 from ...window.window import Window
 from .copy_log import append_all
 from .history_at import following_plan
