@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -92,17 +92,14 @@ class PersistentHistoryProvider(HistoryProvider):
         **kwargs: Any,
     ) -> None:
         """Store messages in order, together or not at all. Messages that were loaded from a session are left out."""
-        told = _REPORTED.get()
         new = [message for message in _checked(messages) if _SESSION not in message.additional_properties]
         parts = [part for message in new for part in read_message(json_copy(message.to_dict()))]
-        answers = [at for at, part in enumerate(parts) if part["role"] == "assistant"]
-        if told and answers:
-            last = parts[answers[-1]]
-            parts[answers[-1]] = {**last, "metadata": {**metadata_of(last), **told}}
-        if parts:
-            manager = await self._sessions.open(_key(session_id))
-            await manager.change_history(lambda _, ready: HistoryChange(added=ready), parts)
-            await self._strategy.saved(session_id or "", new)
+        if not parts:
+            return
+        _add_to_last_answer(parts, _REPORTED.get())
+        manager = await self._sessions.open(_key(session_id))
+        await manager.change_history(lambda _, ready: HistoryChange(added=ready), parts)
+        await self._strategy.saved(session_id or "", new)
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
         """Store the messages of a run, or of one model call in it, with the usage that its response reports."""
@@ -113,18 +110,33 @@ class PersistentHistoryProvider(HistoryProvider):
             _REPORTED.reset(before)
 
 
+def _add_to_last_answer(messages: list[dict[str, Any]], metadata: Mapping[str, Any]) -> None:
+    """Add metadata to the last answer of a list of messages, in place, if there is one."""
+    if not metadata:
+        return
+    for number in range(len(messages) - 1, -1, -1):
+        message = messages[number]
+        if message["role"] == "assistant":
+            messages[number] = {**message, "metadata": {**metadata_of(message), **metadata}}
+            return
+
+
 def _reported(agent: Any, response: Any) -> dict[str, Any]:
     """Return the usage of a response, its model and its provider as metadata of an answer, or {} without usage."""
     client = getattr(agent, "client", None)
     provider = str(getattr(client, "OTEL_PROVIDER_NAME", ""))
     answers = sum(str(message.role) == "assistant" for message in getattr(response, "messages", ()))
-    found = usage(getattr(response, "usage_details", None), provider=provider, requests=answers)
-    if not found:
+    reported_usage = usage(getattr(response, "usage_details", None), provider=provider, requests=answers)
+    if not reported_usage:
         return {}
+    metadata: dict[str, Any] = {"usage": reported_usage}
+    if provider not in ("", "unknown"):
+        metadata["provider"] = provider
     raw = getattr(response, "raw_representation", None)
     model = getattr(raw, "model", None) or getattr(client, "model", None)
-    named = {"provider": provider} if provider not in ("", "unknown") else {}
-    return {"usage": found, **named, **({"model": model} if isinstance(model, str) else {})}
+    if isinstance(model, str):
+        metadata["model"] = model
+    return metadata
 
 
 class ViewStrategy:
@@ -183,22 +195,18 @@ class ViewStrategy:
 
         It is the view that gave the list's beginning, else the last view of the session, else a new one.
         """
-        told = (message.additional_properties.get(_SESSION) for message in messages)
-        session_id = next((str(one) for one in told if one is not None), None)
-        view: WorkingView[Message]
-        given: WorkingView[Message] | None = next(
-            (view for view in reversed(self._running) if view.gave(messages)), None
-        )
-        if given is not None:
-            self._running = [one for one in self._running if one is not given]
-            return given
+        for view in reversed(self._running):
+            if view.gave(messages):
+                self._running = [one for one in self._running if one is not view]
+                return view
+        session_id = _session_of(messages)
         for name, view in list(self._saved.items()):
             if name == session_id or view.gave(messages):
                 del self._saved[name]
                 return view
         return WorkingView(
             read=lambda message: read_message(json_copy(message.to_dict())),
-            write=lambda changed: list(map(Message.from_dict, write(changed))),
+            write=lambda changed: [Message.from_dict(body) for body in write(changed)],
             make=Message.from_dict,
             key=_key_of,
             name=NAME,
@@ -208,6 +216,15 @@ class ViewStrategy:
 
     def _kept_plan(self, session_id: str) -> KeptPlan:
         return KeptPlan(lambda: self._sessions.open(_key(session_id)), _named_in)
+
+
+def _session_of(messages: Sequence[Message]) -> str | None:
+    """Return the id of the session from which the first loaded message of a list comes, or None if none was loaded."""
+    for message in messages:
+        session_id = message.additional_properties.get(_SESSION)
+        if session_id is not None:
+            return str(session_id)
+    return None
 
 
 def _checked(messages: Sequence[Message]) -> list[Message]:
@@ -248,12 +265,13 @@ def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
 
 
 def _named_in(log: ReadableLog) -> list[Named]:
-    pairs = bodies_in(log.read(log.index.live), NAME)
-    return [
-        Named(_key_of(Message.from_dict(body)), [given_id(one) or "" for one in group])
-        for group, body in pairs
-        if body is not None
-    ]
+    """Return the framework's messages that a log has, in order."""
+    named = []
+    for group, body in bodies_in(log.read(log.index.live), NAME):
+        if body is not None:
+            ids = [given_id(part) or "" for part in group]
+            named.append(Named(_key_of(Message.from_dict(body)), ids))
+    return named
 
 
 def _key_of(message: Message) -> str:

@@ -17,7 +17,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from claude_agent_sdk import fold_session_summary
 from claude_agent_sdk.types import (
@@ -61,41 +62,28 @@ class PersistentSessionStore(SessionStore):
 
     async def append(self, key: SdkKey, entries: list[SessionStoreEntry]) -> None:
         """Store entries in order, together or not at all. Entries whose `uuid` the session has are left out."""
-        own = _key(key)
+        session = _key(key)
         entries = [_checked(entry) for entry in listed(entries)]
         if not entries:
             return
-        facts = {_KEY: own.subpath or own.session_id} if _is_cut(own) else {}
+        facts = {_KEY: session.subpath or session.session_id} if _is_cut(session) else {}
         groups = [read_entry(entry, **facts) for entry in entries]
         messages = [part for group in groups for part in group]
-        has_answers = any(map(_answer_id, entries))
 
         def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
-            new: list[int] = []
-            taken: set[str] = set()
-            added: list[Message] = []
-            at, billed = 0, _answers_before(log) if has_answers else set()
-            for number, group in enumerate(groups):
-                parts, at = ready[at : at + len(group)], at + len(group)
-                entry_id = given_id(parts[0])
-                if entry_id is not None and (entry_id in taken or _holds(log, entry_id)):
-                    continue
-                taken.add(entry_id or "")
-                new.append(number)
-                answer_id = _answer_id(entries[number])
-                added += map(_without_usage, parts) if answer_id in billed else parts
-                if answer_id:
-                    billed.add(answer_id)
-            if added and not own.subpath:
-                summary = _fold(_last_summary(log, key), key, [entries[number] for number in new])
+            left = iter(ready)  # the messages above, in a form that can be stored
+            new = _new_entries(log, entries, [list(islice(left, len(group))) for group in groups])
+            added = [part for one in new for part in one.parts]
+            if added and not session.subpath:
+                summary = _fold(_last_summary(log, key), key, [one.entry for one in new])
                 added[-1] = marked(added[-1], NAME, **{_SUMMARY: summary})
             return HistoryChange(added=added)
 
         try:
-            await (await self._sessions.open(own)).change_history(decide, messages)
+            await (await self._sessions.open(session)).change_history(decide, messages)
         except LogUnreadableError:  # another process deleted the session since it was opened, so begin it again
-            await self._sessions.let_go(own)
-            await (await self._sessions.open(own)).change_history(decide, messages)
+            await self._sessions.let_go(session)
+            await (await self._sessions.open(session)).change_history(decide, messages)
 
     async def load(self, key: SdkKey) -> list[SessionStoreEntry] | None:
         """Return all entries of a session, unchanged, or None if there are none."""
@@ -160,6 +148,44 @@ def _is_cut(key: SessionKey) -> bool:
     return id_of(directory_name(key.subpath or key.session_id)) is None
 
 
+class _NewEntry(NamedTuple):
+    """An entry that a session does not have yet, and the messages that it is stored as."""
+
+    entry: SessionStoreEntry
+    parts: list[Message]
+
+
+def _new_entries(
+    log: ReadableLog, entries: Sequence[SessionStoreEntry], groups: Sequence[list[Message]]
+) -> list[_NewEntry]:
+    """Return the entries whose id neither the log nor an earlier one of these entries has.
+
+    An answer comes as several entries, each with its usage. Only the first one keeps it, so that it is billed once.
+
+    Args:
+        log: the session's log.
+        entries: the entries.
+        groups: the messages of each entry.
+    """
+    new: list[_NewEntry] = []
+    seen: set[str] = set()
+    billed = _answers_before(log) if any(map(_answer_id, entries)) else set[str]()
+    for entry, parts in zip(entries, groups, strict=True):
+        entry_id = given_id(parts[0])
+        if entry_id is not None:
+            if entry_id in seen or _holds(log, entry_id):
+                continue
+            seen.add(entry_id)
+        answer_id = _answer_id(entry)
+        if answer_id in billed:
+            new.append(_NewEntry(entry, [_without_usage(part) for part in parts]))
+            continue
+        new.append(_NewEntry(entry, parts))
+        if answer_id:
+            billed.add(answer_id)
+    return new
+
+
 def _answer_id(entry: Mapping[str, Any]) -> str:
     """Return the id of the answer that an entry is a part of, or "" if it is a part of no answer."""
     message = entry.get("message")
@@ -171,7 +197,9 @@ def _answer_id(entry: Mapping[str, Any]) -> str:
 
 def _answers_before(log: ReadableLog) -> set[str]:
     """Return the ids of the last answers of a log. Their usage is stored, and more parts of them may follow."""
-    return set(filter(None, map(_answer_id, entries_in(log.read(log.index.live[-_LOOKED_AT:])))))
+    last_messages = log.read(log.index.live[-_LOOKED_AT:])
+    answer_ids = {_answer_id(entry) for entry in entries_in(last_messages)}
+    return answer_ids - {""}
 
 
 def _without_usage(part: Message) -> Message:

@@ -33,11 +33,11 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A plan that a session keeps, and the messages that it refers to.
+    """The plan that a session keeps, and the kit's messages in the session's log.
 
     Args:
-        plan: the plan.
-        named: the messages of the conversation that the session has, in order.
+        plan: the plan. It refers to messages by their ids in the log.
+        named: the kit's messages in the log, in order, each with these ids.
     """
 
     plan: PortablePlan
@@ -46,12 +46,12 @@ class Kept:
     def end_in(self, keys: Sequence[str]) -> int:
         """Return how many messages of a list, given by their keys, the plan covers, or 0 if the last one is missing."""
         upto = str(self.plan.record.get("upto"))
-        at = 0
+        end = 0
         for key, ids in self.named:
             with contextlib.suppress(ValueError):
-                at = keys.index(key, at) + 1
+                end = keys.index(key, end) + 1
                 if upto in ids:
-                    return at
+                    return end
         return 0
 
 
@@ -73,7 +73,7 @@ class KeptPlan:
         """The id of the last plan that was read or kept."""
 
     async def read(self) -> Kept | None:
-        """Return the plan with the messages that the session has, or None without a plan."""
+        """Return the kept plan with the kit's messages in the log, or None without a plan."""
 
         def found(log: ReadableLog) -> Kept | None:
             plan = PortablePlan.of(log)
@@ -84,7 +84,7 @@ class KeptPlan:
         return kept
 
     async def carry_to(self, other: KeptPlan) -> None:
-        """Copy the newest plan whose messages another conversation has to that conversation.
+        """Copy a plan to another conversation: the newest one whose messages that conversation has.
 
         A fork from an earlier place then continues with the view that was sent there.
 
@@ -109,8 +109,8 @@ class KeptPlan:
         """Keep a plan, unless the session lacks a message of it. If the plan cannot be stored, log a warning.
 
         Args:
-            plan: the plan.
-            named: the messages of the log that it is of.
+            plan: the plan, made in any log.
+            named: the kit's messages in that log, in order. The plan refers to their ids.
 
         Returns:
             Whether it is kept.
@@ -118,7 +118,7 @@ class KeptPlan:
         is_kept = False
 
         def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
-            nonlocal is_kept
+            nonlocal is_kept  # the last call decides: after a conflict with another writer there is one more
             is_kept = False
             try:
                 record = plan.renamed(paired(named, self._named_in(log))).record_for(log.index)
@@ -139,13 +139,14 @@ class KeptPlan:
 
 def paired(named: Sequence[Named], others: Sequence[Named]) -> Mapping[str, str]:
     """Map the ids of one log to the ids of another, by the contents of the messages, in order."""
-    keys, at = [other.key for other in others], 0
-    ids: dict[str, str] = {}
-    for key, own in named:
+    keys = [other.key for other in others]
+    ids_of_other: dict[str, str] = {}
+    start = 0
+    for key, ids in named:
         try:
-            found = keys.index(key, at)
+            found = keys.index(key, start)
         except ValueError:
             continue
-        ids.update(zip(own, others[found].ids, strict=False))
-        at = found + 1
-    return ids
+        ids_of_other.update(zip(ids, others[found].ids, strict=False))
+        start = found + 1
+    return ids_of_other

@@ -43,12 +43,12 @@ class PersistentSession(SessionABC):
     """The SDK's `Session`, in a log of this package.
 
     Args:
-        session_id: any text (`session_ids`).
+        session_id: any text. If it cannot be a directory's name, the directory's name is made from it.
         where: a directory, which has a directory for each session; or the URL of a PostgreSQL database. Default: the
             directory of Amplifier's sessions of this project.
         session_settings: the SDK's settings; `limit` is the largest number of items that `get_items` returns.
-        options: options of the session: `max_tokens` of views without tools, `durability`, …;
-            `docs/configuration.md` lists them.
+        options: options of the session: `max_tokens` (the most tokens of a view, not counting the definitions of
+            tools), `durability`, …; `docs/configuration.md` lists them.
 
     Raises:
         ConfigError: `where` is neither a directory nor a known URL; an unknown option, or a wrong value.
@@ -75,12 +75,16 @@ class PersistentSession(SessionABC):
         if not isinstance(limit, int | None):
             raise TypeError(f"the limit must be a whole number, not {type(limit).__name__}")
         most = resolve_session_limit(limit, self.session_settings)
-        if most is not None and most <= 0:
-            return []
-        items: Any = items_in(await self.manager.last_messages(most)) if most is not None else []
-        if most is None or len(items) < most:  # or the history has no more items
+        items: Any
+        if most is None:
             items = items_in(await self.manager.get_messages())
-        return list(items[-most:] if most is not None else items)
+            return list(items)
+        if most <= 0:
+            return []
+        items = items_in(await self.manager.last_messages(most))
+        if len(items) < most:  # an item may be several messages, or the history has no more items
+            items = items_in(await self.manager.get_messages())
+        return list(items[-most:])
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Store items in order, together or not at all."""
@@ -128,11 +132,13 @@ class PersistentSession(SessionABC):
 
         await self.manager.set_system_prompt_factory(head)
         view = await self.manager.get_messages_for_request()
-        given = list(map(_plain, data.model_data.input))
-        unsaved = await self._unsaved(given)
-        if given and not unsaved:
-            view = _up_to(given[-1], view)
-        sent: list[Any] = to_openai_responses(view)["input"] if any(map(_is_talk, view)) else []
+        items = [_plain(item) for item in data.model_data.input]
+        unsaved = await self._unsaved(items)
+        if items and not unsaved:
+            view = _up_to(items[-1], view)
+        sent: list[Any] = []
+        if any(_is_talk(message) for message in view):
+            sent = to_openai_responses(view)["input"]
         return ModelInputData(input=[*sent, *unsaved], instructions=instructions)
 
     async def combine_input(
@@ -164,14 +170,14 @@ class PersistentSession(SessionABC):
                 f"{read.session_id!r}; make it with that session's run_config()"
             )
 
-    async def _unsaved(self, given: list[Item]) -> list[Any]:
+    async def _unsaved(self, items: list[Item]) -> list[Any]:
         """Return the items of a model call's input after the last item that the session has."""
         for count in _LOOKED_AT:
             saved = {key_of(item) for item in items_in(await self.manager.last_messages(count))}
-            last = next((at for at in reversed(range(len(given))) if key_of(given[at]) in saved), None)
-            if last is not None:
-                return given[last + 1 :]
-        return given
+            for end in range(len(items), 0, -1):
+                if key_of(items[end - 1]) in saved:
+                    return items[end:]
+        return items
 
     async def close(self) -> None:
         """Close the log. A later call opens it again."""

@@ -80,14 +80,20 @@ class PersistentConversationStore(ConversationStore):
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return the record of a conversation, or None if there is none."""
         manager = await self._sessions.open(_key(conversation_id))
-        return self._met(_record_in(await manager.last_messages(1)))
+        record = _record_in(await manager.last_messages(1))
+        if record is not None:
+            self._note_owner_of_ends(record)
+        return record
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
         """Return the stored records, newest first. If `scope` is given, return only the records of that scope."""
         found: list[ConversationRecord] = []
-        for one in await self._sessions.listed(_PROJECT):
-            record = self._met(await self._sessions.read(one, _record_of))
-            if record is not None and scope in (None, record.scope):
+        for session in await self._sessions.listed(_PROJECT):
+            record = await self._sessions.read(session, _record_of)
+            if record is None:
+                continue
+            self._note_owner_of_ends(record)
+            if scope in (None, record.scope):
                 found.append(record)
         found.sort(key=lambda record: record.updated_at, reverse=True)
         return found[:limit]
@@ -107,26 +113,30 @@ class PersistentConversationStore(ConversationStore):
         manager = await self._sessions.open(_key(record.conversation_id))
         shared = await self._shared(record, new_entries)
         entries = [*shared, *new_entries]
-        groups = [_read(entry) for entry in entries]
-        parts = [part for group in groups for part in group] or [for_people(_goes_on(record))]
+        parts = [part for entry in entries for part in _read(entry)]
+        if not parts:
+            parts = [for_people(_goes_on(record))]
         parts[-1] = marked(parts[-1], NAME, **{_RECORD: _records.dump_python(record, mode="json")})
 
         def decide(log: Log, ready: Sequence[Message]) -> HistoryChange:
             stored = _record_of(log)
-            if (stored.revision if stored is not None else None) != expected_revision:
+            revision = stored.revision if stored is not None else None
+            if revision != expected_revision:
                 raise ConversationConflict(record.conversation_id)
-            end = entries[0].parent_id if entries else record.head_id
-            if end is not None and _group_at(log, end) is None:
+            continued = entries[0].parent_id if entries else record.head_id
+            if continued is not None and _group_at(log, continued) is None:
                 raise ConversationConflict(record.conversation_id)
             return HistoryChange(added=ready)
 
         await manager.change_history(decide, parts)
         if shared and record.forked_from is not None:
             await self.kept_plan(record.forked_from).carry_to(self.kept_plan(record.conversation_id))
-        self._met(record)
-        self._owners.update(dict.fromkeys((entry.id for entry in entries), record.conversation_id))
-        for known in tuple(self._views):
-            if (views := known()) is not None:
+        self._note_owner_of_ends(record)
+        for entry in entries:
+            self._owners[entry.id] = record.conversation_id
+        for reference in tuple(self._views):
+            views = reference()
+            if views is not None:
                 await views.saved(record.conversation_id)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
@@ -166,11 +176,13 @@ class PersistentConversationStore(ConversationStore):
         if head_id is None or limit == 0:
             return []
         owner = self._owners.get(head_id)
-        found = None if owner is None else await self._history_in(_key(owner), head_id, limit)
-        if found is not None:
-            return found
+        if owner is not None:
+            found = await self._history_in(_key(owner), head_id, limit)
+            if found is not None:
+                return found
         for record in await self.read_records():
-            if (found := await self._history_in(_key(record.conversation_id), head_id, limit)) is not None:
+            found = await self._history_in(_key(record.conversation_id), head_id, limit)
+            if found is not None:
                 self._owners[head_id] = record.conversation_id
                 return found
         raise LookupError(f"no conversation holds the entry {head_id!r:.80}")
@@ -194,12 +206,11 @@ class PersistentConversationStore(ConversationStore):
             return []
         return await self._history_in(_key(record.forked_from), first, None) or []
 
-    def _met(self, record: ConversationRecord | None) -> ConversationRecord | None:
-        """Remember which conversation the entries of a record belong to, and return the record."""
-        if record is not None:
-            ends = [record.head_id, *record.branches]
-            self._owners.update(dict.fromkeys(filter(None, ends), record.conversation_id))
-        return record
+    def _note_owner_of_ends(self, record: ConversationRecord) -> None:
+        """Remember which conversation the last entry of each branch belongs to."""
+        for entry_id in (record.head_id, *record.branches):
+            if entry_id:
+                self._owners[entry_id] = record.conversation_id
 
 
 class ViewOfHistory(AbstractCapability[Any]):
@@ -237,18 +248,27 @@ class ViewOfHistory(AbstractCapability[Any]):
 
     async def view(self, conversation_id: str, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """Return the view to send instead of the messages of a conversation."""
-        view = self._take_out(conversation_id, messages) or WorkingView(
+        view = self._take_out(conversation_id, messages)
+        if view is None:
+            view = self._new_view(conversation_id)
+        sent = await view.view(messages)
+        views = [*self._views, (conversation_id, view)]
+        self._views = views[-_MOST_VIEWS:]
+        return sent
+
+    def _new_view(self, conversation_id: str) -> WorkingView[Any]:
+        kept_plan = None
+        if self._store is not None:
+            kept_plan = self._store.kept_plan(conversation_id)
+        return WorkingView(
             read=lambda message: read_message(_messages.dump_python(message, mode="json")),
             write=lambda changed: [_messages.validate_python(message) for message in write(changed)],
             make=_messages.validate_python,
             key=_key_of,
             name=NAME,
-            kept_plan=self._store.kept_plan(conversation_id) if self._store is not None else None,
+            kept_plan=kept_plan,
             **self._options,
         )
-        sent = await view.view(messages)
-        self._views = [*self._views, (conversation_id, view)][-_MOST_VIEWS:]
-        return sent
 
     async def saved(self, conversation_id: str) -> None:
         """Keep the plan of a conversation's views, after the conversation was saved."""
@@ -273,8 +293,9 @@ def _key(conversation_id: str) -> SessionKey:
 
 
 def _read(entry: ConversationEntry) -> list[Message]:
-    told = {"id": entry.id, "parent": entry.parent_id}
-    parts = read_message(_messages.dump_python(entry.message, mode="json"), **{_ENTRY: told})
+    """Return the messages that an entry is stored as."""
+    place = {"id": entry.id, "parent": entry.parent_id}
+    parts = read_message(_messages.dump_python(entry.message, mode="json"), **{_ENTRY: place})
     parts[0]["metadata"]["message_id"] = entry.id
     return parts
 
@@ -298,10 +319,11 @@ def _record_in(messages: Sequence[Message]) -> ConversationRecord | None:
 
 
 def _entry_of(group: Sequence[Message], body: Any) -> ConversationEntry | None:
-    told = mark_of(group[0]).get(_ENTRY)
-    if body is None or not isinstance(told, dict):
+    """Return the entry that was stored as these messages, or None if they are no entry."""
+    place = mark_of(group[0]).get(_ENTRY)
+    if body is None or not isinstance(place, dict):
         return None
-    return ConversationEntry(id=told["id"], parent_id=told["parent"], message=_messages.validate_python(body))
+    return ConversationEntry(id=place["id"], parent_id=place["parent"], message=_messages.validate_python(body))
 
 
 def _group_at(log: ReadableLog, entry_id: str) -> list[Message] | None:
@@ -320,16 +342,20 @@ def _group_at(log: ReadableLog, entry_id: str) -> list[Message] | None:
 def _named_in(log: ReadableLog) -> list[Named]:
     """Return the messages of the current branch, in order."""
     record = _record_of(log)
+    if record is None:
+        return []
     groups = {mark_of(group[0]).get(_ENTRY, {}).get("id"): (group, body) for group, body in _pairs(log)}
     found: list[Named] = []
-    entry_id = record.head_id if record is not None else None
-    while entry_id is not None and (pair := groups.get(entry_id)) is not None:
-        entry = _entry_of(*pair)
+    entry_id = record.head_id
+    while entry_id is not None and entry_id in groups:
+        group, body = groups[entry_id]
+        entry = _entry_of(group, body)
         if entry is None:
             break
-        found.append(Named(_key_of(entry.message), [given_id(one) or "" for one in pair[0]]))
+        found.append(Named(_key_of(entry.message), [given_id(part) or "" for part in group]))
         entry_id = entry.parent_id
-    return found[::-1]
+    found.reverse()
+    return found
 
 
 def _pairs(log: ReadableLog) -> Iterator[tuple[list[Message], Any]]:

@@ -107,13 +107,22 @@ class SessionsByKey:
 
         `check` is called with the log before it is erased. If `check` raises, nothing is erased.
         """
-        names = {key.name}
+        names = [key.name]
         if not key.subpath:
-            names |= {one.id for one in await self.listed(key.project) if one.id.startswith(f"{key.name}{_BELOW}")}
-        for known in [known for known in self._open if known.project == key.project and known.name in names]:
-            await self.let_go(known)
-        for name in sorted(names, reverse=True):  # the session itself is erased last
+            beginning = f"{key.name}{_BELOW}"
+            sub_agents = [one.id for one in await self.listed(key.project) if one.id.startswith(beginning)]
+            # Sub-agents first and the session itself last: if a deletion fails, what is left still has its session.
+            names = [*sorted(sub_agents, reverse=True), key.name]
+        for name in names:
+            await self._let_go_of_name(key.project, name)
+        for name in names:
             await asyncio.to_thread(_delete, self._location(key.project, name), check)
+
+    async def _let_go_of_name(self, project: str, name: str) -> None:
+        """Close the sessions of a project whose log has this name."""
+        for key in list(self._open):
+            if key.project == project and key.name == name:
+                await self.let_go(key)
 
     async def read(self, session: SessionFile, function: Callable[[ReadableLog], Any]) -> Any:
         """Open a session's log for reading, call a function with it and return the result."""

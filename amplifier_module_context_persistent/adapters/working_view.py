@@ -12,6 +12,7 @@ follow from a message's place and content, so they are the same in the next proc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from ..forms.canonical import mark_of
@@ -24,7 +25,7 @@ from ..session.manager import InMemoryContextManager
 from ..session.portable_plan import PortablePlan
 from ..view.receipts import text_hash
 from ..view.recipients import bond_of
-from .kept_plan import KeptPlan, Named, paired
+from .kept_plan import Kept, KeptPlan, Named, paired
 
 T = TypeVar("T")
 
@@ -116,20 +117,22 @@ class WorkingView(Generic[T]):
         return min(len(self._taken), len(given))
 
     async def _take(self, messages: Sequence[T]) -> None:
-        keys = list(map(self._key, messages))
-        groups = [
-            _with_ids(self._read(message), f"{at}-{text_hash(key)[:8]}")
-            for at, (message, key) in enumerate(zip(messages, keys, strict=True), len(self._taken) + 1)
-        ]
-        flat = [message for group in groups for message in group]
-        if not flat:
+        """Add messages of the kit to the log."""
+        keys = [self._key(message) for message in messages]
+        groups = []
+        first_number = len(self._taken) + 1
+        for number, (message, key) in enumerate(zip(messages, keys, strict=True), first_number):
+            groups.append(_with_ids(self._read(message), f"{number}-{text_hash(key)[:8]}"))
+        parts = [part for group in groups for part in group]
+        if not parts:
             return
-        await self._manager.change_history(lambda _, ready: HistoryChange(added=ready), flat)
-        stored = iter(await self._manager.last_messages(len(flat)))
+        await self._manager.change_history(lambda _, ready: HistoryChange(added=ready), parts)
+        stored = iter(await self._manager.last_messages(len(parts)))
         for group in groups:
-            parts = [next(stored) for _ in group]
-            self._ids.append([given_id(part) or "" for part in parts])
-            self._shapes.update(zip(self._ids[-1], map(_shape_of, parts), strict=True))
+            stored_parts = list(islice(stored, len(group)))
+            self._ids.append([given_id(part) or "" for part in stored_parts])
+            for part in stored_parts:
+                self._shapes[given_id(part) or ""] = _shape_of(part)
         self._taken += messages
         self._keys += keys
 
@@ -148,29 +151,39 @@ class WorkingView(Generic[T]):
         that view is the same.
         """
         kept = await kept_plan.read()
-        keys = list(map(self._key, given))
-        end = 0 if kept is None else kept.end_in(keys)
-        if kept is None or not end:
+        if kept is None:
+            return
+        end = kept.end_in([self._key(message) for message in given])
+        if not end:
             return
         await self._take(given[:end])
+        if not await self._follow(kept):
+            return
+        for number in range(end, len(given)):
+            if any(_has_reasoning(part) for part in self._read(given[number])):
+                await self._take(given[len(self._taken) : number])
+                await self._manager.get_messages_for_request()
+                await self._take([given[number]])
+
+    async def _follow(self, kept: Kept) -> bool:
+        """Put a plan of the stored session in force in the working log.
+
+        Return False if the log lacks a message that the plan names.
+        """
         pairs = paired(kept.named, self._named())
-        followed = False
+        is_followed = False
 
         def decide(log: Log, _: Sequence[Message]) -> HistoryChange:
-            nonlocal followed
+            nonlocal is_followed
             try:
                 record = kept.plan.renamed(pairs).record_for(log.index)
             except ValueError:  # the kit's list lacks a message that the plan names
                 return HistoryChange()
-            followed = True
+            is_followed = True
             return HistoryChange(plan=record)
 
         await self._manager.change_history(decide)
-        for at in range(end, len(given)) if followed else ():
-            if any(map(_has_reasoning, self._read(given[at]))):
-                await self._take(given[len(self._taken) : at])
-                await self._manager.get_messages_for_request()
-                await self._take(given[at : at + 1])
+        return is_followed
 
     def _named(self) -> list[Named]:
         return list(map(Named, self._keys, self._ids))
@@ -195,10 +208,11 @@ class WorkingView(Generic[T]):
 
 def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:
     """Return the messages of one kit's message with ids that begin with `name`."""
-    ids = (name if number == 0 else f"{name}.{number}" for number in range(len(parts)))
-    return [
-        {**part, "metadata": {**metadata_of(part), "message_id": one}} for part, one in zip(parts, ids, strict=True)
-    ]
+    named = []
+    for number, part in enumerate(parts):
+        message_id = name if number == 0 else f"{name}.{number}"
+        named.append({**part, "metadata": {**metadata_of(part), "message_id": message_id}})
+    return named
 
 
 def _has_reasoning(message: Message) -> bool:

@@ -77,21 +77,32 @@ class LogCoverage:
             return False  # opening it will raise the error
 
     def still_holds(self, reader: LogReader) -> bool:
-        """Return whether a log still has the covered bytes. A damaged log must be entirely unchanged.
+        """Return whether a log still begins with the covered bytes.
+
+        If the file's stamp changed, only the covered part's last bytes are compared: each checksum of a log continues
+        the one before, so the last ones vouch for all. That says nothing about a log with damage or with records
+        without checksums: such a log must be entirely unchanged.
 
         Raises:
             LogUnreadableError: the log cannot be read.
         """
         if Stamp.of(reader.file.status()) == self.stamp:
             return True
-        index = reader.index
-        if index.damage or not 0 < self.end_offset <= reader.scanner.offset:
-            return False
-        from ..log.index import UNCHAINED
-
-        if any(flag & UNCHAINED for flag in index.columns.flags):
+        if self.end_offset <= 0 or self.end_offset > reader.scanner.offset:
+            return False  # nothing is covered, or the log is shorter now
+        if not _vouches_for_its_beginning(reader):
             return False
         return LogCoverage.up_to(reader, self.end_offset, self.stamp).tail == self.tail
+
+
+def _vouches_for_its_beginning(reader: LogReader) -> bool:
+    """Return whether a log has no damage and a checksum in every record, so that its last bytes vouch for the rest."""
+    from ..log.index import UNCHAINED
+
+    index = reader.index
+    if index.damage:
+        return False
+    return not any(flag & UNCHAINED for flag in index.columns.flags)
 
 
 def name_of(log: str | Path) -> str:

@@ -149,25 +149,27 @@ def _keep(catalogue: Catalogue, reader: LogReader, stamp: Stamp, counter: TokenC
 
     Writing stops if another process began to write them too, or if the log is another file by now.
     """
-    name, begun = name_of(reader.path), LogCoverage(stamp, 0, os.urandom(16))
-    done = LogCoverage.up_to(reader, _end(reader), stamp)
+    name = name_of(reader.path)
+    whole = LogCoverage.up_to(reader, _end(reader), stamp)
+    # As long as rows are missing, nothing is covered. The random bytes tell whether this process wrote the others.
+    unfinished = LogCoverage(stamp, 0, tail=os.urandom(16))
+    batches = [added.rows[start : start + ROWS_AT_ONCE] for start in range(0, len(added.rows), ROWS_AT_ONCE)] or [[]]
     try:
-        for start in range(0, len(added.rows) + 1, ROWS_AT_ONCE):
-            stop = start + ROWS_AT_ONCE
+        for number, batch in enumerate(batches, 1):
             with catalogue.writing() as connection:
                 if not is_same_file(reader.path, stamp):
                     return
                 session = session_id(connection, name)
-                if not start:
+                if number == 1:
                     forget_figures(connection, session)
-                    cover(connection, session, FIGURES, begun)
-                elif covered_of(connection, name, FIGURES) != begun:
+                    cover(connection, session, FIGURES, unfinished)
+                elif covered_of(connection, name, FIGURES) != unfinished:
                     return
-                insert(connection, session, added.rows[start:stop])
-                if stop > len(added.rows):
-                    told = (counter.name, added.is_fork, session)
-                    connection.execute("UPDATE sessions SET (tokenizer, is_fork) = (?, ?) WHERE id = ?", told)
-                    cover(connection, session, FIGURES, done)
+                insert(connection, session, batch)
+                if number == len(batches):
+                    query = "UPDATE sessions SET tokenizer = ?, is_fork = ? WHERE id = ?"
+                    connection.execute(query, (counter.name, added.is_fork, session))
+                    cover(connection, session, FIGURES, whole)
     except CatalogueError as error:
         logger.info("%s; the figures are not kept", error)
 

@@ -124,15 +124,17 @@ def text_pattern(query: str, *, ignore_case: bool = True) -> Pattern:
         raise RecallError(f"query: a text to look for has at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
     flags = 0
     if ignore_case:
-        flags = regex.IGNORECASE | regex.ASCII if query.isascii() else regex.IGNORECASE
+        flags = regex.IGNORECASE
+        if query.isascii():
+            flags |= regex.ASCII
     forms = forms_of(query)
     if len(forms) > 1:
-        literals = tuple((form,) for form in forms)
-        return Pattern(_compiled(either_form(query), flags), b"", ignore_case, query, literals)
-    needle = b""
+        each_alone = tuple((form,) for form in forms)
+        return Pattern(_compiled(either_form(query), flags), b"", ignore_case, query, literals=each_alone)
+    needle = ""
     if is_plain(query, any_case=ignore_case):
-        needle = (query.lower() if ignore_case else query).encode()
-    return Pattern(_compiled(regex.escape(query), flags), needle, ignore_case, query, ((query,),))
+        needle = query.lower() if ignore_case else query
+    return Pattern(_compiled(regex.escape(query), flags), needle.encode(), ignore_case, query, literals=((query,),))
 
 
 def matches_only_empty(query: str) -> bool:
@@ -150,13 +152,17 @@ def regex_pattern(query: str, *, ignore_case: bool = False) -> Pattern:
     if len(query) > MOST_CHARS:
         raise RecallError(f"query: a regular expression has at most {MOST_CHARS} characters, not {len(query):,}")
     query = in_either_form(query)
-    expression = compile_regex(query, re.MULTILINE | (re.IGNORECASE if ignore_case else re.NOFLAG))
-    any_case = bool(expression.flags & regex.IGNORECASE)
-    literals = literals_of(query)
+    flags = re.MULTILINE
+    if ignore_case:
+        flags |= re.IGNORECASE
+    expression = compile_regex(query, flags)
+    any_case = bool(expression.flags & regex.IGNORECASE)  # also if the expression itself says so, as `(?i)`
+    alternatives = literals_of(query)
     needle = ""
-    if len(literals) == 1:
-        needle = longest_plain(literals[0], any_case=any_case, is_plain=partial(is_plain, any_case=any_case))
-    return Pattern(expression, needle.encode(), any_case, literals=tuple(map(tuple, literals)))
+    if len(alternatives) == 1:  # a record need not contain the literals of one alternative of several
+        (literals,) = alternatives
+        needle = longest_plain(literals, any_case=any_case, is_plain=partial(is_plain, any_case=any_case))
+    return Pattern(expression, needle.encode(), any_case, literals=tuple(tuple(literals) for literals in alternatives))
 
 
 def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:

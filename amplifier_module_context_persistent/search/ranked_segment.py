@@ -149,16 +149,26 @@ class SegmentBuilder:
 
     def _by_key(self) -> Iterator[tuple[int, list[int]]]:
         """Yield the postings by checksum, in order. Terms with equal checksums are merged."""
-        last, merged = -1, list[int]()
+        last_key = None
+        merged = list[int]()
         for key, places in sorted((key_of(term), places) for term, places in self._postings.items()):
-            if key == last:
-                merged = list({place >> _WEIGHT_BITS: place for place in sorted({*merged, *places})}.values())
+            if key == last_key:
+                merged = _merged(merged, places)
                 continue
-            if merged:
-                yield last, merged
-            last, merged = key, places
-        if merged:
-            yield last, merged
+            if last_key is not None:
+                yield last_key, merged
+            last_key = key
+            merged = places
+        if last_key is not None:
+            yield last_key, merged
+
+
+def _merged(one: list[int], other: list[int]) -> list[int]:
+    """Return the postings of two terms as those of one. A message with both terms gets the larger weight."""
+    by_message = dict[int, int]()
+    for place in sorted([*one, *other]):  # of one message, the posting with the larger weight is the last
+        by_message[place >> _WEIGHT_BITS] = place
+    return list(by_message.values())
 
 
 def _packed(terms: list[tuple[int, list[int]]]) -> bytes:

@@ -99,17 +99,37 @@ def _first_date(text: str, at: int) -> re.Match[str] | None:
 
 
 def _grouped(words: Sequence[tuple[int, int, str]], known: Mapping[tuple[str, ...], Meanings]) -> Iterator[Token]:
-    """Yield tokens of words. Words that have a meaning together are one token."""
+    """Yield tokens of words. Words that have a meaning together are one token.
+
+    Args:
+        words: the start, the end and the text of each word.
+        known: the meanings of words, or of several words together, without accents.
+    """
     plain = tuple(without_accents(word) for _, _, word in words)
-    at = 0
-    while at < len(words):
-        count = next((n for n in range(_MOST_WORDS_TOGETHER, 0, -1) if plain[at : at + n] in known), 1)
-        count = min(count, len(words) - at)
-        digits = _NUMBER.match(plain[at])
-        number = int(digits[0]) if digits is not None and len(digits[0]) <= _MOST_DIGITS else -1
-        meanings = known.get(plain[at : at + count], _NONE)
-        yield Token(words[at][0], words[at + count - 1][1], number, None, meanings)
-        at += count
+    first = 0
+    while first < len(words):
+        count = _words_together(plain[first : first + _MOST_WORDS_TOGETHER], known)
+        start, _, _ = words[first]
+        _, stop, _ = words[first + count - 1]
+        meanings = known.get(plain[first : first + count], _NONE)
+        yield Token(start, stop, _number_of(plain[first]), None, meanings)
+        first += count
+
+
+def _words_together(plain: tuple[str, ...], known: Mapping[tuple[str, ...], Meanings]) -> int:
+    """Return how many of these words, from the first, have a meaning together; 1 if none have."""
+    for count in range(len(plain), 1, -1):
+        if plain[:count] in known:
+            return count
+    return 1
+
+
+def _number_of(word: str) -> int:
+    """Return the number with which a word begins; -1 if there is none, or if it has too many digits."""
+    digits = _NUMBER.match(word)
+    if digits is None or len(digits[0]) > _MOST_DIGITS:
+        return -1
+    return int(digits[0])
 
 
 _MOST_DIGITS = 4

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from ..catalogue.kept_figures import Figures
 from ..log.base import ReadableLog
@@ -24,6 +24,9 @@ from .prices import PriceList
 
 TOKENS = ("uncached_tokens", "cached_tokens", "written_tokens", "written_1h_tokens", "output_tokens")
 """The columns of a request's tokens, each of which has its own price."""
+UNKNOWN_TOKENS = -1
+UNKNOWN_COST = -1.0
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(slots=True)
@@ -91,41 +94,64 @@ class Cost:
         }
 
 
+class RequestSums(NamedTuple):
+    """Requests of one model with equal prices, added up: the columns of `sums_by_model`, in their order."""
+
+    model: str
+    is_input_unknown: int
+    requests: int
+    largest_input_tokens: int
+    """The input tokens of the largest request. They decide whether a higher price applies."""
+    estimated_outputs: int
+    estimated_output_tokens: int
+    uncached_tokens: int
+    cached_tokens: int
+    written_tokens: int
+    written_1h_tokens: int
+    output_tokens: int
+
+
 def sums_by_model(prices: PriceList) -> tuple[str, str]:
     """Return the SQL columns that add up requests, and the SQL expressions to group requests by.
 
-    All requests of a group have the same prices. `bill_of` makes a bill of the columns.
+    All requests of a group have the same prices. The columns are the fields of `RequestSums`.
     """
-    read = "uncached_tokens + cached_tokens + written_tokens"
-    step = " + ".join(["0", *(f"(({read}) / requests > {tokens})" for tokens in prices.steps)])
+    input_tokens = "(uncached_tokens + cached_tokens + written_tokens) / requests"
+    price_steps = " + ".join(["0", *(f"({input_tokens} > {tokens})" for tokens in prices.steps)])
     sums = ", ".join(f"sum(ifnull({column}, 0))" for column in TOKENS)
     estimated = "sum(is_output_estimated), sum(is_output_estimated * ifnull(output_tokens, 0))"
     return (
-        f"model, is_input_unknown, sum(requests), max(({read}) / requests), {estimated}, {sums}",
-        f"model, is_input_unknown, {step}",
+        f"model, is_input_unknown, sum(requests), max({input_tokens}), {estimated}, {sums}",
+        f"model, is_input_unknown, {price_steps}",
     )
 
 
-def bill_of(
-    prices: PriceList,
-    model: str,
-    is_input_unknown: int,
-    requests: int,
-    read: int,
-    estimated: int,
-    estimated_tokens: int,
-    *tokens: int,
-) -> Bill:
-    """Return the bill of a group of requests; the arguments are the columns of `sums_by_model`."""
-    uncached, cached, written, _, output = tokens
-    if is_input_unknown:
-        return Bill(requests, output_tokens=output, unreported_requests=requests, estimated_outputs=estimated)
-    bill = Bill(requests, uncached, cached, written, output, estimated_outputs=estimated)
-    if (price := prices.of(model)) is None:
-        bill.unpriced_requests = requests
+def bill_of(prices: PriceList, sums: RequestSums) -> Bill:
+    """Return the bill of a group of requests."""
+    bill = Bill(
+        requests=sums.requests,
+        output_tokens=sums.output_tokens,
+        estimated_outputs=sums.estimated_outputs,
+    )
+    if sums.is_input_unknown:
+        bill.unreported_requests = sums.requests
         return bill
-    bill.cost = price.cost(*tokens, read=read)
-    bill.estimated_cost = price.cost(0, 0, 0, 0, estimated_tokens, read=read)
+    bill.uncached_tokens = sums.uncached_tokens
+    bill.cached_tokens = sums.cached_tokens
+    bill.written_tokens = sums.written_tokens
+    price = prices.of(sums.model)
+    if price is None:
+        bill.unpriced_requests = sums.requests
+        return bill
+    bill.cost = price.cost(
+        sums.uncached_tokens,
+        sums.cached_tokens,
+        sums.written_tokens,
+        sums.written_1h_tokens,
+        sums.output_tokens,
+        read=sums.largest_input_tokens,
+    )
+    bill.estimated_cost = price.cost(0, 0, 0, 0, sums.estimated_output_tokens, read=sums.largest_input_tokens)
     return bill
 
 
@@ -137,9 +163,10 @@ def cost_of(figures: Figures, prices: PriceList) -> Cost:
         f"SELECT {columns}"
         f" FROM requests WHERE session = ? AND uncached_tokens IS NOT NULL GROUP BY {group} ORDER BY min(rowid)"
     )
-    for model, *sums in rows:
-        bill = bill_of(prices, model, *sums)
-        found.models.setdefault(model, Bill()).add(bill)
+    for row in rows:
+        sums = RequestSums._make(row)
+        bill = bill_of(prices, sums)
+        found.models.setdefault(sums.model, Bill()).add(bill)
         found.total.add(bill)
     return found
 
@@ -154,7 +181,8 @@ def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:
         f" GROUP BY turn, {group}"
     )
     for turn, *sums in rows:
-        if (bill := bill_of(prices, *sums)).has_cost:
+        bill = bill_of(prices, RequestSums._make(sums))
+        if bill.has_cost:
             bills.setdefault(turn, Bill()).add(bill)
     return bills
 
@@ -163,11 +191,11 @@ def bills_by_turn(figures: Figures, prices: PriceList) -> dict[int, Bill]:
 class RequestBill:
     """The tokens of one request: all input, the part of it from a prompt cache, and output; -1 if unknown."""
 
-    input_tokens: int = -1
-    cached_tokens: int = -1
-    output_tokens: int = -1
+    input_tokens: int = UNKNOWN_TOKENS
+    cached_tokens: int = UNKNOWN_TOKENS
+    output_tokens: int = UNKNOWN_TOKENS
     model: str = ""
-    cost: float = -1.0
+    cost: float = UNKNOWN_COST
     """The cost in US dollars; -1 if it is unknown, as for a model without a price."""
     is_estimated: bool = False
     """Whether the output tokens were counted from the answer, because they were not reported."""
@@ -212,26 +240,40 @@ class Bills:
     def _billed(self, usage: ReportedUsage, output_tokens: int, *, is_estimated: bool) -> RequestBill:
         if not usage.has_input:
             return RequestBill(output_tokens=output_tokens, model=usage.model, is_estimated=is_estimated)
+        cost = UNKNOWN_COST
         price = self._prices.of(usage.model)
-        counts = usage.uncached, usage.cached, usage.written, usage.written_1h
-        read = usage.input_tokens // usage.requests
-        cost = price.cost(*counts, output_tokens, read=read) if price is not None else -1.0
-        return RequestBill(usage.input_tokens, usage.cached, output_tokens, usage.model, round(cost, 6), is_estimated)
+        if price is not None:
+            # A usage may be the sum of several requests; the size of one decides whether a higher price applies.
+            tokens_of_one = usage.input_tokens // usage.requests
+            cost = price.cost(
+                usage.uncached, usage.cached, usage.written, usage.written_1h, output_tokens, read=tokens_of_one
+            )
+        return RequestBill(
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached,
+            output_tokens=output_tokens,
+            model=usage.model,
+            cost=round(cost, 6),
+            is_estimated=is_estimated,
+        )
 
 
 def _added(one: RequestBill, other: RequestBill) -> RequestBill:
-    """Return the sum of two requests. An unknown number (-1) counts as 0 if the other one is known."""
-    costs = [bill.cost for bill in (one, other) if bill.cost >= 0]
-    known = [bill for bill in (one, other) if bill.input_tokens >= 0]
-    input_tokens, cached_tokens = -1, -1
-    if known:
-        input_tokens = sum(bill.input_tokens for bill in known)
-        cached_tokens = sum(bill.cached_tokens for bill in known)
+    """Return the sum of two requests. An unknown number counts as 0 if the other one is known."""
     return RequestBill(
-        input_tokens,
-        cached_tokens,
-        one.output_tokens + other.output_tokens,
-        other.model,
-        sum(costs) if costs else -1.0,
-        one.is_estimated or other.is_estimated,
+        input_tokens=_sum_of_known(one.input_tokens, other.input_tokens),
+        cached_tokens=_sum_of_known(one.cached_tokens, other.cached_tokens),
+        output_tokens=one.output_tokens + other.output_tokens,
+        model=other.model,
+        cost=_sum_of_known(one.cost, other.cost),
+        is_estimated=one.is_estimated or other.is_estimated,
     )
+
+
+def _sum_of_known(one: Number, other: Number) -> Number:
+    """Return the sum of two numbers, each of which is negative if it is unknown."""
+    if one < 0:
+        return other
+    if other < 0:
+        return one
+    return one + other

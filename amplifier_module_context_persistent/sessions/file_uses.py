@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -104,23 +105,46 @@ def file_calls(transcript: Transcript) -> Iterator[FileCall]:
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    kinds, waiting = ToolKinds(), dict[str, list[FileCall]]()
-    starts = [turn.start for turn in transcript.turns()]
-    turn = 0
+    kinds = ToolKinds()
+    unanswered = dict[str, list[FileCall]]()
+    turn_starts = [turn.start for turn in transcript.turns()]
     for position, message in enumerate(transcript.messages()):
-        while turn < len(starts) and starts[turn] <= position:
-            turn += 1
-        for call_id, found in _calls(message, kinds):
-            own_id = copy_id(message)
-            call_copy_id = f"{own_id} {call_id}" if own_id else ""
-            told = (position + 1, max(1, turn), timestamp_of(message), call_copy_id)
-            waiting[call_id] = [FileCall(path, action, *told) for path, action in found]
+        for call_id, uses in _calls(message, kinds):
+            turn = max(1, bisect_right(turn_starts, position))
+            unanswered[call_id] = _calls_of_files(uses, message, call_id, number=position + 1, turn=turn)
         result_id = result_id_of(message)
-        if result_id is None or result_id not in waiting:
+        if result_id is None or result_id not in unanswered:
             continue
-        calls = waiting.pop(result_id)
+        calls = unanswered.pop(result_id)
         if outcome_of(message) == ANSWERED:
-            yield from (_as_told(call, message) for call in calls)
+            for call in calls:
+                yield _with_result(call, message)
+
+
+def _calls_of_files(
+    uses: Iterable[tuple[str, str]], message: Message, call_id: str, *, number: int, turn: int
+) -> list[FileCall]:
+    """Return the uses of files by one call of a message.
+
+    Args:
+        uses: the path of each file and the action on it.
+        message: the message with the call.
+        call_id: the id of the call.
+        number: the number of the message, from 1.
+        turn: the number of its turn.
+    """
+    id_in_copies = copy_id(message)
+    if id_in_copies:
+        id_in_copies = f"{id_in_copies} {call_id}"
+    time = timestamp_of(message)
+    return [FileCall(path, action, number, turn, time, id_in_copies) for path, action in uses]
+
+
+def _with_result(call: FileCall, result: Message) -> FileCall:
+    """Return a call with the action `created` if it wrote a file and its result says that the file is new."""
+    if call.action != "changed" or not _CREATED.match(text_of(result)[:80]):
+        return call
+    return replace(call, action="created")
 
 
 def _as_told(call: FileCall, result: Message) -> FileCall:
@@ -197,31 +221,40 @@ def files_of(sessions: Sequence[SessionFile], path: str = "") -> tuple[list[File
         sessions: the sessions; sub-agents' sessions count with the session that started them.
         path: only uses of this file: its name, the end of its path, or its path from the working directory.
     """
-    roots, unreadable = _roots(sessions), dict[str, str]()
+    roots = _roots(sessions)
+    unreadable = dict[str, str]()
     read = list[_SessionCalls]()
-    wanted = _wanted(path)
-    for one in sessions:
+    names = _names_to_look_for(path)
+    for session in sessions:
         try:
-            with Transcript(one.path) as transcript:
+            with Transcript(session.path) as transcript:
                 if path and not _may_name(transcript, path):
                     continue
-                rank = (roots[one] != one.id, "forked_from" in transcript.header, len(transcript))
+                is_sub_agent = roots[session] != session.id
+                is_fork = "forked_from" in transcript.header
                 calls = list[FileCall]()
-                read.append(_SessionCalls(one, rank, calls))
-                calls.extend(call for call in file_calls(transcript) if _is_wanted(call, wanted, one.project))
+                # noted before the calls are read: if reading fails in the middle, the calls before that count
+                read.append(_SessionCalls(session, (is_sub_agent, is_fork, len(transcript)), calls))
+                calls.extend(call for call in file_calls(transcript) if _uses_any(call, names, session.project))
         except (LogError, OSError, ValueError) as error:
-            unreadable[str(one.path)] = reason_of(error)
+            unreadable[str(session.path)] = reason_of(error)
+    return _added_up(read, roots), unreadable
+
+
+def _added_up(read: Sequence[_SessionCalls], roots: Mapping[SessionFile, str]) -> list[FileUse]:
+    """Return the uses of files by the calls of sessions, the last used files first. A copied call counts once."""
     origins = _origins(read)
     found: dict[tuple[str, str, str], FileUse] = {}
     for session, _, calls in read:
+        project, root = session.project, roots[session]
         for call in calls:
-            if call.copy_id and origins[call.copy_id] is not session:
+            is_copy = bool(call.copy_id) and origins[call.copy_id] is not session
+            if is_copy:
                 continue
-            name, root = _from_project(call.path, session.project), roots[session]
-            use = found.setdefault((session.project, root, name), FileUse(name, root, session.project))
+            path = _from_project(call.path, project)
+            use = found.setdefault((project, root, path), FileUse(path, root, project))
             use.add(session.id, call)
-    last_first = sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True)
-    return last_first, unreadable
+    return sorted(found.values(), key=lambda use: (use.last_time, use.session, use.path), reverse=True)
 
 
 class _SessionCalls(NamedTuple):
@@ -236,12 +269,12 @@ class _SessionCalls(NamedTuple):
     calls: list[FileCall]
 
 
-def _is_wanted(call: FileCall, wanted: Sequence[str], project: str) -> bool:
-    """Return whether a call used one of the wanted files. An empty list means all files."""
-    if not wanted:
+def _uses_any(call: FileCall, names: Sequence[str], project: str) -> bool:
+    """Return whether a call used one of the files with these names. An empty list means all files."""
+    if not names:
         return True
-    name = _from_project(call.path, project)
-    return any(same_file(asked, name) for asked in wanted)
+    path = _from_project(call.path, project)
+    return any(same_file(name, path) for name in names)
 
 
 def _origins(read: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
@@ -254,8 +287,8 @@ def _origins(read: Iterable[_SessionCalls]) -> dict[str, SessionFile]:
     return {call_id: one.session for call_id, one in lowest.items()}
 
 
-def _wanted(path: str) -> list[str]:
-    """Return the names to look for: the given path and its absolute path; [] if the path is empty."""
+def _names_to_look_for(path: str) -> list[str]:
+    """Return the given path and its absolute path; [] if the path is empty."""
     if not path:
         return []
     names = [_plain(path)]
@@ -290,11 +323,13 @@ def _slug(directory: str) -> str:
 
 def _roots(sessions: Iterable[SessionFile]) -> dict[SessionFile, str]:
     """Return the id of each session's parent, by session; for a session that is not a sub-agent's, its own id."""
-    known: dict[str, set[str]] = {}
+    ids_by_project: dict[str, set[str]] = {}
     roots = {}
-    for one in sorted(sessions, key=lambda session: (len(session.id), session.id)):
-        names = known.setdefault(one.project, set())
-        parent = root_of(one.id, names) or noted_parent(one.id, one.path) if one.project else None
-        names.add(parent or one.id)
-        roots[one] = parent or one.id
+    for session in sorted(sessions, key=lambda session: (len(session.id), session.id)):
+        roots_of_project = ids_by_project.setdefault(session.project, set())
+        parent = None
+        if session.project:
+            parent = root_of(session.id, roots_of_project) or noted_parent(session.id, session.path)
+        roots[session] = parent or session.id
+        roots_of_project.add(roots[session])
     return roots

@@ -245,7 +245,7 @@ def _with_figures(
     unknown: Callable[[str, str, Sequence[str]], None],
 ) -> list[SessionFile]:
     from ..tokens.on_demand import named_counter  # most filters do not need it
-    from .totals import gathered
+    from .gather_figures import gathered
 
     with gathered(sessions, named_counter("auto"), watch or (lambda _: nullcontext(FileSystem()))) as found:
         ask = found.connection.execute

@@ -19,9 +19,7 @@ directory. A sub-agent is an agent that a session starts; it has a session of it
 from __future__ import annotations
 
 import glob
-import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,13 +29,11 @@ from pathlib import Path
 from ..checkout_remote import noted_remote, remote_of
 from ..errors import ContextPersistentError
 from ..log.database_location import location_of, split_location, stored_name, why_no_place
-from ..log.file_handle import beginning
 from ..paths import LOG_NAME, project_slug
+from .hosts import projects_dirs
+from .recognise_log import may_be_log, may_exist
 from .session_name import key_of, metadata_files, read_name, read_names
 
-_HEADER = b'{"_record":"header"'
-_ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|function)"')
-_HEAD_BYTES = 1 << 16  # the bytes at the beginning of a file that are looked at
 _MOST_NAMED = 5  # the candidates that an error lists for an ambiguous name
 _NAME_CHARS = 40  # the characters of a candidate's name that an error shows
 _NO_LOG = f"there is no {LOG_NAME} in this directory; `context-persistent list DIRECTORY` shows the logs in one"
@@ -55,7 +51,7 @@ class SessionFile:
         path: the path of the log's file, or the log's location in a database.
         id: the id of the session. For a log outside the hosts' directories, it is the name of the log's directory or
             file.
-        project: the host's name of the session's project; "" for a log outside the hosts' directories.
+        project: the name that the host gives the session's project; "" for a log outside the hosts' directories.
         modified_s: when the log was last written, in seconds since 1970.
     """
 
@@ -63,28 +59,6 @@ class SessionFile:
     id: str
     project: str
     modified_s: float
-
-
-_HOSTS = (
-    ("home:", "AMPLIFIER_HOME", "", "projects"),
-    ("agent:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "projects"),
-    ("workspaces:", "AMPLIFIER_AGENT_HOME", ".amplifier-agent", "state/workspaces"),
-    ("unified:", "AMPLIFIER_WEB_HOME", ".amplifier-unified", "projects"),
-)
-"""The hosts besides Amplifier's command line. For each: a prefix for the names of its projects in this package, the
-environment variable with its directory, the default directory below the home, and the subdirectory of its projects."""
-
-
-def projects_dirs() -> dict[Path, str]:
-    """Return the prefix for project names by the directory of each host's projects; Amplifier's command line first."""
-    found = {Path.home() / ".amplifier" / "projects": ""}
-    for prefix, variable, usual, place in _HOSTS:
-        root = os.environ.get(variable)
-        if not root and usual:
-            root = str(Path.home() / usual)
-        if root:
-            found.setdefault(Path(root).expanduser() / place, prefix)
-    return found
 
 
 def session_files(
@@ -104,10 +78,21 @@ def session_files(
     if storage is not None:
         from ..log.postgres.names import stored_logs  # its driver is an extra
 
-        return [stored_session(storage, *found) for found in stored_logs(storage, project, since_s=since_s)]
-    below = f"{project}/sessions/*/{LOG_NAME}" if project is not None else f"*/sessions/*/{LOG_NAME}"
-    paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
-    return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
+        logs = stored_logs(storage, project, since_s=since_s)
+        return [stored_session(storage, name, changed_s) for name, changed_s in logs]
+    project_pattern = "*" if project is None else project
+    return _hosted_sessions(f"{project_pattern}/sessions/*/{LOG_NAME}")
+
+
+def _hosted_sessions(pattern: str) -> list[SessionFile]:
+    """Return the sessions of all hosts whose log has this path, the last written first.
+
+    The path is relative to the directory of the host's projects; it may contain wildcards.
+    """
+    found = list[tuple[Path, str, str]]()
+    for root, prefix in projects_dirs().items():
+        found.extend((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path in root.glob(pattern))
+    return _newest_first(found)
 
 
 def sessions_below(root: Path) -> list[SessionFile]:
@@ -124,9 +109,7 @@ def sessions_of_id(session_id: str, *, storage: str | None = None) -> list[Sessi
     """
     if storage is not None:
         return [session for session in _stored_of_id(storage, session_id, None) if session.id == session_id]
-    below = f"*/sessions/{glob.escape(session_id)}/{LOG_NAME}"
-    paths = ((path, prefix) for root, prefix in projects_dirs().items() for path in root.glob(below))
-    return _newest_first((path, path.parent.name, f"{prefix}{path.parents[2].name}") for path, prefix in paths)
+    return _hosted_sessions(f"*/sessions/{glob.escape(session_id)}/{LOG_NAME}")
 
 
 def project_sessions(working_dir: str | Path = ".", *, storage: str | None = None) -> list[SessionFile]:
@@ -140,7 +123,10 @@ def project_sessions(working_dir: str | Path = ".", *, storage: str | None = Non
         LogUnreadableError: the database of `storage` cannot be queried.
     """
     found = session_files(project_slug(working_dir), storage=storage)
-    if storage is not None or not (remote := remote_of(working_dir)):
+    if storage is not None:
+        return found
+    remote = remote_of(working_dir)
+    if not remote:
         return found
     known = {session.path for session in found}
     found += [one for one in session_files() if one.path not in known and noted_remote(one.path) == remote]
@@ -155,36 +141,47 @@ def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[Ses
     """Return the sessions in a database whose id, or whole name, has this beginning; `project` None searches all."""
     from ..log.postgres.names import stored_logs_of_id  # its driver is an extra
 
-    return [stored_session(storage, *found) for found in stored_logs_of_id(storage, beginning, project)]
+    logs = stored_logs_of_id(storage, beginning, project)
+    return [stored_session(storage, name, changed_s) for name, changed_s in logs]
 
 
 def sessions_with_id_prefix(paths: Iterable[str]) -> list[SessionFile]:
-    """Return the sessions in databases whose ids begin with the id of one of these logs' sessions.
+    """Return the sessions in databases whose id begins with the id of one of these sessions, in the same project.
 
-    Only sessions of that log's project are returned, including the log's own session. Paths of files are ignored.
+    These sessions themselves are included.
+
+    Args:
+        paths: the locations of the sessions' logs. Paths of files are ignored.
 
     Raises:
         LogUnreadableError: a database cannot be queried.
     """
     found: dict[str, SessionFile] = {}
     for path in paths:
-        if not (name := stored_name(path)):
+        name = stored_name(path)
+        if not name:
             continue
+        storage, _ = split_location(path)
         project, _, session_id = name.rpartition("/")
-        beginning_so = _stored_of_id(split_location(path)[0], session_id, project or None)
-        found |= {str(one.path): one for one in beginning_so}
+        for session in _stored_of_id(storage, session_id, project or None):
+            found[str(session.path)] = session
     return list(found.values())
 
 
 def _stored_with_names(storage: str, project: str | None) -> list[SessionFile]:
-    """Return the sessions in a database that may have a name, of one project or of all projects."""
+    """Return all sessions in a database that have a name, and perhaps some that have none.
+
+    Args:
+        storage: the location of the database.
+        project: the project of the sessions; None for all projects.
+    """
     from ..log.postgres.names import stored_logs_with_names  # its driver is an extra
 
     hosted = [f"{path.parents[2].name}/{path.parent.name}" for path in metadata_files(project)]
-    found = stored_logs_with_names(storage, hosted, project)
-    if found is None:
+    logs = stored_logs_with_names(storage, hosted, project)
+    if logs is None:
         return session_files(project, storage=storage)
-    return [stored_session(storage, *one) for one in found]
+    return [stored_session(storage, name, changed_s) for name, changed_s in logs]
 
 
 def stored_session(storage: str, name: str, changed_s: float) -> SessionFile:
@@ -225,9 +222,9 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     for path in sorted(root.iterdir()):
         if path.name == LOG_NAME:
             found.append((path, root.resolve().name, ""))
-        elif _may_exist(path / LOG_NAME):
+        elif may_exist(path / LOG_NAME):
             found.append((path / LOG_NAME, path.name, ""))
-        elif path.suffix == ".jsonl" and _begins_as_session(path):
+        elif path.suffix == ".jsonl" and may_be_log(path):
             found.append((path, path.stem, ""))
     return _newest_first(found)
 
@@ -264,42 +261,6 @@ def _newest_first(found: Iterable[tuple[Path, str, str]]) -> list[SessionFile]:
             modified_s = path.parent.lstat().st_mtime  # there is no permission to search its directory
         sessions.append(SessionFile(path, session_id, project, modified_s))
     return sorted(sessions, key=_age)
-
-
-def _may_exist(path: Path) -> bool:
-    """Return whether a file exists, or may exist because there is no permission to search its directory."""
-    try:
-        path.lstat()
-    except OSError as error:
-        return not isinstance(error, FileNotFoundError | NotADirectoryError)
-    return True
-
-
-def _begins_as_session(path: Path) -> bool:
-    """Return whether a file may be a log: it begins with a log's header or with a message, or it cannot be read.
-
-    The result is False for JSON lines of another program, an empty file, a directory and a device.
-    """
-    try:
-        if not path.is_file():  # reading a FIFO would block
-            return path.is_symlink() and not path.exists()
-        lines = beginning(path, _HEAD_BYTES).splitlines()
-    except OSError:
-        return True
-    for line in lines:
-        is_message = line.startswith(b"{") and _ROLE.search(line)
-        if is_message or line.startswith(_HEADER):
-            return True
-    has_json = any(line.startswith(b"{") or _is_json(line) for line in lines)
-    return bool(lines) and not has_json
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def find_session(name: str, working_dir: str | Path = ".", *, storage: str | None = None) -> Path | str:
@@ -349,14 +310,33 @@ def find_among(sessions: Sequence[SessionFile], name: str) -> SessionFile:
     Raises:
         SessionNameError: none of the sessions, or more than one, has this name.
     """
-    places = {name, str(Path(name).resolve()), str(Path(name).resolve() / LOG_NAME)} if name else set[str]()
-    found = next((one for one in sessions if str(one.path) in places), None)
-    found = found or next((one for one in sessions if one.id.rpartition("/")[2] == name), None)
-    among: Scopes = [lambda: list(sessions)]
-    found = found or (_by_id(name, among) if name else None) or _by_name(name, among)
+    scopes: Scopes = [lambda: list(sessions)]
+    found = None
+    if name:
+        found = _with_path(sessions, name) or _with_own_id(sessions, name) or _by_id(name, scopes)
+    if found is None:
+        found = _by_name(name, scopes)
     if found is None:
         raise SessionNameError("none of these sessions is called so")
     return found
+
+
+def _with_path(sessions: Iterable[SessionFile], name: str) -> SessionFile | None:
+    """Return the session with this path or location, or in this directory."""
+    path = Path(name).resolve()
+    places = {name, str(path), str(path / LOG_NAME)}
+    for session in sessions:
+        if str(session.path) in places:
+            return session
+    return None
+
+
+def _with_own_id(sessions: Iterable[SessionFile], name: str) -> SessionFile | None:
+    """Return the session with this id; the id may have a directory before it."""
+    for session in sessions:
+        if session.id.rpartition("/")[2] == name:
+            return session
+    return None
 
 
 def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Scopes, Scopes]:
@@ -369,9 +349,9 @@ def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Sc
             partial(session_files, storage=None),
         )
         return scopes, scopes
-    begins = name.partition("_")[0] or name  # a short form of an id has this beginning too
-    of_id = [partial(_stored_of_id, storage, begins, one) for one in (project, None)]
-    of_name = [partial(_stored_with_names, storage, one) for one in (project, None)]
+    beginning = name.partition("_")[0] or name  # a short form of an id has this beginning too
+    of_id = (partial(_stored_of_id, storage, beginning, project), partial(_stored_of_id, storage, beginning, None))
+    of_name = (partial(_stored_with_names, storage, project), partial(_stored_with_names, storage, None))
     return of_id, of_name
 
 
@@ -387,34 +367,15 @@ def _by_id(name: str, scopes: Scopes) -> SessionFile | None:
     Raises:
         SessionNameError: several unrelated sessions match.
     """
-    for look in scopes:
-        sessions = look()
-        found = (
-            [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")]
-            or [session for session in sessions if session.id.startswith(name)]
-            or [session for session in sessions if is_short_id_of(session.id, name)]
-        )
-        if found and (first := min(found, key=lambda session: len(session.id))) and _are_below(first, found):
-            return first
-        if found:
-            raise SessionNameError(f"more than one session has that name: {_listed(found)}; {_what_to_give(found)}")
+    for list_sessions in scopes:
+        found = _matches_of_id(list_sessions(), name)
+        if not found:
+            continue
+        shortest = min(found, key=lambda session: len(session.id))
+        if _are_below(shortest, found):
+            return shortest
+        raise SessionNameError(f"more than one session has that name: {_listed(found)}; {_what_to_give(found)}")
     return None
-
-
-def is_short_id_of(session_id: str, name: str) -> bool:
-    """Return whether a name is a short form of a sub-agent's id.
-
-    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
-    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
-    """
-    (head, sign, tail), (own_head, _, own_tail) = name.partition("_"), session_id.partition("_")
-    return bool(sign and head and tail) and own_head.startswith(head) and own_tail.startswith(tail)
-
-
-def _what_to_give(found: Sequence[SessionFile]) -> str:
-    """Return advice on how to name exactly one of several sessions."""
-    ids = {session.id for session in found}
-    return "give more of it" if len(ids) == len(found) else "name one by its path"
 
 
 def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
@@ -425,21 +386,15 @@ def _by_name(name: str, scopes: Scopes) -> SessionFile | None:
     Raises:
         SessionNameError: more than one session matches.
     """
-    if not (wanted := key_of(name)):
+    wanted = key_of(name)
+    if not wanted:
         return None
-    for look in scopes:
-        sessions = look()
-        names = read_names(session.path for session in sessions)
-        keys = [(session, named.key) for session, named in zip(sessions, names, strict=True)]
-        found = (
-            [session for session, key in keys if key == wanted]
-            or [session for session, key in keys if key.startswith(wanted)]
-            or [session for session, key in keys if wanted in key]
-        )
-        if len(found) == 1:
-            return found[0]
-        if found:
+    for list_sessions in scopes:
+        found = _matches_of_name(list_sessions(), wanted)
+        if len(found) > 1:
             raise SessionNameError(f"more than one session has that name: {_listed(found, named=True)}; give an id")
+        if found:
+            return found[0]
     return None
 
 
@@ -447,12 +402,51 @@ def _there(storage: str | None) -> str:
     return f" in {storage}" if storage is not None else ""
 
 
+def _matches_of_id(sessions: Sequence[SessionFile], name: str) -> list[SessionFile]:
+    """Return the sessions with this id; if there are none, those whose id begins with it; else those of a short id."""
+    return (
+        [session for session in sessions if name in (session.id, f"{session.project}/{session.id}")]
+        or [session for session in sessions if session.id.startswith(name)]
+        or [session for session in sessions if is_short_id_of(session.id, name)]
+    )
+
+
+def is_short_id_of(session_id: str, name: str) -> bool:
+    """Return whether a name is a short form of a sub-agent's id.
+
+    The first `_` of the id separates two parts: the id of the session that started the sub-agent, with an id of the
+    call; and a part of the sub-agent's own. A short form consists of the beginnings of both parts, with `_` between.
+    """
+    short_parent, _, short_rest = name.partition("_")
+    if not short_parent or not short_rest:
+        return False
+    parent, _, rest = session_id.partition("_")
+    return parent.startswith(short_parent) and rest.startswith(short_rest)
+
+
+def _what_to_give(found: Sequence[SessionFile]) -> str:
+    """Return advice on how to name exactly one of several sessions."""
+    ids = {session.id for session in found}
+    return "give more of it" if len(ids) == len(found) else "name one by its path"
+
+
+def _matches_of_name(sessions: Sequence[SessionFile], wanted: str) -> list[SessionFile]:
+    """Return the sessions whose name's key equals a key; if there are none, begins with it; else contains it."""
+    names = read_names(session.path for session in sessions)
+    keys = [(session, name.key) for session, name in zip(sessions, names, strict=True)]
+    return (
+        [session for session, key in keys if key == wanted]
+        or [session for session, key in keys if key.startswith(wanted)]
+        or [session for session, key in keys if wanted in key]
+    )
+
+
 def _are_below(first: SessionFile, others: Iterable[SessionFile]) -> bool:
     """Return whether all other sessions are sub-sessions or branches of the first: their ids begin with its id."""
     return all(other is first or other.id.startswith((f"{first.id}_", f"{first.id}-")) for other in others)
 
 
-def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
+def _listed(sessions: Sequence[SessionFile], *, named: bool = False) -> str:
     """Return the ids of sessions as a list for an error message, of a few sessions at most.
 
     If two sessions have the same id, their paths are listed instead.
@@ -461,12 +455,16 @@ def _listed(sessions: Iterable[SessionFile], *, named: bool = False) -> str:
         sessions: the sessions.
         named: whether to add the name of each session.
     """
-    found = list(sessions)
-    times = Counter(session.id for session in found)
-    shown = [session.id if times[session.id] == 1 else str(session.path) for session in found]
-    listed = [f"{one} ({_shown_name(session)})" if named else one for one, session in zip(shown, found, strict=True)]
-    more = f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
-    return ", ".join(listed[:_MOST_NAMED]) + more
+    times = Counter(session.id for session in sessions)
+    shown = []
+    for session in sessions[:_MOST_NAMED]:
+        text = session.id if times[session.id] == 1 else str(session.path)
+        if named:
+            text += f" ({_shown_name(session)})"
+        shown.append(text)
+    more = len(sessions) - _MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return ", ".join(shown) + rest
 
 
 def _shown_name(session: SessionFile) -> str:

@@ -32,17 +32,23 @@ def sessions_unused_since(storage: str, since_s: float, project: str | None = No
     Raises:
         LogUnreadableError: the database cannot be queried.
     """
-    found = logs_without_news(storage, since_s, project)
-    if found is None:
+    logs = logs_without_news(storage, since_s, project)
+    if logs is None:
         return None
-    in_use = {log.name for log in found if log.is_in_use}
-    doubtful = [stored_session(storage, log.name, log.changed_s) for log in found if not log.is_in_use]
-    in_use |= _existing_roots(storage, doubtful) - {log.name for log in found}
-    in_use |= _in_use_by_list_entry([one for one in doubtful if one.modified_s >= since_s], since_s)
-    others = [stored_session(storage, name, 0.0) for name in in_use]
-    used = {one.path for one in others}
-    groups = groups_of([*(one for one in doubtful if one.path not in used), *others])
-    return [one for group in groups if used.isdisjoint(one.path for one in group) for one in group]
+    candidates = [stored_session(storage, log.name, log.changed_s) for log in logs if not log.is_in_use]
+    names_in_use = {log.name for log in logs if log.is_in_use}
+    names_in_use |= _existing_roots(storage, candidates) - {log.name for log in logs}
+    written_since = [session for session in candidates if session.modified_s >= since_s]
+    names_in_use |= _in_use_by_list_entry(written_since, since_s)
+
+    in_use = [stored_session(storage, name, 0.0) for name in names_in_use]
+    paths_in_use = {session.path for session in in_use}
+    unused = [session for session in candidates if session.path not in paths_in_use]
+    found = list[SessionFile]()
+    for group in groups_of([*unused, *in_use]):
+        if paths_in_use.isdisjoint(session.path for session in group):
+            found.extend(group)
+    return found
 
 
 def groups_of(sessions: Iterable[SessionFile]) -> list[list[SessionFile]]:

@@ -28,10 +28,11 @@ from .best_messages import BestMessages, Narrowing, best_messages
 from .file_uses import FileUse, files_of
 from .filters import FilterError, SessionFilter, candidates, is_directory, matching, no_project
 from .find_session import SessionFile
+from .gather_figures import gathered
 from .given_times import Moment, check_range, moment_s
 from .overview import Overview, held_logs, look_at_all
 from .prices import PriceList
-from .totals import BY, Period, Total, gathered, total_of, totals
+from .totals import BY, Period, Total, total_of, totals
 
 
 class Filters(TypedDict, total=False):

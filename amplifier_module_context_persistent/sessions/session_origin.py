@@ -82,12 +82,17 @@ class Relatives:
 
     def lines(self) -> list[str]:
         """Return a line for each kind of linked session."""
-        called = f" (call {self.call_id})" if self.call_id else ""
-        told = (("Parent", f"{self.parent}{called}" if self.parent else ""),)
-        tasks = dict(zip(self.subagents, self.subagent_tasks, strict=False))
-        subagents = [f"{name} ({task})" if (task := tasks.get(name)) else name for name in self.subagents]
-        listed = (("Sub-agents", ", ".join(subagents)), ("Branches", ", ".join(self.branches)))
-        return [f"{title}: {names}" for title, names in (*told, *listed) if names]
+        lines = []
+        if self.parent:
+            call = f" (call {self.call_id})" if self.call_id else ""
+            lines.append(f"Parent: {self.parent}{call}")
+        if self.subagents:
+            tasks = dict(zip(self.subagents, self.subagent_tasks, strict=False))
+            names = [f"{name} ({tasks[name]})" if tasks.get(name) else name for name in self.subagents]
+            lines.append(f"Sub-agents: {', '.join(names)}")
+        if self.branches:
+            lines.append(f"Branches: {', '.join(self.branches)}")
+        return lines
 
 
 def relatives_of(header: Mapping[str, Any]) -> Relatives:

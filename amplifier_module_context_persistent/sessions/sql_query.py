@@ -23,8 +23,8 @@ from typing import Any
 
 from ..errors import ContextPersistentError, LogError
 from .file_uses import file_calls
+from .gather_figures import GatheredFigures
 from .prices import PriceList
-from .totals import GatheredFigures
 from .transcript import Transcript
 
 try:

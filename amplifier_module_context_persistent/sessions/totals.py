@@ -4,33 +4,23 @@ Sub-agents' sessions count too, because they were paid for. A fork begins with a
 origin); such copies are counted only once, in the origin. A turn belongs to the day on which it began, a call to the
 day of the call, and a request to the day of its answer. Days are in this machine's time zone.
 
-A session's figures are its turns, calls, requests and plans, each as a row with times and tokens. They are copied from
-the session's catalogue (a database file beside the logs of a project), or from its PostgreSQL database, into a database
-in memory. If the figures of the current log are stored there, the log is not opened. Else they are computed from the
-log. So the totals are the same with and without a catalogue.
+The totals are computed from the sessions' figures, which `gather_figures.py` gathers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..catalogue.catalogue_file import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
-from ..catalogue.covered import FIGURES, covered_by_path, name_of
-from ..catalogue.kept_figures import Figures, figures_of, insert
-from ..errors import LogError, reason_of
-from ..log.filesystem import FileSystem
-from ..tokens.counter import TokenCounter
-from .copies import TIMES, copies_table, count_once
-from .costs import Bill, bill_of, sums_by_model
-from .find_session import SessionFile
+from .copies import TIMES, copies_table
+from .costs import Bill, RequestSums, bill_of, sums_by_model
+from .gather_figures import GatheredFigures
 from .prices import PriceList
 from .session_name import read_names
-from .sub_agents import noted_parent, root_of
-from .transcript import Transcript
+
+if TYPE_CHECKING:
+    import sqlite3
 
 BY = ("day", "week", "month", "project", "session", "tag", "model", "tool")
 SLOWEST = 10
@@ -49,6 +39,13 @@ _KEYS = {
     "tool": "tool",
     "": "''",
 }
+
+_MEDIANS = """SELECT {keys}, avg(took) FROM (
+    SELECT {keys}, took, row_number() OVER (PARTITION BY {keys} ORDER BY took) AS place,
+        count(*) OVER (PARTITION BY {keys}) AS many
+    FROM (SELECT {keys}, max(0, answered_us - called_us) AS took FROM ({source}))
+    WHERE took IS NOT NULL) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY {keys}"""
+"""SQL for the median duration of calls by key: the middle value, or the mean of the two middle values."""
 
 
 @dataclass(slots=True)
@@ -105,6 +102,7 @@ class Period(NamedTuple):
 ALWAYS = Period()
 _Weight = tuple[float, float, int]
 """The sort key of a total: its cost, the seconds of its calls and their number, all negated (largest first)."""
+_NO_WEIGHT: _Weight = (0.0, 0.0, 0)
 
 
 def total_of(found: GatheredFigures, prices: PriceList, period: Period = ALWAYS) -> Total:
@@ -132,68 +130,132 @@ def totals_by(
     The other arguments are as for `totals`. Only requests have a model and only calls have a tool, so `by` cannot
     contain both. A session with several tags counts for each of them.
     """
-    told: dict[tuple[str, ...], Total] = {}
-    keys = ", ".join(f"key{number}" for number in range(len(by)))
+    by_model = "model" in by
+    by_tool = "tool" in by
     if "tag" in by:
         _note_tags(found)
+    adder = _TotalsAdder(found.connection, by, period)
+    if not by_model and not by_tool:
+        adder.add_turns()
+    if not by_model:
+        adder.add_calls()
+    if by_tool:
+        adder.add_medians()
+    else:
+        adder.add_requests(prices)
+    if by_model:
+        adder.add_sessions(["requests"])
+    elif by_tool:
+        adder.add_sessions(["calls"])
+    else:
+        adder.add_sessions(list(TIMES))
+    return _in_order(adder.totals, by)
 
-    def rows(table: str, columns: str, also: str = "") -> Iterator[tuple[Total, tuple[Any, ...]]]:
-        query = f"SELECT {keys}, {columns} FROM ({_source(table, by)}) GROUP BY {keys}{also}"
-        for row in found.connection.execute(query, _bounds(period)):
-            yield told.setdefault(row[: len(by)], Total()), row[len(by) :]
 
-    if "model" not in by and "tool" not in by:
-        for one, (turns,) in rows("turns", "count(*)"):
-            one.turns = turns
-    if "model" not in by:
+class _TotalsAdder:
+    """Adds up figures by several of `BY`, in a period."""
+
+    def __init__(self, connection: sqlite3.Connection, by: Sequence[str], period: Period) -> None:
+        self.totals: dict[tuple[str, ...], Total] = {}
+        self._connection = connection
+        self._by = by
+        self._bounds = _bounds(period)
+        self._keys = _key_columns(by)
+
+    def add_turns(self) -> None:
+        """Count the turns."""
+        for total, (turns,) in self._sums("turns", "count(*)"):
+            total.turns = turns
+
+    def add_calls(self) -> None:
+        """Count the calls, and add up their times and the tokens of their results."""
         took = "max(0, answered_us - called_us)"  # whole numbers, whose sum does not depend on their order
         columns = (
             "count(position), total(failed), total(result_position IS NULL), total(result_tokens),"
             f" ifnull(sum({took}), 0), ifnull(max({took}), 0)"
         )
-        for one, (calls, failed, left_open, tokens, took_us, slowest_us) in rows("calls", columns):
-            one.calls, one.failed_calls, one.open_calls = calls, int(failed), int(left_open)
-            one.result_tokens, one.calls_s, one.slowest_s = int(tokens), took_us / 1e6, slowest_us / 1e6
-    if "tool" in by:
-        for *key, median_us in found.connection.execute(_medians(by), _bounds(period)):
-            told[tuple(key)].median_s = median_us / 1e6
-    if "tool" not in by:
+        for total, (calls, failed, left_open, tokens, took_us, slowest_us) in self._sums("calls", columns):
+            total.calls = calls
+            total.failed_calls = int(failed)
+            total.open_calls = int(left_open)
+            total.result_tokens = int(tokens)
+            total.calls_s = took_us / 1e6
+            total.slowest_s = slowest_us / 1e6
+
+    def add_medians(self) -> None:
+        """Compute the median duration of the calls that `add_calls` counted."""
+        for *key, median_us in self._connection.execute(_medians(self._by), self._bounds):
+            self.totals[tuple(key)].median_s = median_us / 1e6
+
+    def add_requests(self, prices: PriceList) -> None:
+        """Add up the tokens and the costs of requests."""
         columns, group = sums_by_model(prices)
-        for one, sums in rows("requests", columns, f", {group}"):
-            one.bill.add(bill_of(prices, *sums))
-    tables = ["requests"] if "model" in by else ["calls"] if "tool" in by else list(TIMES)
-    parts = " UNION ".join(
-        f"SELECT DISTINCT {keys}, log, is_below FROM ({_source(table, by, with_copies=True)})" for table in tables
-    )
-    query = f"SELECT {keys}, count(*), total(is_below) FROM ({parts}) GROUP BY {keys}"
-    for *key, sessions, sub_agents in found.connection.execute(query, _bounds(period) * len(tables)):
-        one = told.setdefault(tuple(key), Total())
-        one.sessions, one.sub_agents = sessions, int(sub_agents)
-    return _in_order(told, by)
+        for total, row in self._sums("requests", columns, group):
+            total.bill.add(bill_of(prices, RequestSums._make(row)))
+
+    def add_sessions(self, tables: Sequence[str]) -> None:
+        """Count the sessions with a row in one of these tables."""
+        rows_of_sessions = " UNION ".join(
+            f"SELECT DISTINCT {self._keys}, log, is_below FROM ({_source(table, self._by, with_copies=True)})"
+            for table in tables
+        )
+        query = f"SELECT {self._keys}, count(*), total(is_below) FROM ({rows_of_sessions}) GROUP BY {self._keys}"
+        for *key, sessions, sub_agents in self._connection.execute(query, self._bounds * len(tables)):
+            total = self.totals.setdefault(tuple(key), Total())
+            total.sessions = sessions
+            total.sub_agents = int(sub_agents)
+
+    def _sums(self, table: str, columns: str, also_by: str = "") -> Iterator[tuple[Total, tuple[Any, ...]]]:
+        """Yield each total with its row of these columns, which add up the rows of a table.
+
+        Args:
+            table: `turns`, `calls` or `requests`.
+            columns: the SQL columns, each with a sum.
+            also_by: further SQL expressions to group by. A total then comes with several rows.
+        """
+        group = f"{self._keys}, {also_by}" if also_by else self._keys
+        query = f"SELECT {self._keys}, {columns} FROM ({_source(table, self._by)}) GROUP BY {group}"
+        for row in self._connection.execute(query, self._bounds):
+            key = row[: len(self._by)]
+            yield self.totals.setdefault(key, Total()), row[len(self._by) :]
 
 
-def _in_order(told: Mapping[tuple[str, ...], Total], by: Sequence[str]) -> dict[tuple[str, ...], Total]:
+def _key_columns(by: Sequence[str]) -> str:
+    """Return the names of the SQL columns with the keys, as `_source` names them."""
+    return ", ".join(f"key{number}" for number in range(len(by)))
+
+
+def _in_order(totals: Mapping[tuple[str, ...], Total], by: Sequence[str]) -> dict[tuple[str, ...], Total]:
     """Sort totals: days, weeks and months by time, all others by cost, the highest first.
 
     With several keys, the totals with the same first key are adjacent.
     """
-    groups: dict[str, _Weight] = {}
-    for key, one in told.items():
-        cost, calls_s, calls = groups.get(key[0], (0.0, 0.0, 0))
-        groups[key[0]] = (cost - one.bill.cost, calls_s - one.calls_s, calls - one.calls)
-
-    def place(name: str, key: str, weight: _Weight) -> tuple[_Weight, str]:
-        return ((0.0, 0.0, 0) if name in _BY_TIME else weight, key)
+    weights_of_first = dict[str, _Weight]()
+    for key, total in totals.items():
+        before = weights_of_first.get(key[0], _NO_WEIGHT)
+        weights_of_first[key[0]] = _sum_of_weights(before, _weight_of(total))
 
     def places(key: tuple[str, ...]) -> list[tuple[_Weight, str]]:
-        one = told[key]
-        own = (-one.bill.cost, -one.calls_s, -one.calls)
-        return [
-            place(by[0], key[0], groups[key[0]]),
-            *(place(*pair, own) for pair in zip(by[1:], key[1:], strict=True)),
-        ]
+        found = []
+        for number, (name, part) in enumerate(zip(by, key, strict=True)):
+            if name in _BY_TIME:
+                weight = _NO_WEIGHT
+            elif number == 0:
+                weight = weights_of_first[part]
+            else:
+                weight = _weight_of(totals[key])
+            found.append((weight, part))
+        return found
 
-    return {key: told[key] for key in sorted(told, key=places)}
+    return {key: totals[key] for key in sorted(totals, key=places)}
+
+
+def _weight_of(total: Total) -> _Weight:
+    return -total.bill.cost, -total.calls_s, -total.calls
+
+
+def _sum_of_weights(one: _Weight, other: _Weight) -> _Weight:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 def slowest_calls(found: GatheredFigures, period: Period = ALWAYS, most: int = SLOWEST) -> list[SlowCallRow]:
@@ -224,13 +286,15 @@ def failed_calls(found: GatheredFigures, tools: Collection[str] = (), period: Pe
         f" AND {_within('ifnull(called_us, answered_us)')} ORDER BY session, place",
         _bounds(period),
     )
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     wanted = {tool.casefold() for tool in tools}
-    for path, place, name in rows:
-        of_log = places.setdefault(path, [])
-        if (not wanted or str(name).casefold() in wanted) and place not in of_log[-1:]:
-            of_log.append(place)
-    return {path: of_log for path, of_log in places.items() if of_log}
+    for path, position, tool in rows:
+        if wanted and str(tool).casefold() not in wanted:
+            continue
+        of_log = positions.setdefault(path, [])
+        if position not in of_log[-1:]:
+            of_log.append(position)
+    return positions
 
 
 def failures_by_log(found: GatheredFigures) -> dict[str, int]:
@@ -246,14 +310,14 @@ def _within(column: str) -> str:
 
 def _bounds(period: Period) -> tuple[int | None, ...]:
     """Return the bounds of a period in microseconds, each of them twice, as the parameters of `_within`."""
-    since, until = (int(seconds * 1e6) if seconds is not None else None for seconds in period)
-    return since, since, until, until
+    since_us = None if period.since_s is None else int(period.since_s * 1e6)
+    until_us = None if period.until_s is None else int(period.until_s * 1e6)
+    return since_us, since_us, until_us, until_us
 
 
 def _medians(by: Sequence[str]) -> str:
     """Return the SQL query for the median durations of calls, by several of `BY`."""
-    keys = ", ".join(f"key{number}" for number in range(len(by)))
-    return _MEDIANS.format(keys=keys, source=_source("calls", by))
+    return _MEDIANS.format(keys=_key_columns(by), source=_source("calls", by))
 
 
 def _note_tags(found: GatheredFigures) -> None:
@@ -282,8 +346,10 @@ def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
         by: the keys, each from `BY` or as for `totals`.
         with_copies: whether to include turns and calls that are copies from another session.
     """
-    columns = [_BY_TIME[name].format(TIMES[table]) if name in _BY_TIME else _KEYS[name] for name in by]
-    keys = ", ".join(f"ifnull({column}, '') AS key{number}" for number, column in enumerate(columns))
+    keys = []
+    for number, name in enumerate(by):
+        column = _BY_TIME[name].format(TIMES[table]) if name in _BY_TIME else _KEYS[name]
+        keys.append(f"ifnull({column}, '') AS key{number}")
     tags = " LEFT JOIN tags USING (session)" if "tag" in by else ""
     if table == "requests":
         condition = "uncached_tokens IS NOT NULL"
@@ -292,184 +358,6 @@ def _source(table: str, by: Sequence[str], *, with_copies: bool = False) -> str:
     else:
         condition = _is_own(table)
     return (
-        f"SELECT {keys}, logs.session AS log, name != root AS is_below, * FROM {table}"
+        f"SELECT {', '.join(keys)}, logs.session AS log, name != root AS is_below, * FROM {table}"
         f" JOIN logs USING (session){tags} WHERE {_within(TIMES[table])} AND {condition}"
     )
-
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from ..catalogue.compute_figures import FigureRows
-    from ..catalogue.stored_figures import StoredFigures
-
-_MEDIANS = """SELECT {keys}, avg(took) FROM (
-    SELECT {keys}, took, row_number() OVER (PARTITION BY {keys} ORDER BY took) AS place,
-        count(*) OVER (PARTITION BY {keys}) AS many
-    FROM (SELECT {keys}, max(0, answered_us - called_us) AS took FROM ({source}))
-    WHERE took IS NOT NULL) WHERE place IN ((many + 1) / 2, (many + 2) / 2) GROUP BY {keys}"""
-"""SQL for the median duration of calls by key: the middle value, or the mean of the two middle values."""
-_COPIED = ("turns", "calls", "requests", "plans")
-_LOGS = """CREATE TABLE logs (
-    session INTEGER PRIMARY KEY, name TEXT NOT NULL, project TEXT NOT NULL, path TEXT NOT NULL,
-    is_fork INTEGER NOT NULL, root TEXT)"""
-"""`root` is the id of the outermost parent session of a sub-agent; its own id if it is not a sub-agent."""
-_GATHERED = """SELECT count(*), count(nullif(name, root)), (SELECT max(us) FROM
-    (SELECT max(last_us) AS us FROM turns UNION ALL SELECT max(time_us) FROM requests)) FROM logs"""
-
-Watch = Callable[[Sequence[str]], AbstractContextManager[FileSystem]]
-"""A function that takes the paths of logs and gives the system calls to read them with, while it shows the progress."""
-
-
-@dataclass(slots=True)
-class GatheredFigures:
-    """The figures of some sessions, in the tables of the catalogue, and a table `logs` of these sessions."""
-
-    connection: sqlite3.Connection
-    unreadable: dict[str, str] = field(default_factory=dict)
-    """The errors of logs that cannot be read, by path."""
-
-    sessions: int = 0
-    """The number of sessions, with those of sub-agents."""
-    sub_agents: int = 0
-    """The number of sub-agents' sessions."""
-    up_to_us: int | None = None
-    """The time of the last message or request, in microseconds since 1970; None if no time is known."""
-
-    def tools(self) -> list[str]:
-        """Return the names of the tools that were called, sorted."""
-        return [tool for (tool,) in self.connection.execute("SELECT DISTINCT tool FROM calls ORDER BY tool")]
-
-
-@contextmanager
-def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watch) -> Iterator[GatheredFigures]:
-    """Gather the figures of sessions in a database in memory, which is closed at the end of the block.
-
-    Args:
-        sessions: the sessions.
-        counter: the token counter.
-        watch: gives the system calls to read the logs that have to be opened.
-
-    Raises:
-        CatalogueError: Python has no SQLite.
-    """
-    from ..catalogue.stored_figures import StoredFigures
-
-    with in_memory() as connection:
-        connection.execute(_LOGS)
-        connection.execute("BEGIN")
-        found = GatheredFigures(connection)
-        left = dict(enumerate(sessions, 1))
-        for place in sorted({catalogue_of(one.path) for one in left.values() if isinstance(one.path, Path)}):
-            left = _take_known(found, place, left, counter)
-        stored = StoredFigures(counter)
-        left = _take_stored(found, stored, left)
-        with watch([str(one.path) for one in left.values()]) as files:
-            for number, one in left.items():
-                try:
-                    _compute(found, number, one, stored, counter, files)
-                except (LogError, OSError, ValueError) as error:
-                    _forget(connection, number)
-                    found.unreadable[str(one.path)] = reason_of(error)
-        stored.keep()
-        _note_roots(connection)
-        count_once(connection)
-        ((found.sessions, found.sub_agents, found.up_to_us),) = connection.execute(_GATHERED)
-        connection.execute("COMMIT")
-        yield found
-
-
-def _compute(
-    found: GatheredFigures,
-    number: int,
-    one: SessionFile,
-    stored: StoredFigures,
-    counter: TokenCounter,
-    files: FileSystem,
-) -> None:
-    """Compute the figures of a session from its log, and copy them to `found`.
-
-    The figures of a log in a database are also added to `stored`, which stores them in that database.
-
-    Raises:
-        LogError, OSError, ValueError: the log cannot be read.
-    """
-    with Transcript(one.path, files=files) as transcript:
-
-        def note(rows: FigureRows) -> None:
-            if isinstance(one.path, str):
-                stored.add(transcript.reader, one.path, rows)
-
-        with figures_of(transcript.reader, counter, wait_s=0, note=note) as kept:
-            _copy(kept, found, number, one)
-
-
-def _take_known(
-    found: GatheredFigures, place: Path, sessions: dict[int, SessionFile], counter: TokenCounter
-) -> dict[int, SessionFile]:
-    """Copy the figures that a catalogue has for the current logs; return the other sessions, by number."""
-    left = dict(sessions)
-    try:
-        with Catalogue(place).reading() as connection:
-            covered = covered_by_path(connection, FIGURES)
-            rows = connection.execute("SELECT path, id FROM sessions WHERE tokenizer = ?", (counter.name,))
-            counted = dict(rows.fetchall())
-            for number, one in sessions.items():
-                if not isinstance(one.path, Path) or catalogue_of(one.path) != place:
-                    continue
-                name = name_of(one.path)
-                if name in counted and name in covered and covered[name].is_whole_of(one.path):
-                    _copy(Figures(connection, counted[name]), found, number, one)
-                    del left[number]
-    except CatalogueError:
-        for number in sessions:
-            _forget(found.connection, number)
-        return sessions
-    return left
-
-
-def _take_stored(
-    found: GatheredFigures, stored: StoredFigures, sessions: dict[int, SessionFile]
-) -> dict[int, SessionFile]:
-    """Copy the figures that databases have for the current logs; return the other sessions, by number."""
-    left = dict(sessions)
-    numbers = {one.path: number for number, one in sessions.items() if isinstance(one.path, str)}
-    for location, kept in stored.kept(numbers):
-        number = numbers[location]
-        try:
-            _note_log(found.connection, number, sessions[number], is_fork=kept.is_fork)
-            insert(found.connection, number, kept.rows)
-            del left[number]
-        except SQLITE_ERRORS:  # another program wrote them
-            _forget(found.connection, number)
-    return left
-
-
-def _copy(source: Figures, found: GatheredFigures, number: int, one: SessionFile) -> None:
-    target = found.connection
-    ((is_fork,),) = source.rows("SELECT is_fork FROM sessions WHERE id = ?")
-    _note_log(target, number, one, is_fork=is_fork)
-    for table in _COPIED:
-        rows = source.rows(f"SELECT * FROM {table} WHERE session = ? ORDER BY rowid")
-        insert(target, number, ((table, row[1:]) for row in rows))
-
-
-def _note_log(connection: sqlite3.Connection, number: int, one: SessionFile, *, is_fork: bool) -> None:
-    named = (text.encode("utf-8", "replace").decode() for text in (one.id, one.project, str(one.path)))
-    connection.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?, NULL)", (number, *named, is_fork))
-
-
-def _forget(connection: sqlite3.Connection, number: int) -> None:
-    for table in (*_COPIED, "logs"):
-        connection.execute(f"DELETE FROM {table} WHERE session = ?", (number,))
-
-
-def _note_roots(connection: sqlite3.Connection) -> None:
-    """Fill the column `root` with the id of each session's parent; its own id if it is not a sub-agent's."""
-    roots: dict[str, set[str]] = {}
-    rows = connection.execute("SELECT session, name, project, path, is_fork FROM logs ORDER BY length(name), name")
-    for session, name, project, path, is_fork in rows.fetchall():
-        known = roots.setdefault(project, set())
-        parent = (root_of(name, known) or noted_parent(name, path)) if not is_fork else None
-        known.add(parent or name)
-        connection.execute("UPDATE logs SET root = ? WHERE session = ?", (parent or name, session))

@@ -15,9 +15,10 @@ from amplifier_module_context_persistent.catalogue.kept_figures import figures_o
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions.costs import Bills, cost_of
 from amplifier_module_context_persistent.sessions.file_uses import files_of
+from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.sql_query import add_files, add_views, ask
-from amplifier_module_context_persistent.sessions.totals import gathered, total_of, totals
+from amplifier_module_context_persistent.sessions.totals import total_of, totals
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session

@@ -18,8 +18,9 @@ from amplifier_module_context_persistent.catalogue.kept_figures import Figures
 from amplifier_module_context_persistent.catalogue.lock_wait import COMMAND_WAIT_S, LockWait, WaitBudget
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.sessions import totals as gathered_module
+from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.totals import BY, Period, gathered, slowest_calls, total_of, totals
+from amplifier_module_context_persistent.sessions.totals import BY, Period, slowest_calls, total_of, totals
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.busy_homes import BusyHome, sessions_of_home
 from tests.support.sweeps import proof, whole

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...log.filesystem import FileSystem
 from ...sessions.find_session import SessionFile
-from ...sessions.totals import GatheredFigures, gathered
+from ...sessions.gather_figures import GatheredFigures, gathered
 from ...tokens.counter import TokenCounter
 from .error_messages import unreadable
 from .progress import progress

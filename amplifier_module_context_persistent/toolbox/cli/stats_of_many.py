@@ -13,9 +13,10 @@ from rich.console import Console
 from ...sessions.costs import Bill, Cost
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
+from ...sessions.gather_figures import GatheredFigures
 from ...sessions.prices import PriceList
 from ...sessions.session_name import read_names
-from ...sessions.totals import GatheredFigures, SlowCallRow, Total, slowest_calls, total_of, totals_by
+from ...sessions.totals import SlowCallRow, Total, slowest_calls, total_of, totals_by
 from ...tokens.counter import TokenCounter
 from .amounts import money_of
 from .filter_options import period_of

@@ -12,10 +12,11 @@ from ...log.filesystem import FileSystem
 from ...messages.message import Message, calls_of
 from ...messages.metadata import first_line, timestamp_of
 from ...sessions.find_session import SessionFile
+from ...sessions.gather_figures import gathered
 from ...sessions.prices import PriceList
 from ...sessions.session_name import read_name
 from ...sessions.session_origin import relatives_of
-from ...sessions.totals import Total, gathered, totals
+from ...sessions.totals import Total, totals
 from ...sessions.transcript import Transcript
 from ...tokens.counter import TokenCounter
 from .body import Bodies

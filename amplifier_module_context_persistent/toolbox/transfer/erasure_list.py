@@ -22,7 +22,7 @@ from pathlib import Path
 from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem, make_directories
 from ...paths import LOG_NAME
-from ...sessions.find_session import projects_dirs
+from ...sessions.hosts import projects_dirs
 from .erasures import Erasure, erasure_from
 
 BACKUP_NAME = "context-backup.jsonl"

@@ -26,7 +26,7 @@ from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME
-from ...sessions.find_session import projects_dirs
+from ...sessions.hosts import projects_dirs
 from ..maintenance.known_scan import KnownScan
 from ..maintenance.leftovers import doubtful_parts, files_left, place_left
 from ..maintenance.purge_log import plan_purge, purge_log

@@ -14,8 +14,9 @@ from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.paths import log_path
 from amplifier_module_context_persistent.sessions.find_session import session_files
+from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.totals import gathered, total_of
+from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.drafts import ImportConflictError
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session

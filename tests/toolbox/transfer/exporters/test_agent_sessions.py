@@ -16,8 +16,9 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import ConfigError, PlaceError
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.totals import gathered, total_of
+from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.export_session import export_session
 from amplifier_module_context_persistent.toolbox.transfer.hand_over import AGENTS, hand_over

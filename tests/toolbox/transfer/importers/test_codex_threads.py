@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.filesystem import FileSystem
+from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
-from amplifier_module_context_persistent.sessions.totals import gathered, total_of
+from amplifier_module_context_persistent.sessions.totals import total_of
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.toolbox.transfer.import_session import import_session
 from tests.support.busy_homes import sessions_of_home
