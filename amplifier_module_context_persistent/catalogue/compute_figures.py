@@ -61,26 +61,23 @@ class Request:
 
     def row(self) -> Row:
         """Return the values of the request's row."""
-        paid = self.usage
-        input_tokens: Row = (None, None, None, 0)
+        usage = self.usage
         requests, lacks_input = 1, False
-        if paid is not None:
-            input_tokens = (paid.uncached, paid.cached, paid.written, paid.written_1h)
-            requests, lacks_input = paid.requests, not paid.has_input
-        return (
-            *(self.turn, self.provider, self.model, self.time_us),
-            *input_tokens,
-            *(self.output_tokens, self.is_output_estimated),
-            *self.report,
-            *(requests, lacks_input, self.bill_id),
-        )
+        input_tokens: Row = (None, None, None, 0)
+        if usage is not None:
+            requests, lacks_input = usage.requests, not usage.has_input
+            input_tokens = (usage.uncached, usage.cached, usage.written, usage.written_1h)
+        answer: Row = (self.turn, self.provider, self.model, self.time_us)
+        output: Row = (self.output_tokens, self.is_output_estimated)
+        return (*answer, *input_tokens, *output, *self.report, requests, lacks_input, self.bill_id)
 
 
 class RecordPass:
-    """The first pass: requests, their costs in tokens, views and plans.
+    """The first pass over a log. It reads all records and collects requests with their token costs, views, and plans.
 
-    A `usage` record belongs to the next assistant message, unless that message has its own usage. Messages that a reset
-    stored again count once. Records that a fork copied do not count: they were paid for in the fork's origin.
+    A `usage` record belongs to the next assistant message, unless that message has its own usage. If a reset writes a
+    message into the log again, the message counts once. Records that a fork copied do not count: they were paid for in
+    the fork's origin.
 
     Args:
         count: counts a message's tokens, for requests whose output the provider did not report.
@@ -180,18 +177,19 @@ class RecordPass:
         """Process a provider's report. It costs nothing if a fork copied it or if it has no token counts."""
         usage = None if self._copies else usage_of_record(record)
         actual, predicted = record.get("actual_tokens"), record.get("predicted_tokens")
-        counted, error = None, None
+        actual_tokens, error = None, None
         if isinstance(actual, int) and isinstance(predicted, int) and 0 < actual < _MOST_TOKENS:
-            counted = actual
+            actual_tokens = actual
             error = float(f"{abs(min(predicted, _MOST_TOKENS) / actual - 1):.3g}")
-        elif usage is None:
+        if usage is None and actual_tokens is None:
             return
         provider, model = record.get("provider"), record.get("model")
         request = self._add(usage, provider, model, self._made_us)
         self._add_pass(usage, provider, model, self._made_us)
-        cached = _count_or_none(record.get("cached_tokens")) or 0
-        ratio, overhead = _number(record.get("ratio")), _number(record.get("overhead_tokens"))
-        request.report = (counted, cached, error, ratio, overhead)
+        cached_tokens = _count_or_none(record.get("cached_tokens")) or 0
+        ratio = _number(record.get("ratio"))
+        overhead_tokens = _number(record.get("overhead_tokens"))
+        request.report = (actual_tokens, cached_tokens, error, ratio, overhead_tokens)
         if usage is not None:
             self._waiting.append(request)
 
@@ -247,6 +245,10 @@ class _Turn:
     has_person: bool = False
     is_answered: bool = False
 
+    def row(self) -> Row:
+        """Return the values of the turn's row: all fields but the last two, which only the pass needs."""
+        return astuple(self)[:-2]
+
 
 @dataclass(slots=True)
 class _Call:
@@ -292,6 +294,19 @@ class MessagePass:
             self._take(position, message)
         return self
 
+    def rows_of_shares(self) -> list[Row]:
+        """Return a row for each role: the role, its messages and their tokens, in the order of their first turns."""
+        in_order = sorted((first_turn, role) for role, (first_turn, _, _) in self.shares.items())
+        rows: list[Row] = []
+        for _, role in in_order:
+            _, messages, tokens = self.shares[role]
+            rows.append((role, messages, tokens))
+        return rows
+
+    def rows_of_large(self) -> list[Row]:
+        """Return a row for each of the largest messages: position, id, role and tokens."""
+        return [(-negated, message_id, role, tokens) for tokens, negated, message_id, role in self.large]
+
     def _take(self, position: int, message: Message) -> None:
         """Process the next live message."""
         is_persons = is_human(message)
@@ -336,21 +351,25 @@ class MessagePass:
         turn = self.turns[-1].number
         calls = calls_of(message)
         if calls:
-            asking, own_id = asking_calls(message), copy_id(message)
+            asking = asking_calls(message)
+            id_in_copies = copy_id(message)
             for number, call in enumerate(calls):
-                self.calls.append(_Call(turn, position, _text(call.name), us, copy_id=own_id and f"{own_id} {number}"))
+                call_copy_id = f"{id_in_copies} {number}" if id_in_copies else ""
+                self.calls.append(_Call(turn, position, _text(call.name), us, copy_id=call_copy_id))
                 self._open.setdefault(call.id, []).append((self.calls[-1], call.id in asking))
         call_id = result_id_of(message)
         if call_id is None:
             return
-        waiting = self._open.get(call_id) if call_id else None
-        if waiting:
-            answered, asks = waiting.pop()
+        unanswered = self._open.get(call_id) if call_id else None
+        if unanswered:
+            answered, asks = unanswered.pop()
         else:
-            named = _text(message.get("name") or UNKNOWN_TOOL)
-            answered, asks = _Call(turn, None, named, copy_id=copy_id(message)), False
+            tool = _text(message.get("name") or UNKNOWN_TOOL)
+            answered, asks = _Call(turn, None, tool, copy_id=copy_id(message)), False
             self.calls.append(answered)
-        answered.result_position, answered.answered_us, answered.result_tokens = position, us, tokens
+        answered.result_position = position
+        answered.answered_us = us
+        answered.result_tokens = tokens
         answered.failed = outcome_of(message, asks=asks) != ANSWERED
 
 
@@ -372,20 +391,19 @@ class FigureRows:
         count = partial(tokens_of, counter=counter)
         records = RecordPass(count).run(log)
         messages = MessagePass(count, records.requests).run(log)
-        by_first_turn = sorted((first, role, *sums) for role, (first, *sums) in messages.shares.items())
         tables: dict[str, Iterable[Row]] = {
-            "turns": [astuple(turn)[:-2] for turn in messages.turns if turn.messages],
-            "shares": [share[1:] for share in by_first_turn],
-            "large": [(-negated, *named, tokens) for tokens, negated, *named in messages.large],
+            "turns": [turn.row() for turn in messages.turns if turn.messages],
+            "shares": messages.rows_of_shares(),
+            "large": messages.rows_of_large(),
             "calls": map(astuple, messages.calls),
             "requests": (request.row() for request in records.requests),
             "views": records.views,
             "plans": records.plans,
         }
-        named: list[tuple[str, Row]] = []
+        rows_with_table: list[tuple[str, Row]] = []
         for table, rows in tables.items():
-            named += [(table, row) for row in rows]
-        return cls(named, bool(records.forked_from))
+            rows_with_table += [(table, row) for row in rows]
+        return cls(rows_with_table, bool(records.forked_from))
 
 
 def _count_or_none(value: Any) -> int | None:

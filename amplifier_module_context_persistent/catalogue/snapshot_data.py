@@ -115,32 +115,38 @@ def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record
         made_by = given["version"], given["byte_order"], given["max_record_bytes"], given["scan"]["offset"]
         if made_by != (VERSION, sys.byteorder, max_record_bytes, end):
             raise ValueError("another version, another machine, other limits, or another offset")
-        models = [(str(provider), str(model)) for provider, model in given["models"]]
-        most = {
-            "offsets": end,
-            "lengths": max_record_bytes + 1,
-            "roles": len(ROLES) - 1,
-            "flags": _MOST_FLAGS,
-            "answered_by": len(models) - 1,
-            "plain_users": 1,
-        }
-        index = _columns(int(given["records"]), chunks, most)
-        index.models = models
-        count = len(index)
-        index.live = ordinals_of(given["live"], count)
-        session = index.session
-        session.pins, session.hidden = ({int(ordinal) for ordinal in given[name]} for name in ("pins", "hidden"))
-        if not all(0 <= ordinal < count for ordinal in session.pins | session.hidden):
-            raise ValueError("a pin or a hidden message beyond the end")
-        session.heads = set(map(str, given["heads"]))
-        session.learned = {(str(what), str(provider), str(model)) for what, provider, model in given["learned"]}
-        index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
-        index.generation = int(given["generation"])
+        index = _index(given, chunks, end, max_record_bytes)
         scanner = Scanner(max_record_bytes, IndexBuilder(index, _controls(given["controls"], index, end, read)))
         scanner.restore(given["scan"])
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
         raise SnapshotError(f"it does not fit together: {error!r}") from error
     return scanner
+
+
+def _index(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int) -> Index:
+    """Make the index of a snapshot. The arguments and the errors of a malformed snapshot are those of `restore`."""
+    models = [(str(provider), str(model)) for provider, model in given["models"]]
+    largest_values = {
+        "offsets": end,
+        "lengths": max_record_bytes + 1,
+        "roles": len(ROLES) - 1,
+        "flags": _MOST_FLAGS,
+        "answered_by": len(models) - 1,
+        "plain_users": 1,
+    }
+    index = _columns(int(given["records"]), chunks, largest_values)
+    index.models = models
+    index.live = ordinals_of(given["live"], len(index))
+    index.generation = int(given["generation"])
+    index.control_counts.update({str(kind): int(number) for kind, number in given["control_counts"].items()})
+    session = index.session
+    session.pins = {int(ordinal) for ordinal in given["pins"]}
+    session.hidden = {int(ordinal) for ordinal in given["hidden"]}
+    if not all(0 <= ordinal < len(index) for ordinal in session.pins | session.hidden):
+        raise ValueError("a pin or a hidden message beyond the end")
+    session.heads = {str(head) for head in given["heads"]}
+    session.learned = {(str(what), str(provider), str(model)) for what, provider, model in given["learned"]}
+    return index
 
 
 def _columns(count: int, chunks: Iterable[bytes], most: Mapping[str, int]) -> Index:

@@ -62,15 +62,16 @@ def _tokens(log: ReadableLog, counter: TokenCounter) -> int:
         return sum(tokens_of(message, counter) for message in log.read(live))
     runs: list[range] = []  # of at most `_RUN` records
     for run in log.index.live_runs():
-        runs += [run[at : at + _RUN] for at in range(0, len(run), _RUN)]
+        runs += [run[start : start + _RUN] for start in range(0, len(run), _RUN)]
     ends = list(accumulate(sum(lengths[run.start : run.stop]) for run in runs))
-    total = ends[-1]
-    marks = ((2 * number + 1) * total // (2 * SAMPLES) for number in range(SAMPLES))
-    picked = Counter(_record_at(mark, runs, ends, lengths) for mark in marks)  # a large message may be most of a log
-    share = 0.0
-    for (ordinal, times), message in zip(picked.items(), log.read(list(picked)), strict=True):
-        share += times * tokens_of(message, counter) / lengths[ordinal]
-    return round(total * share / SAMPLES)
+    total_bytes = ends[-1]
+    # The samples are at equal distances in bytes, so a large message may be sampled several times.
+    marks = ((2 * number + 1) * total_bytes // (2 * SAMPLES) for number in range(SAMPLES))
+    samples = Counter(_record_at(mark, runs, ends, lengths) for mark in marks)
+    tokens_per_byte = 0.0  # summed over all samples
+    for (ordinal, times), message in zip(samples.items(), log.read(list(samples)), strict=True):
+        tokens_per_byte += times * tokens_of(message, counter) / lengths[ordinal]
+    return round(total_bytes * tokens_per_byte / SAMPLES)
 
 
 def _record_at(mark: int, runs: Sequence[range], ends: Sequence[int], lengths: array[int]) -> int:

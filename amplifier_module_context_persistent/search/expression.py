@@ -54,18 +54,23 @@ def literals_of(expression: str) -> list[list[str]]:
         expression: a valid regular expression.
     """
     flags = _FLAGS.match(expression)
-    depth, alternatives = 0, [[""]]
-    for token in _TOKEN.finditer(expression, flags.end() if flags else 0):
+    begin = flags.end() if flags else 0
+    group_depth = 0
+    alternatives = [[""]]  # the last text of an alternative is the run that the next character continues
+    for token in _TOKEN.finditer(expression, begin):
         if token["unknown"]:
             return [[]]
         runs = alternatives[-1]
         literal = token["escaped"] or token["literal"]
-        if token["or"] and not depth:
+        if token["or"] and group_depth == 0:
             alternatives.append([""])
-        elif token["open"] or token["close"]:
-            depth += 1 if token["open"] else -1
+        elif token["open"]:
+            group_depth += 1
             runs.append("")
-        elif depth:
+        elif token["close"]:
+            group_depth -= 1
+            runs.append("")
+        elif group_depth > 0:
             continue
         elif token["repeat"]:
             if not token["repeat"].startswith("+"):

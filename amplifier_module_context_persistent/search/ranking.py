@@ -195,17 +195,30 @@ def rank(question: Question, index: RankedIndex, *, most: int, written: Written 
         scores = {place: scores[place] for place in in_period}
     for place in in_period:
         scores[place] *= IN_PERIOD
-    found = _in_order(_best(scores, most + _TIES), scores, index)
+    in_order = _in_order(_best(scores, most + _TIES), scores, index)
     ranked = []
-    for place in found[:most]:
+    for place in in_order[:most]:
         segment = bisect_right(index.places, place) - 1
-        number, reasons = place - index.places[segment], _reasons(place, terms)
-        is_spoken, is_then = place in spoke, place in in_period
+        number = place - index.places[segment]
         ranked.append(
-            Ranked(segment, number, scores[place], reasons, is_spoken, is_then, index.seconds(segment, number))
+            Ranked(
+                segment=segment,
+                number=number,
+                score=scores[place],
+                reasons=_reasons(place, terms),
+                spoke=place in spoke,
+                in_period=place in in_period,
+                seconds=index.seconds(segment, number),
+            )
         )
-    unmatched = tuple(word for word in missing if not any(index.frequencies([key_of(speaker_term(word))])))
+    unmatched = tuple(word for word in missing if not _is_speaker(word, index))
     return Ranking(tuple(ranked), tuple(common), slips, is_by_time_alone, unmatched)
+
+
+def _is_speaker(word: str, index: RankedIndex) -> bool:
+    """Return whether a word is the name of a speaker of some message."""
+    (count,) = index.frequencies([key_of(speaker_term(word))])
+    return count > 0
 
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
@@ -232,20 +245,25 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
 
 def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:
     """Return the known terms, rarest first, the words that are taken for typing slips, and the other unknown words."""
-    messages = sum(index.counts)
     counts = _counts(asked, index)
-    unknown = [term for term, count in counts.items() if not count]
+    unknown = [term for term, count in counts.items() if count == 0]
     slips = slips_in(unknown, index, tries_all=len(unknown) == len(counts))
-    known = {term.said for term, count in counts.items() if count} | {slip.said for slip in slips}
-    missing = dict.fromkeys(term.said for term in unknown if term.share == 1.0 and not term.is_joined)
+
+    known_words = {term.said for term, count in counts.items() if count > 0}
+    known_words |= {slip.said for slip in slips}
+    unknown_words = dict.fromkeys(term.said for term in unknown if term.share == 1.0 and not term.is_joined)
+    missing = [word for word in unknown_words if word not in known_words]
+
     counts |= _counts([slip.meant for slip in slips], index)
-    terms = [
-        _Term(term, term.share * log(1 + (messages - count + 0.5) / (count + 0.5)), count)
-        for term, count in counts.items()
-        if count
-    ]
-    in_order = sorted(terms, key=lambda term: (term.count, term.asked.name))
-    return in_order, slips, [word for word in missing if word not in known]
+    messages = sum(index.counts)
+    terms = [_Term(term, term.share * _rarity(count, messages), count) for term, count in counts.items() if count > 0]
+    terms.sort(key=lambda term: (term.count, term.asked.name))
+    return terms, slips, missing
+
+
+def _rarity(count: int, messages: int) -> float:
+    """Return the inverse document frequency of BM25 for a term that `count` of all messages have."""
+    return log(1 + (messages - count + 0.5) / (count + 0.5))
 
 
 def _counts(terms: Sequence[AskedTerm], index: RankedIndex) -> dict[AskedTerm, int]:
@@ -259,14 +277,15 @@ def _widest(term: AskedTerm) -> int:
 
 
 def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tuple[dict[int, float], list[str]]:
-    """Return the scores by place, and the words that were too common to be looked up in all messages."""
-    left, rare, common = MOST_POSTINGS, list[_Term](), list[_Term]()
-    for term in terms:
-        if rare and term.count > left:
-            common.append(term)
-            continue
-        left -= term.count
-        rare.append(term)
+    """Return the scores by place, and the words that were too common to be looked up in all messages.
+
+    Args:
+        terms: the terms, rarest first.
+        index: the index.
+        written: the time in which wanted messages were written.
+    """
+    rare, common = _divided(terms)
+    for term in rare:
         for key, share in _lookups(term):
             for segment, found in _heaviest(key, term.count, index, MOST_POSTINGS):
                 _note(term, share, index.places[segment], found.messages, found.weights)
@@ -278,20 +297,44 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tup
         _add_with_neighbours(scores, term.own)
     if common:
         scores = {place: scores[place] for place in _best(scores, CANDIDATES)}
-        wanted = _numbers_of({place + distance for place in scores for distance in _WITH_NEIGHBOURS}, index)
-        for term in common:
-            for key, share in _lookups(term):
-                for segment, found in index.postings(key, among=wanted):
-                    _note(term, share, index.places[segment], *_some_of(found, wanted[segment]))
-            for place in scores:
-                scores[place] += term.points_at(place)[0]
+        _add_common(scores, common, index)
     return scores, [term.asked.said for term in common]
+
+
+def _divided(terms: Sequence[_Term]) -> tuple[list[_Term], list[_Term]]:
+    """Return the terms to look up in all messages, and those that are too common for that. The rarest is never."""
+    rare, common = list[_Term](), list[_Term]()
+    postings_left = MOST_POSTINGS
+    for term in terms:
+        if rare and term.count > postings_left:
+            common.append(term)
+        else:
+            rare.append(term)
+            postings_left -= term.count
+    return rare, common
+
+
+def _add_common(scores: dict[int, float], terms: Sequence[_Term], index: RankedIndex) -> None:
+    """Add the points of common terms to the scores. The terms are looked up only in these messages and neighbours."""
+    with_neighbours = {place + distance for place in scores for distance in _WITH_NEIGHBOURS}
+    numbers_by_segment = _numbers_of(with_neighbours, index)
+    for term in terms:
+        for key, share in _lookups(term):
+            for segment, found in index.postings(key, among=numbers_by_segment):
+                numbers, weights = _some_of(found, numbers_by_segment[segment])
+                _note(term, share, index.places[segment], numbers, weights)
+        for place in scores:
+            points, _ = term.points_at(place)
+            scores[place] += points
 
 
 def _lookups(term: _Term) -> list[tuple[int, float]]:
     """Return the checksums to look a term up by, each with its share of the points. A later one replaces an earlier."""
-    exact = [(key_of(term.asked.name), 1.0)]
-    return [(key_of(term.asked.plain), PLAIN_SHARE), *exact] if term.asked.plain else exact
+    lookups = []
+    if term.asked.plain:
+        lookups.append((key_of(term.asked.plain), PLAIN_SHARE))
+    lookups.append((key_of(term.asked.name), 1.0))
+    return lookups
 
 
 def _note(term: _Term, share: float, begin: int, numbers: Iterable[int], weights: Iterable[int]) -> None:
@@ -314,14 +357,16 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
 def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return those of some messages that have a term, and the term's weight in each."""
-    having, weights, messages, at = list[int](), list[int](), found.messages, 0
+    having, weights = list[int](), list[int]()
+    messages = found.messages
+    place = 0
     for number in numbers:
-        at = bisect_left(messages, number, at)
-        if at == len(messages):
+        place = bisect_left(messages, number, place)
+        if place == len(messages):
             break
-        if messages[at] == number:
+        if messages[place] == number:
             having.append(number)
-            weights.append(found.weights[at])
+            weights.append(found.weights[place])
     return having, weights
 
 
@@ -333,23 +378,33 @@ def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[t
     postings = list(index.postings(key))
     if count <= most:
         return postings
+    limit, left = _weight_limit(postings, most)
+    kept = []
+    for segment, found in reversed(postings):
+        pairs = list(zip(found.messages, found.weights, strict=True))
+        chosen = [pair for pair in pairs if pair[1] > limit]
+        if left > 0 and limit in found.weights:
+            at_limit = [pair for pair in pairs if pair[1] == limit]
+            chosen = sorted(chosen + at_limit[-left:])
+            left -= len(at_limit)
+        numbers = [number for number, _ in chosen]
+        weights = bytes(weight for _, weight in chosen)
+        kept.append((segment, Postings(numbers, weights)))
+    return kept
+
+
+def _weight_limit(postings: Sequence[tuple[int, Postings]], most: int) -> tuple[int, int]:
+    """Return the weight above which all postings are kept, and how many with this very weight are kept too."""
     counts = [0] * (MOST_WEIGHT + 1)
     for _, found in postings:
         for weight in range(1, MOST_WEIGHT + 1):
             counts[weight] += found.weights.count(weight)
-    least, left = MOST_WEIGHT, most
-    while least and counts[least] <= left:
-        left -= counts[least]
-        least -= 1
-    kept = []
-    for segment, found in reversed(postings):
-        pairs = [pair for pair in zip(*found, strict=True) if pair[1] > least]
-        if left > 0 and least in found.weights:
-            same = [pair for pair in zip(*found, strict=True) if pair[1] == least]
-            pairs = sorted(pairs + same[-left:])
-            left -= len(same)
-        kept.append((segment, Postings([number for number, _ in pairs], bytes(weight for _, weight in pairs))))
-    return kept
+    limit = MOST_WEIGHT
+    left = most
+    while limit > 0 and counts[limit] <= left:
+        left -= counts[limit]
+        limit -= 1
+    return limit, left
 
 
 def _add_with_neighbours(scores: dict[int, float], own: dict[int, float]) -> None:
@@ -378,13 +433,16 @@ def _best(scores: Mapping[int, float], most: int) -> list[int]:
 def _places_of(names: Iterable[str], index: RankedIndex, among: Mapping[int, float]) -> set[int]:
     """Return the places, among the given ones, of messages written by a speaker whom a name means."""
     keys = [key_of(name) for name in names]
-    keys = [key for key, count in zip(keys, index.frequencies(keys), strict=True) if count]
-    wanted = _numbers_of(among, index) if keys else {}
+    known = [key for key, count in zip(keys, index.frequencies(keys), strict=True) if count]
     places = set[int]()
-    for key in keys:
+    if not known:
+        return places
+    wanted = _numbers_of(among, index)
+    for key in known:
         for segment, found in index.postings(key, among=wanted):
             begin = index.places[segment]
-            places.update(begin + number for number in _some_of(found, wanted[segment])[0])
+            numbers, _ = _some_of(found, wanted[segment])
+            places.update(begin + number for number in numbers)
     return places
 
 
@@ -395,9 +453,12 @@ def _written(place: int, index: RankedIndex) -> int:
 
 
 def _reasons(place: int, terms: Iterable[_Term]) -> tuple[Reason, ...]:
+    """Return the part of a message's score that each term adds, the largest first."""
     reasons = []
     for term in terms:
-        asked, (points, is_near) = term.asked, term.points_at(place)
-        forms = (asked.name, asked.plain) if asked.plain else (asked.name,)
-        reasons.append(Reason(asked.name, asked.said, forms, points, is_near))
-    return tuple(sorted((reason for reason in reasons if reason.points), key=lambda reason: -reason.points))
+        points, is_near = term.points_at(place)
+        if points:
+            asked = term.asked
+            forms = (asked.name, asked.plain) if asked.plain else (asked.name,)
+            reasons.append(Reason(asked.name, asked.said, forms, points, is_near))
+    return tuple(sorted(reasons, key=lambda reason: -reason.points))

@@ -178,13 +178,11 @@ def cut_page(
         RecallError: the offset is past the end; or nothing fits.
     """
     text, _ = full_text(message)
-    reference, offset, chars = wanted.reference, wanted.offset, len(text)
+    chars = len(text)
+    reference, offset = wanted.reference, wanted.offset
     if offset >= chars and offset > 0:
         raise RecallError(f"offset: {offset:,} is past the end; {reference} has {chars:,} characters")
-    about = f"{_who(message)}, {timestamp_of(message) or 'no time'}"
-    neighbours = [f"{name} {found}" for name, found in (("before it", before), ("after it", after)) if found]
-    if neighbours:
-        about += f"; {', '.join(neighbours)}"
+    about = _about(message, before, after)
 
     def output(end: int) -> str:
         lines = [f"[recall of {reference}, characters {offset}-{end} of {chars}]", f"[{about}]", text[offset:end]]
@@ -192,18 +190,31 @@ def cut_page(
             lines.append(f"[{chars - end} characters follow: recall reference={reference} offset={end}]")
         return "\n".join(lines)
 
-    asked_end = min(chars, offset + most_chars)
+    furthest = min(chars, offset + most_chars)
     if wanted.limit is not None:
-        asked_end = min(asked_end, offset + wanted.limit)
-    end = _furthest(lambda end: fits(output(end)), offset, asked_end)
+        furthest = min(furthest, offset + wanted.limit)
+    end = _furthest(lambda end: fits(output(end)), offset, furthest)
     if end is None or (end == offset and chars):
         raise RecallError("the session's budget is too small to recall anything: a page is a tenth of it")
-    if end < asked_end:
+    if end < furthest:  # rather end at the end of a line
         line_end = text.rfind("\n", max(offset, end - _LINE_CHARS), end) + 1
         if line_end > offset and fits(output(line_end)):
             end = line_end
     next_offset = end if end < chars else None
     return RecallPage(output(end), reference, text[offset:end], offset, end, chars, next_offset=next_offset)
+
+
+def _about(message: Message, before: str, after: str) -> str:
+    """Return a text that says who wrote a message and when, and names the messages before and after it."""
+    about = f"{_who(message)}, {timestamp_of(message) or 'no time'}"
+    neighbours = []
+    if before:
+        neighbours.append(f"before it {before}")
+    if after:
+        neighbours.append(f"after it {after}")
+    if neighbours:
+        about += f"; {', '.join(neighbours)}"
+    return about
 
 
 def tell_hits(
@@ -232,7 +243,9 @@ def tell_hits(
     Raises:
         RecallError: not even one hit fits.
     """
-    query = wanted.query if len(wanted.query) <= _MATCH_CHARS else wanted.query[:_MATCH_CHARS] + "…"
+    query = wanted.query
+    if len(query) > _MATCH_CHARS:
+        query = query[:_MATCH_CHARS] + "…"
     notes = list[str]()
     if given_up:
         messages = "1 message" if given_up == 1 else f"{given_up} messages"
@@ -241,23 +254,32 @@ def tell_hits(
         notes.append(f"[{unranked}]")
     if hits:
         notes.append("[to read on: recall reference=ID offset=CHARACTER]")
-    counts = range(len(hits), 0, -1) if hits else (0,)
-    for count in counts:
-        following = wanted.offset + count
+
+    def page(count: int) -> RecallPage:
+        """Return the page with the first hits."""
+        next_hit = wanted.offset + count
         if hits:
-            head = f"[search for {query!r}: hits {wanted.offset + 1}-{following}, {order}]"
+            lines = [f"[search for {query!r}: hits {wanted.offset + 1}-{next_hit}, {order}]"]
+        elif wanted.offset:
+            lines = [f"[search for {query!r}: no more hits]"]
         else:
-            head = f"[search for {query!r}: no {'more ' if wanted.offset else ''}hits]"
-        lines = [head, *map(_hit_text, hits[:count])]
+            lines = [f"[search for {query!r}: no hits]"]
+        lines += [_hit_text(hit) for hit in hits[:count]]
         goes_on = more or count < len(hits)
         if goes_on:
-            lines.append(f"[more hits follow: recall the same query with offset={following}]")
+            lines.append(f"[more hits follow: recall the same query with offset={next_hit}]")
         elif stopped_at is not None:
             how = f"go on with until={stopped_at}" if stopped_at else "narrow the search"
             lines.append(f"[time ran out: what is older was not searched; {how}]")
         output = "\n".join([*lines, *notes])
-        if fits(output) or not hits:
-            return RecallPage(output, hits=tuple(hits[:count]), next_offset=following if goes_on else None)
+        return RecallPage(output, hits=tuple(hits[:count]), next_offset=next_hit if goes_on else None)
+
+    if not hits:
+        return page(0)
+    for count in range(len(hits), 0, -1):
+        found = page(count)
+        if fits(found.output):
+            return found
     raise RecallError("the session's budget is too small for even one hit: a page is a tenth of it")
 
 

@@ -37,10 +37,16 @@ def tools_of(records: Records, live: Sequence[int], position: int, message: Mess
     call_id = result_id_of(message)
     if call_id is None:
         return tuple(dict.fromkeys(call.name for call in calls_of(message)))
-    caller = caller_of(records, live, position, call_id) if not message.get("name") else None
-    called = (call.name for call in calls_of(caller[1]) if call.id == call_id) if caller is not None else iter(())
-    name = str(message.get("name") or next(called, ""))
-    return (name,) if name else ()
+    if message.get("name"):
+        return (str(message["name"]),)
+    caller = caller_of(records, live, position, call_id)
+    if caller is None:
+        return ()
+    _, calling_message = caller
+    for call in calls_of(calling_message):
+        if call.id == call_id and call.name:
+            return (call.name,)
+    return ()
 
 
 def caller_of(records: Records, live: Sequence[int], position: int, call_id: str) -> tuple[int, Message] | None:

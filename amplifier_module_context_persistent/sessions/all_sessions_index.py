@@ -169,15 +169,16 @@ class RankedSearch:
 
     def _logs(self) -> list[_Log]:
         """Return the sessions' logs, each with its entry in the catalogue or in the database."""
-        known: dict[Path, dict[str, KnownWords]] = {}
-        for path in {catalogue_of(one.path) for one in self._sessions if isinstance(one.path, Path)}:
-            known[path] = _known_in(path)
-        stored = [one.path for one in self._sessions if isinstance(one.path, str)]
-        on_server, self._advice = kept_in_databases(stored) if stored else ({}, "")
+        catalogues = {catalogue_of(one.path) for one in self._sessions if isinstance(one.path, Path)}
+        words_by_catalogue = {path: _known_in(path) for path in catalogues}
+        locations = [one.path for one in self._sessions if isinstance(one.path, str)]
+        on_server, self._advice = kept_in_databases(locations) if locations else ({}, "")
         logs = []
         for session in self._sessions:
-            words = known.get(catalogue_of(session.path), {}) if isinstance(session.path, Path) else {}
-            kept = words.get(name_of(session.path)) if words else None
+            kept = None
+            if isinstance(session.path, Path):
+                words = words_by_catalogue[catalogue_of(session.path)]
+                kept = words.get(name_of(session.path))
             logs.append(_Log(session, kept, on_server=on_server.get(str(session.path))))
         return logs
 

@@ -133,9 +133,13 @@ def subject_of(arguments: str) -> str:
     if not isinstance(given, dict):
         return ""
     texts = {key: value for key, value in given.items() if isinstance(value, str) and value.strip()}
-    value = next((texts[key] for key in _SUBJECTS if key in texts), next(iter(texts.values()), ""))
-    first, *others = value.strip().splitlines() or [""]
-    return f"{first[:_SUBJECT_CHARS]}{_CUT}" if others or len(first) > _SUBJECT_CHARS else first
+    if not texts:
+        return ""
+    telling = [key for key in _SUBJECTS if key in texts] or list(texts)
+    first_line, *other_lines = texts[telling[0]].strip().splitlines()
+    if other_lines or len(first_line) > _SUBJECT_CHARS:
+        return first_line[:_SUBJECT_CHARS] + _CUT
+    return first_line
 
 
 def instant_of_message(message: Mapping[str, Any]) -> datetime | None:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
@@ -21,6 +22,9 @@ from .find_session import SessionFile, SessionNameError, find_among, project_ses
 from .overview import Overview, look_at_all
 from .session_name import SessionName, key_of, read_names
 from .sub_agents import with_sub_agents
+
+if TYPE_CHECKING:
+    from .gather_figures import GatheredFigures
 
 _MOST_NEAR = 5
 
@@ -111,16 +115,17 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
     """
     project = wanted.project
     if wanted.places:
-        inside = {one.path: one for place in wanted.places for one in sessions_in(place)}
-        return [one for one in inside.values() if project is None or is_of_project(one.project, project)]
-    if project is None:
-        if everywhere:
-            since_s = wanted.since_s if not wanted.excepted else None  # an excepted one may be any session
-            return session_files(storage=storage, since_s=since_s) or session_files(storage=storage)
+        by_path = {session.path: session for place in wanted.places for session in sessions_in(place)}
+        return [one for one in by_path.values() if project is None or is_of_project(one.project, project)]
+    if project is not None:
+        if is_directory(project):
+            return project_sessions(Path(project).expanduser(), storage=storage)
+        return [one for one in session_files(storage=storage) if is_of_project(one.project, project)]
+    if not everywhere:
         return project_sessions(storage=storage)
-    if is_directory(project):
-        return project_sessions(Path(project).expanduser(), storage=storage)
-    return [one for one in session_files(storage=storage) if is_of_project(one.project, project)]
+    if wanted.excepted:  # an excepted session may be older
+        return session_files(storage=storage)
+    return session_files(storage=storage, since_s=wanted.since_s) or session_files(storage=storage)
 
 
 def is_directory(project: str) -> bool:
@@ -160,17 +165,25 @@ def matching(
     """
     found = [one for one in _without_excepted(sessions, wanted) if _may_be_of_time(one, wanted)]
     if wanted.asks_names:
-        names = list(zip(found, read_names(one.path for one in found), strict=True))
-        known_tags = sorted({tag for _, named in names for tag in named.tags})
-        for tag in (*wanted.tags, *wanted.without_tags):
-            if key_of(tag) not in map(key_of, known_tags):
-                unknown("tag", tag, known_tags)
-        found = [one for one, named in names if _is_called(one, named, wanted)]
+        found = _with_names(found, wanted, unknown)
     if wanted.asks_times:
         found = _of_time(found, wanted, without_time)
     if wanted.asks_figures:
         found = _with_figures(found, wanted, watch, unknown)
     return found[: wanted.most]
+
+
+def _with_names(
+    sessions: list[SessionFile], wanted: SessionFilter, unknown: Callable[[str, str, Sequence[str]], None]
+) -> list[SessionFile]:
+    """Return the sessions that match a filter's name and tags. `unknown` is as for `matching`."""
+    names = list(read_names(session.path for session in sessions))
+    known_tags = sorted({tag for name in names for tag in name.tags})
+    known_keys = {key_of(tag) for tag in known_tags}
+    for tag in (*wanted.tags, *wanted.without_tags):
+        if key_of(tag) not in known_keys:
+            unknown("tag", tag, known_tags)
+    return [session for session, name in zip(sessions, names, strict=True) if _is_called(session, name, wanted)]
 
 
 def _without_excepted(sessions: Iterable[SessionFile], wanted: SessionFilter) -> Iterable[SessionFile]:
@@ -244,25 +257,47 @@ def _with_figures(
     watch: Watch | None,
     unknown: Callable[[str, str, Sequence[str]], None],
 ) -> list[SessionFile]:
+    """Return the sessions that match a filter's model, tools and `failed`. `unknown` is as for `matching`."""
     from ..tokens.on_demand import named_counter  # most filters do not need it
     from .gather_figures import gathered
 
-    with gathered(sessions, named_counter("auto"), watch or (lambda _: nullcontext(FileSystem()))) as found:
-        ask = found.connection.execute
+    with gathered(sessions, named_counter("auto"), watch or _without_progress) as found:
         kept = {str(session.path) for session in sessions}
         if wanted.model:
-            rows = ask("SELECT DISTINCT path, model FROM requests JOIN logs USING (session)").fetchall()
-            if not any(wanted.model.casefold() in str(model).casefold() for _, model in rows):
-                unknown("model", wanted.model, sorted({str(model) for _, model in rows if model}))
-            kept &= {path for path, model in rows if wanted.model.casefold() in str(model).casefold()}
-        calls = ask(
-            "SELECT path, tool, max(failed) FROM calls JOIN logs USING (session) GROUP BY path, tool"
-        ).fetchall()
-        tools = sorted({str(name) for _, name, _ in calls})
-        for tool in wanted.tools:
-            if tool.casefold() not in map(str.casefold, tools):
-                unknown("tool", tool, tools)
-            kept &= {path for path, name, _ in calls if str(name).casefold() == tool.casefold()}
+            kept &= _paths_with_model(found, wanted.model, unknown)
+        if wanted.tools:
+            kept &= _paths_with_tools(found, wanted.tools, unknown)
         if wanted.failed:
-            kept &= {path for path, _, failed in calls if failed}
+            rows = found.connection.execute("SELECT DISTINCT path FROM calls JOIN logs USING (session) WHERE failed")
+            kept &= {path for (path,) in rows}
     return [session for session in sessions if str(session.path) in kept]
+
+
+def _without_progress(_: Sequence[str]) -> AbstractContextManager[FileSystem]:
+    return nullcontext(FileSystem())
+
+
+def _paths_with_model(
+    found: GatheredFigures, wanted: str, unknown: Callable[[str, str, Sequence[str]], None]
+) -> set[str]:
+    """Return the paths of the logs with a request to a model whose name contains a text, ignoring case."""
+    rows = found.connection.execute("SELECT DISTINCT path, model FROM requests JOIN logs USING (session)").fetchall()
+    paths = {path for path, model in rows if wanted.casefold() in str(model).casefold()}
+    if not paths:
+        unknown("model", wanted, sorted({str(model) for _, model in rows if model}))
+    return paths
+
+
+def _paths_with_tools(
+    found: GatheredFigures, wanted: Sequence[str], unknown: Callable[[str, str, Sequence[str]], None]
+) -> set[str]:
+    """Return the paths of the logs with calls of all these tools, ignoring case."""
+    paths_by_tool: dict[str, set[str]] = {}
+    tools = set[str]()
+    for path, tool in found.connection.execute("SELECT DISTINCT path, tool FROM calls JOIN logs USING (session)"):
+        tools.add(str(tool))
+        paths_by_tool.setdefault(str(tool).casefold(), set()).add(path)
+    for tool in wanted:
+        if tool.casefold() not in paths_by_tool:
+            unknown("tool", tool, sorted(tools))
+    return set.intersection(*(paths_by_tool.get(tool.casefold(), set()) for tool in wanted))

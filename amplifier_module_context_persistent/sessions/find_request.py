@@ -116,13 +116,19 @@ def _source_request(reader: ReadableLog, book: ReceiptLog, number: int) -> Found
 def _made_up(reader: ReadableLog, book: ReceiptLog, place: int, time: str) -> PlacedReceipt:
     """Make up a receipt without a hash for the request before the live message at position `place`."""
     index = reader.index
-    plans = [name_of(record.get("id")) for position, _, record in imported_plans(index, book) if position < place]
-    before = list(reader.read([index.live[place - 1]] if place else []))
+    plan_id = ""
+    for position, _, record in imported_plans(index, book):
+        if position < place:
+            plan_id = name_of(record.get("id"))
+    upto = ""
+    if place > 0:
+        (last_message,) = reader.read([index.live[place - 1]])
+        upto = given_id(last_message) or ""
     receipt = Receipt(
         id="",
         time=time,
-        plan=plans[-1] if plans else "",
-        upto=(given_id(before[0]) or "") if before else "",
+        plan=plan_id,
+        upto=upto,
         messages=0,
         tokens=0,
         budget_tokens=0,

@@ -137,25 +137,27 @@ class SessionFollower:
 
     def _new_changes(self, index: Index) -> list[tuple[int, SessionChange]]:
         """Return the changes in new control records, each with its offset; for a reset, the offset of its beginning."""
-        is_changed, live = index.generation != self._generation, len(index.live)
+        is_changed = index.generation != self._generation
+        live = len(index.live)
         found: list[tuple[int, SessionChange]] = []
         for line in self._log.whole_lines(self._offset):
             control = control_of(line.content)
             if control is None:
                 continue
             kind, record = control
-            reset_id, time = name_of(record.get("id")), name_of(record.get("time"))
+            time = name_of(record.get("time"))
             if kind == BEGIN:
-                self._begun[reset_id] = line.offset
-            elif kind == COMMIT and reset_id in self._begun:
-                begin = self._begun.pop(reset_id)
-                if is_changed or self._is_late:
+                self._begun[name_of(record.get("id"))] = line.offset
+            elif kind == COMMIT:
+                begin = self._begun.pop(name_of(record.get("id")), None)
+                if begin is not None and (is_changed or self._is_late):
                     reason = _BY_REASON.get(name_of(record.get("reason")), "replaced")
                     found.append((begin, SessionChange(reason, live, time)))
             elif kind == "plan":
-                tokens = _number(record.get("tokens_before")), _number(record.get("tokens_after"))
-                found.append((line.offset, SessionChange("compacted", live, time, *tokens)))
-        self._offset, self._is_late = self._log.scanner.offset, False
+                tokens_before, tokens_after = _number(record.get("tokens_before")), _number(record.get("tokens_after"))
+                found.append((line.offset, SessionChange("compacted", live, time, tokens_before, tokens_after)))
+        self._offset = self._log.scanner.offset
+        self._is_late = False
         if is_changed and all(change.kind == "compacted" for _, change in found):
             found.append((0, SessionChange("replaced", live)))  # damage that is found later changes the live history
         return sorted(found, key=lambda one: one[0])

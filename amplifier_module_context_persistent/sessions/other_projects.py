@@ -78,10 +78,12 @@ def earlier_checkouts_hint(found: Sequence[SessionFile], working_dir: str | Path
     earlier = {one.project for one in found if one.project and one.project != here}
     if not earlier:
         return ""
-    known = {one.path for one in found}
-    left = [one for one in session_files() if one.project in earlier and one.path not in known]
-    counts = Counter(one.project for one in left).most_common(_MOST_NAMED)
+    paths = {one.path for one in found}
+    not_found = Counter[str]()
+    for session in session_files():
+        if session.project in earlier and session.path not in paths:
+            not_found[session.project] += 1
     return "; ".join(
         f"{count:,} more of the project {name} name no git remote, or another one: --project {name}"
-        for name, count in counts
+        for name, count in not_found.most_common(_MOST_NAMED)
     )

@@ -229,13 +229,14 @@ def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
     """
     files = held_for_writing({session.path.name for session in sessions if isinstance(session.path, Path)})
     held: set[Identity | str] = {*(files or ())}
-    stored = [session.path for session in sessions if isinstance(session.path, str)]
-    for storage in {split_location(path)[0] for path in stored}:
+    locations = [session.path for session in sessions if isinstance(session.path, str)]
+    for storage in {split_location(location)[0] for location in locations}:
         from ..log.postgres.names import open_marks_in  # its driver is an extra
         from ..log.postgres.open_marks import mark_key
 
         with suppress(LogError, ValueError):
-            if (keys := open_marks_in(storage)) is not None:
+            keys = open_marks_in(storage)
+            if keys is not None:
                 held.add(storage)
-                held |= {path for path in stored if mark_key(parse_location(path)) in keys}
+                held |= {location for location in locations if mark_key(parse_location(location)) in keys}
     return frozenset(held)

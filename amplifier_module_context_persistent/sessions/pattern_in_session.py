@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -60,9 +60,10 @@ class FoundLine:
 
 @dataclass(frozen=True, slots=True)
 class HiddenText:
-    """A text of the log outside the searched text of live messages.
+    """A text of the session's files that a normal search does not see.
 
-    It begins at a line (from 1) and a byte offset (from 0) of its file.
+    Examples are a message that a clear or a rewind took out of the history, the metadata of any message, a control
+    record, and a torn tail. The text begins at a line (from 1) and a byte offset (from 0) of its file.
     """
 
     what: str
@@ -115,6 +116,31 @@ def search(
     Raises:
         LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
     """
+    may_match = _line_test(pattern) if pattern.needle else None
+    folded = frozenset(tool.casefold() for tool in tools)
+    for placed in transcript.placed(role=role, may_match=may_match, among=among):
+        message = placed.message
+        if is_ephemeral(message) or not is_written_between(message, since_s, until_s):
+            continue
+        if folded and folded.isdisjoint(tool.casefold() for tool in placed.tools):
+            continue
+        match = _match_in(searched_text(message, folded), placed, pattern, context)
+        if match is not None:
+            yield match
+    if not hidden:
+        return
+    for text in hidden_texts(transcript):
+        if timestamp_of(text.message) and not is_written_between(text.message, since_s, until_s):
+            continue
+        if role is not None and text.message.get("role") != role:
+            continue
+        match = _match_in(text.text, text, pattern, context)
+        if match is not None:
+            yield match
+
+
+def _line_test(pattern: Pattern | AllWords) -> Callable[[bytes], bool]:
+    """Return a function that tells whether the message in a line may match. It does not parse the line."""
     words = _words_of(pattern)
 
     def may_match(line: bytes) -> bool:
@@ -125,23 +151,17 @@ def search(
         line = line.lower()  # calls are searched as text, not as JSON, so the characters between words may differ
         return all(word in line for word in words) or _ESCAPED_LETTER.search(line) is not None
 
-    asked = may_match if pattern.needle else None
-    folded = frozenset(tool.casefold() for tool in tools)
-    for placed in transcript.placed(role=role, may_match=asked, among=among):
-        if is_ephemeral(placed.message) or (folded and folded.isdisjoint(map(str.casefold, placed.tools))):
-            continue
-        if not is_written_between(placed.message, since_s, until_s):
-            continue
-        text = searched_text(placed.message, folded)
-        spans, is_whole = _spans(text, pattern)
-        if spans or not is_whole:
-            yield MessageMatch(placed, list(matching_lines(text, spans, context=context)), is_whole)
-    for other in hidden_texts(transcript) if hidden else ():
-        is_then = not timestamp_of(other.message) or is_written_between(other.message, since_s, until_s)
-        if is_then and (role is None or other.message.get("role") == role):
-            spans, is_whole = _spans(other.text, pattern)
-            if spans or not is_whole:
-                yield MessageMatch(other, list(matching_lines(other.text, spans, context=context)), is_whole)
+    return may_match
+
+
+def _match_in(
+    text: str, placed: LiveMessage | HiddenText, pattern: Pattern | AllWords, context: int
+) -> MessageMatch | None:
+    """Search the text of a message, or a hidden text. Return None if all of it was searched and nothing was found."""
+    spans, is_whole = _spans(text, pattern)
+    if not spans and is_whole:
+        return None
+    return MessageMatch(placed, list(matching_lines(text, spans, context=context)), is_whole)
 
 
 def _words_of(pattern: Pattern | AllWords) -> list[bytes]:

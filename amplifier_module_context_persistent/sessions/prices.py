@@ -190,12 +190,15 @@ class PriceList:
     """
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
-        given = {plain_model_name(model) for model in own or {}}
-        prices = {plain_model_name(model): price for model, price in {**DEFAULT_PRICES, **(own or {})}.items()}
-        self._rows = {name: (price, _OWN if name in given else _LIST) for name, price in prices.items()}
+        self._rows: dict[str, tuple[Price, PriceOrigin]] = {}
+        """The price of each model and its source, by the model's plain name. A user's own prices win."""
+        for model, price in DEFAULT_PRICES.items():
+            self._rows[plain_model_name(model)] = (price, _LIST)
+        for model, price in (own or {}).items():
+            self._rows[plain_model_name(model)] = (price, _OWN)
         self._names = sorted(self._rows, key=len, reverse=True)
         self._found: dict[str, tuple[Price, PriceOrigin] | None] = {}
-        steps = {int(price.above) for price in prices.values() if price.above < float("inf")}
+        steps = {int(price.above) for price, _ in self._rows.values() if math.isfinite(price.above)}
         self.steps = sorted(steps | _PACKAGE_STEPS)
         """The numbers of input tokens above which requests of some model have other prices, sorted."""
         self.has_own = bool(own)
@@ -288,29 +291,32 @@ def _names_exactly(clause: Any, name: str) -> bool:
 
 def _price_of_package(found: Any) -> Price | None:
     """Convert a price of `genai-prices` to a `Price`; None if it has several steps, or no input or output price."""
-    put_in, output = found.input_mtok, found.output_mtok
-    if put_in is None or output is None:
+    input_price, output_price = found.input_mtok, found.output_mtok
+    if input_price is None or output_price is None:
         return None
-    cached = put_in if found.cache_read_mtok is None else found.cache_read_mtok
-    write = put_in if found.cache_write_mtok is None else found.cache_write_mtok
-    write_1h = getattr(found, "cache_write_1h_mtok", None)
-    if write_1h is None:
-        write_1h = write
-    steps = {tuple(tier.start for tier in price.tiers) for price in (put_in, output) if not isinstance(price, Decimal)}
-    if len(steps) > 1 or any(len(starts) != 1 for starts in steps):
+    steps = set[int]()
+    for price in (input_price, output_price):
+        if isinstance(price, Decimal):
+            continue  # the same price for any number of tokens
+        if len(price.tiers) != 1:
+            return None
+        steps.add(price.tiers[0].start)
+    if len(steps) > 1:
         return None
-    above = math.inf
-    for starts in steps:
-        above = starts[0]
+    cached_price = input_price if found.cache_read_mtok is None else found.cache_read_mtok
+    write_price = input_price if found.cache_write_mtok is None else found.cache_write_mtok
+    write_1h_price = getattr(found, "cache_write_1h_mtok", None)
+    if write_1h_price is None:
+        write_1h_price = write_price
     return Price(
-        input=_usual(put_in),
-        output=_usual(output),
-        cached=_usual(cached),
-        write=_usual(write),
-        write_1h=_usual(write_1h),
-        above=above,
-        above_input=_times(put_in),
-        above_output=_times(output),
+        input=_usual(input_price),
+        output=_usual(output_price),
+        cached=_usual(cached_price),
+        write=_usual(write_price),
+        write_1h=_usual(write_1h_price),
+        above=steps.pop() if steps else math.inf,
+        above_input=_times(input_price),
+        above_output=_times(output_price),
     )
 
 

@@ -76,21 +76,26 @@ def _said(transcript: Transcript) -> Iterator[tuple[Any, ...]]:
 
 
 def _part_after_fork(transcript: Transcript, common: int, counter: TokenCounter, prices: PriceList) -> PartAfterFork:
-    turns = [turn for turn in transcript.turns() if turn.stop > common]
+    """Return what a session did after its first `common` messages."""
     later: list[Message] = list(transcript.messages(common))
+    turns = [turn for turn in transcript.turns() if turn.stop > common]
+    lines = []
+    for turn in turns:
+        (first_message,) = transcript.messages(turn.start, turn.start + 1)
+        lines.append(first_line(first_message))
     files: dict[str, list[str]] = {}
     for call in file_calls(transcript):
-        if call.message > common and call.action not in files.setdefault(call.path, []):
-            files[call.path].append(call.action)
+        if call.message > common:
+            actions = files.setdefault(call.path, [])
+            if call.action not in actions:
+                actions.append(call.action)
     with figures_of(transcript.reader, counter) as figures:
         bills = bills_by_turn(figures, prices)
-    numbers = [turn.number for turn in turns]
-    begun = [next(iter(transcript.messages(turn.start, turn.start + 1))) for turn in turns]
-    calls = sum(len(message.get("tool_calls") or ()) for message in later)
     bill = Bill()
-    for number in numbers:
-        bill.add(bills.get(number, Bill()))
-    lines = [first_line(message) for message in begun]
+    for turn in turns:
+        bill.add(bills.get(turn.number, Bill()))
+    calls = sum(len(message.get("tool_calls") or ()) for message in later)
     has_answers = any(message.get("role") == "assistant" for message in later)
-    cost = None if has_answers and not bill.has_cost else bill.cost
-    return PartAfterFork(len(later), numbers, lines, calls, files, cost, bill.is_estimated)
+    is_cost_unknown = has_answers and not bill.has_cost
+    cost = None if is_cost_unknown else bill.cost
+    return PartAfterFork(len(later), [turn.number for turn in turns], lines, calls, files, cost, bill.is_estimated)

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError, LogError
+from .costs import TOKENS
 from .file_uses import file_calls
 from .gather_figures import GatheredFigures
 from .prices import PriceList
@@ -147,21 +148,23 @@ def add_views(found: GatheredFigures, prices: PriceList) -> dict[str, list[str]]
     connection.execute("PRAGMA temp_store = MEMORY")  # this also drops existing temporary views
 
     def cost_of(model: Any, requests: int, *tokens: Any) -> float | None:
+        """Return the cost of requests; `tokens` are the columns of `costs.TOKENS`."""
         price = prices.of(str(model))
         if price is None:
             return None
-        counts = [count or 0 for count in tokens]
-        return price.cost(*counts, read=sum(counts[:3]) // requests)
+        uncached, cached, written, written_1h, output = (count or 0 for count in tokens)
+        tokens_of_one = (uncached + cached + written) // requests
+        return price.cost(uncached, cached, written, written_1h, output, read=tokens_of_one)
 
-    connection.create_function("cost_of", 7, cost_of, deterministic=True)
+    connection.create_function("cost_of", 2 + len(TOKENS), cost_of, deterministic=True)
     for name, query in VIEWS.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
+    columns = {}
     for name, newest in NEWEST.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM temp.{newest}")
-    return {
-        name: [column[0] for column in connection.execute(f"SELECT * FROM temp.{name} LIMIT 0").description]
-        for name in NEWEST
-    }
+        described = connection.execute(f"SELECT * FROM temp.{name} LIMIT 0").description
+        columns[name] = [column[0] for column in described]
+    return columns
 
 
 def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float) -> Answer:

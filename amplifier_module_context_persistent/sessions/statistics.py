@@ -149,41 +149,57 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
     """
     described = reader.describe()
     roles = found.rows("SELECT role, messages, tokens FROM shares WHERE session = ? ORDER BY rowid")
-    tools = found.rows(
-        "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens),"
-        " total(max(0, answered_us - called_us)) / 1e6 FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
-    )
-    medians = dict(found.rows(_MEDIANS))
-    turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn") if with_turns else []
+    turns = []
+    if with_turns:
+        turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn")
     plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY number")
-    (views,) = found.rows(
-        "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0), total(unbound > 0)"
-        " FROM views WHERE session = ?"
-    )
     return Statistics(
         described.location,
         tokenizer,
         described.size_bytes,
         total=total_share(found),
-        roles={role: HistoryShare(*numbers) for role, *numbers in roles},
-        tools={
-            tool: ToolShare(calls, results, errors, tokens, took_s, medians.get(tool))
-            for tool, calls, results, errors, tokens, took_s in tools
-        },
-        turns=[HistoryShare(*numbers) for numbers in turns],
-        largest=[LargeMessage(*large) for large in found.rows(_LARGEST)],
-        slowest=[SlowCall(*call) for call in found.rows(_SLOWEST, SLOWEST)],
+        roles={role: HistoryShare(messages, tokens) for role, messages, tokens in roles},
+        tools=_tools(found),
+        turns=[HistoryShare(messages, tokens) for messages, tokens in turns],
+        largest=[
+            LargeMessage(number, message_id, role, tokens) for number, message_id, role, tokens in found.rows(_LARGEST)
+        ],
+        slowest=[
+            SlowCall(number, turn, tool, duration_s) for number, turn, tool, duration_s in found.rows(_SLOWEST, SLOWEST)
+        ],
         plans=[json.loads(summary) for (summary,) in plans],
         usage=_usage(found),
-        views=Views(*map(int, views)),
+        views=_views(found),
         damage=len(reader.index.damage),
     )
 
 
+def _tools(found: Figures) -> dict[str, ToolShare]:
+    """Return the calls of each tool, by the tool's name."""
+    rows = found.rows(
+        "SELECT tool, count(position), count(result_position), sum(failed), sum(result_tokens),"
+        " total(max(0, answered_us - called_us)) / 1e6 FROM calls WHERE session = ? GROUP BY tool ORDER BY tool"
+    )
+    medians = dict(found.rows(_MEDIANS))
+    return {
+        tool: ToolShare(calls, results, errors, tokens, duration_s, medians.get(tool))
+        for tool, calls, results, errors, tokens, duration_s in rows
+    }
+
+
+def _views(found: Figures) -> Views:
+    """Return the figures of the views. A view that shares no tokens with an earlier one is a break."""
+    ((requests, tokens, shared_tokens, breaks, unbound),) = found.rows(
+        "SELECT count(*), total(tokens), total(shared_tokens), total(shared_tokens = 0), total(unbound > 0)"
+        " FROM views WHERE session = ?"
+    )
+    return Views(int(requests), int(tokens), int(shared_tokens), int(breaks), int(unbound))
+
+
 def total_share(found: Figures) -> HistoryShare:
     """Return the number of all live messages, and their tokens."""
-    (total,) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
-    return HistoryShare(*map(int, total))
+    ((messages, tokens),) = found.rows("SELECT total(messages), total(tokens) FROM turns WHERE session = ?")
+    return HistoryShare(int(messages), int(tokens))
 
 
 _LARGEST = "SELECT position + 1, message_id, role, tokens FROM large WHERE session = ? ORDER BY tokens DESC, position"

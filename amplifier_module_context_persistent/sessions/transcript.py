@@ -169,22 +169,16 @@ class Transcript:
         Raises:
             LogUnreadableError: the log's bytes changed while they were read.
         """
-        reader, index, live = self.reader, self.reader.index, self.reader.index.live
-        calls, folded = CallLookup(reader), frozenset(tool.casefold() for tool in tools)
-        positions = range(*slice(start, stop).indices(len(live))) if among is None else among
+        reader, live = self.reader, self.reader.index.live
+        calls = CallLookup(reader)
+        wanted_tools = frozenset(tool.casefold() for tool in tools)
+        positions = range(len(live))[start:stop] if among is None else among
         for begin in range(0, len(positions), _BATCH):
-            batch: list[int] = [
-                position
-                for position in positions[begin : begin + _BATCH]
-                if role is None or index.columns.roles[live[position]] == ROLE_CODES[role]
-            ]
+            batch: Sequence[int] = positions[begin : begin + _BATCH]
+            if role is not None:
+                batch = self._of_role(batch, role)
             if may_match is not None:
-                lines = reader.lines([live[position] for position in batch])
-                batch = [
-                    position
-                    for position, (ordinal, line) in zip(batch, lines, strict=True)
-                    if index.columns.flags[ordinal] & (DAMAGED | UNCHAINED) or may_match(line)
-                ]
+                batch = self._with_line(batch, may_match)
             messages = reader.read([live[position] for position in batch])
             for position, message in zip(batch, messages, strict=True):
                 placed = LiveMessage(
@@ -194,8 +188,25 @@ class Transcript:
                     partial(calls.outcome_of_result, live, position, message),
                     partial(calls.open_calls, live, position, message),
                 )
-                if not folded or not folded.isdisjoint(map(str.casefold, placed.tools)):
-                    yield placed
+                if wanted_tools and wanted_tools.isdisjoint(tool.casefold() for tool in placed.tools):
+                    continue
+                yield placed
+
+    def _of_role(self, positions: Sequence[int], role: str) -> list[int]:
+        """Return those of some positions whose message has a role."""
+        index, code = self.reader.index, ROLE_CODES[role]
+        return [position for position in positions if index.columns.roles[index.live[position]] == code]
+
+    def _with_line(self, positions: Sequence[int], may_match: Callable[[bytes], bool]) -> list[int]:
+        """Return those of some positions whose line may match, or was not written by this package as it is now."""
+        index = self.reader.index
+        lines = self.reader.lines([index.live[position] for position in positions])
+        found = []
+        for position, (ordinal, line) in zip(positions, lines, strict=True):
+            is_ours = not index.columns.flags[ordinal] & (DAMAGED | UNCHAINED)
+            if not is_ours or may_match(line):
+                found.append(position)
+        return found
 
     def tool_names(self) -> list[str]:
         """Return the names of the tools that live messages call, sorted."""

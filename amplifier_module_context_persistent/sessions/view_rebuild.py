@@ -351,31 +351,43 @@ class Rebuilder:
         unknown = {*receipt.render} - {*RENDERING, LINE, LINES, RULES_KEY, WIRE}
         if unknown:
             reasons.append(f"it was rendered with options that are unknown here: {', '.join(sorted(unknown))}")
-        record = book.plan(receipt.plan)
-        if receipt.plan and record is None:
+        if receipt.plan and book.plan(receipt.plan) is None:
             return RebuiltView(None, reasons)
 
+        # A view with the same plan and options as the last one is quickly made from the same index.
         key = (id(noted.live), receipt.plan, sorted(map(repr, receipt.render.items())), bool(receipt.bound))
         if key == self._key and self._advance_to(noted):
             made = self._make(noted, reasons)
             if made.proved:
                 return made
         self._key = None
+        made_anew, is_of_noted_history = self._make_anew(noted, config, reasons)
+        if made_anew is None:
+            why = f"the log lacks the message {receipt.upto}, or one that its plan keeps"
+            return RebuiltView(None, [*reasons, why])
+        if made_anew.proved and is_of_noted_history:
+            self._key = key
+        return made_anew
+
+    def _make_anew(self, noted: PlacedReceipt, config: Config, reasons: list[str]) -> tuple[RebuiltView | None, bool]:
+        """Rebuild a view from the history that its receipt was noted with, else from one that a reset replaced before.
+
+        Return the first view that is proved, or else the first one, or None; and whether it is of the first history.
+        """
+        receipt, book = noted.receipt, self._book
+        plan = book.plan(receipt.plan)
         first_made: RebuiltView | None = None
         columns_then = _index_of(book.index, noted.records)
         for live in (noted.live, *reversed(book.replaced[: noted.resets])):
-            index = _as_of(columns_then, live, receipt.upto, record)
+            index = _as_of(columns_then, live, receipt.upto, plan)
             if index is None:
                 continue
             self._index, self._window = index, _window_of(config, receipt)
             made = self._make(noted, reasons)
             if made.proved:
-                self._key = key if live is noted.live else None
-                return made
+                return made, live is noted.live
             first_made = first_made or made
-        if first_made is not None:
-            return first_made
-        return RebuiltView(None, [*reasons, f"the log lacks the message {receipt.upto}, or one that its plan keeps"])
+        return first_made, False
 
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
         """Rebuild a view with the current window and index."""
