@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -72,34 +73,53 @@ def delete(
     an import or a fork wrote for the host go with the log. A session that is open is not deleted, nor one whose log
     cannot be read. A deletion that was interrupted is finished by a second one.
     """
-    if not sessions:
-        chosen = picked()
-        if chosen is None:
-            raise click.UsageError(
-                "name each SESSION: a path, an id or a name; `prune` deletes those that filters choose"
-            )
-        sessions = (chosen,)
-    places = [place for name in sessions for place in _places_of(name)]
-    paths = dict.fromkeys(path_of(name) for name in sessions if not _places_of(name))
-    is_kept = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
-    project = sessions_that_may_belong(paths) if is_kept else []
-    known = {str(session.path): session for session in project}
-    named = [known.get(path) or session_file(path) for path in paths]
-    orphans = [one for one in project if any(_lies_below(one.path, log) for log, _ in places)]
-    if is_kept and not storage():
+    places, paths = _named_by(sessions or (_picked_session(),))
+    has_home = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
+    others = sessions_that_may_belong(paths) if has_home else []
+    named = _sessions_at(paths, others)
+    orphans = [one for one in others if any(_lies_below(one.path, log) for log, _ in places)]
+    if has_home and not storage():
         places += [place for place in places_left() if any(_lies_below(place[0], one.path) for one in named)]
     _clear_up(places, dry_run=dry_run, as_json=as_json)
-    below = [one for one in project if any(_is_below(one, other) for other in (*named, *orphans))]
-    seen = _looked_at({str(one.path): one for one in [*named, *orphans, *below]}.values())
-    groups = [
-        group
-        for group in with_sub_agents(seen)
-        if group[0].session in named or (group[0].session in orphans and not is_fork(group[0]))
-    ]
+
+    below = [one for one in others if any(_is_below(one, other) for other in (*named, *orphans))]
+    each_once = {str(one.path): one for one in (*named, *orphans, *below)}
+    groups = []
+    for group in with_sub_agents(_looked_at(each_once.values())):
+        first = group[0]
+        is_orphan = first.session in orphans and not is_fork(first)
+        if first.session in named or is_orphan:
+            groups.append(group)
     if places and not groups and not as_json:
         return
     left = [name for _, files in places for name in files]
     context.exit(_delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, left=left))
+
+
+def _picked_session() -> str:
+    """Return the session that a person picks from a list.
+
+    Raises:
+        UsageError: none is picked, or there is no terminal.
+    """
+    chosen = picked()
+    if chosen is None:
+        raise click.UsageError("name each SESSION: a path, an id or a name; `prune` deletes those that filters choose")
+    return chosen
+
+
+def _named_by(names: Sequence[str]) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Return the places without a log that names mean, with the files left there; and the paths of the other logs."""
+    places_by_name = {name: _places_of(name) for name in names}
+    places = [place for name in names for place in places_by_name[name]]
+    paths = [path_of(name) for name in names if not places_by_name[name]]
+    return places, list(dict.fromkeys(paths))
+
+
+def _sessions_at(paths: Sequence[str], known: Sequence[SessionFile]) -> list[SessionFile]:
+    """Return the session of each path. Some of these sessions are known already."""
+    by_path = {str(session.path): session for session in known}
+    return [by_path[path] if path in by_path else session_file(path) for path in paths]
 
 
 @click.command()
@@ -142,6 +162,25 @@ def prune(
         remove_abandoned_copies()
     if older is None:
         check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
+    groups = _groups_to_prune(directories, older, wanted, everywhere=everywhere)
+    if older is None and wanted.until_s is not None and not as_json:
+        _warn_of_later(groups, wanted.until_s)
+    left = []
+    if not (directories or storage() or wanted.project):
+        left = _left_here(everywhere=everywhere, all_kinds=everything)
+    _clear_up(left, dry_run=dry_run, as_json=as_json)
+    if left and not groups and not as_json:
+        return
+    scope = _whole_scope(wanted) if older is None else ""
+    context.exit(
+        _delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, older=older, scope=scope)
+    )
+
+
+def _groups_to_prune(
+    directories: Sequence[str], older: float | None, wanted: SessionFilter, *, everywhere: bool
+) -> list[Sequence[Overview]]:
+    """Return the sessions that filters and `older` choose, each with its sub-agents' sessions, the oldest first."""
     sessions = None
     if storage() and older is not None and wanted.most is None and not wanted.excepted:
         sessions = _may_be_old(older, everywhere=everywhere, project=wanted.project)
@@ -149,27 +188,23 @@ def prune(
         sessions = _own_sessions(directories, everywhere=everywhere, project=wanted.project)
     with unreadable():
         chosen = {one.path for one in matching(sessions, wanted, watch=watched)}
-    seen = _looked_at(sessions if chosen or older is not None else [], older)
+    if not chosen and older is None:
+        sessions = []  # with `older`, looking at them says which were left out by their age
+    seen = _looked_at(sessions, older)
     if older is not None:
         say_left_by_age((one for one in seen if one.session.path in chosen), older)
-    groups = [
-        group
-        for group in with_sub_agents(seen)
-        if group[0].session.path in chosen and (older is None or all(one.last_s < older for one in group))
-    ]
-    if directories:  # files of other programs may look like logs here
-        groups = [group for group in groups if Path(group[0].session.path).name == LOG_NAME or _has_header(group[0])]
-    if older is None and wanted.until_s is not None and not as_json:
-        _warn_of_later(groups, wanted.until_s)
-    groups.sort(key=lambda group: group[0].last_s)
-    left = [] if directories or storage() or wanted.project else _left_here(everywhere=everywhere, all_kinds=everything)
-    _clear_up(left, dry_run=dry_run, as_json=as_json)
-    if left and not groups and not as_json:
-        return
-    scope = "" if older is not None else _whole_scope(wanted)
-    context.exit(
-        _delete(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, older=older, scope=scope)
-    )
+    groups = []
+    for group in with_sub_agents(seen):
+        is_chosen = group[0].session.path in chosen
+        is_old = older is None or all(one.last_s < older for one in group)
+        if is_chosen and is_old and (not directories or _is_surely_log(group[0])):
+            groups.append(group)
+    return sorted(groups, key=lambda group: group[0].last_s)
+
+
+def _is_surely_log(seen: Overview) -> bool:
+    """Return whether a file in a given directory is a log. Files of other programs may look like logs there."""
+    return Path(seen.session.path).name == LOG_NAME or _has_header(seen)
 
 
 def _whole_scope(wanted: SessionFilter) -> str:
@@ -183,12 +218,12 @@ def _whole_scope(wanted: SessionFilter) -> str:
 def _left_here(*, everywhere: bool, all_kinds: bool) -> list[tuple[str, list[str]]]:
     """Return the places without a log, in this project or all, where killed deletions or operations left files."""
     here = project_slug(".")
-    return [
-        (log, left)
-        for log, left in places_left()
-        if (everywhere or Path(log).parents[2].name == here)
-        and (all_kinds or WrittenFiles.beside(log).begun == DELETING)
-    ]
+    found = []
+    for log, left in places_left():
+        is_here = everywhere or Path(log).parents[2].name == here
+        if is_here and (all_kinds or WrittenFiles.beside(log).begun == DELETING):
+            found.append((log, left))
+    return found
 
 
 def _warn_of_later(groups: Sequence[Sequence[Overview]], until_s: float) -> None:
@@ -298,20 +333,23 @@ def _looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> l
     interrupted call need not read them again.
     """
     sessions = list(sessions)
-    held, glances = held_logs(sessions), Glances()
-    asked = [
-        session.path
-        for session in sessions
-        if older is not None and isinstance(session.path, str) and session.modified_s < older
-    ]
-    glances.expect(asked)
-    are_kept, seen = frozenset(asked), list[Overview]()
+    not_opened = [one.path for one in sessions if older is not None and _is_stored_before(one, older)]
+    cached = Glances()
+    cached.expect([str(path) for path in not_opened])
+    open_logs = held_logs(sessions)
+    seen = list[Overview]()
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
-            seen.append(look_at(session, held, glances=glances if session.path in are_kept else None))
-    glances.keep()
+            glances = cached if session.path in not_opened else None
+            seen.append(look_at(session, open_logs, glances=glances))
+    cached.keep()
     return seen
+
+
+def _is_stored_before(session: SessionFile, older: float) -> bool:
+    """Return whether a session is in a database and was last written before a time."""
+    return isinstance(session.path, str) and session.modified_s < older
 
 
 def _check_age(deletion: Deletion, older: float) -> None:
@@ -365,17 +403,21 @@ def _delete(
         _delete_all(todo, host_files=host_files, older=older)
     done = [deletion for deletion in todo if not deletion.refused]
     if as_json:
-        kept = [deletion.to_json() for deletion in planned if deletion.refused]
-        deleted = [deletion.to_json() for deletion in done]
-        cleared = {"left": list(left)} if left else {}
-        click.echo(json.dumps({"dry_run": dry_run, "deleted": deleted, "kept": kept} | cleared))
+        result: dict[str, Any] = {
+            "dry_run": dry_run,
+            "deleted": [deletion.to_json() for deletion in done],
+            "kept": [deletion.to_json() for deletion in planned if deletion.refused],
+        }
+        if left:
+            result["left"] = list(left)
+        click.echo(json.dumps(result))
     elif dry_run:
         say("Nothing was done (--dry-run).")
     elif todo:
         _tell_deleted(done)
-    if len(done) == len(planned):
-        return FINDINGS if any(deletion.not_noted for deletion in done) else DONE
-    return FINDINGS if done else UNUSABLE
+    if len(done) < len(planned):
+        return FINDINGS if done else UNUSABLE
+    return FINDINGS if any(deletion.not_noted for deletion in done) else DONE
 
 
 def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | None) -> None:
@@ -398,10 +440,12 @@ def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | No
 
 def _tell_deleted(done: Sequence[Deletion]) -> None:
     """Print what was deleted, and what a person still has to do to remove the content everywhere."""
-    say(f"Deleted {counted(len(done), 'session')}, {scaled(sum(one.seen.size_bytes for one in done), 'kMGT')}B.")
-    if linked := [name for one in done for name in one.linked]:
-        say(f"The content of {counted(len(linked), 'file')} stays under other names (hard links); remove those too.")
-    if any(stored_name(str(one.seen.session.path)) is not None for one in done):
+    size_bytes = sum(deletion.seen.size_bytes for deletion in done)
+    say(f"Deleted {counted(len(done), 'session')}, {scaled(size_bytes, 'kMGT')}B.")
+    linked = sum(len(deletion.linked) for deletion in done)
+    if linked:
+        say(f"The content of {counted(linked, 'file')} stays under other names (hard links); remove those too.")
+    if any(stored_name(str(deletion.seen.session.path)) is not None for deletion in done):
         say(VACUUM_ADVICE)
 
 
@@ -443,39 +487,23 @@ def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
 
 def _question(todo: Sequence[Deletion], scope: str) -> str:
     """Return the question before a deletion; it says `for good` only if no content stays under another name."""
-    fate = "" if any(deletion.linked or deletion.shared for deletion in todo) else " for good"
+    question = f"Delete {counted(len(todo), 'session')}"
+    if scope:
+        question += f", {scope}"
+    if not any(deletion.linked or deletion.shared for deletion in todo):
+        question += ", for good" if scope else " for good"
+    question += "?"
     unknown = sum(deletion.seen.is_open is None for deletion in todo)
-    doubt = f" Whether {unknown:,} of them is open is not known." if unknown else ""
-    whole = f", {scope}," if scope and fate else f", {scope}" if scope else ""
-    return f"Delete {counted(len(todo), 'session')}{whole}{fate}?{doubt}"
+    if unknown:
+        question += f" Whether {unknown:,} of them is open is not known."
+    return question
 
 
 def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool, scope: str) -> None:
     """Print what is deleted, what stays beside it, and which sessions stay."""
     for deletion in todo:
-        seen = deletion.seen
-        of = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""
-        state = f", {seen.state}" if seen.state != "sound" else ""
-        ago = age(time.time() - seen.last_s) if seen.has_time else "?"
-        size = f"{scaled(seen.size_bytes, 'kMGT')}B"
-        say(f"{seen.session.id}{of}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
-        if seen.named.name:
-            say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
-        if seen.first_line:
-            say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
-        written = [name for name in deletion.files if os.path.basename(name) in HOSTS_NAMES]
-        files = [name for name in deletion.files if name not in written]
-        _show_files("goes", [*files, *(deletion.host_files if host_files else [])])
-        _show_files("goes, written for the host by an import or a fork", written)
-        if not host_files:
-            _show_files("stays, the host's", deletion.host_files)
-        _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
-        _show_files("stays, shared by hosts, with all messages", deletion.shared)
-        if deletion.finishes:
-            say("  an earlier deletion was interrupted; this one finishes it")
-        _show_files("has another name (hard link), under which its content stays", deletion.linked)
-        if seen.is_open is None:
-            say("  whether it is open is not known here")
+        _show_session(deletion)
+        _show_its_files(deletion, host_files=host_files)
     for deletion in planned:
         if deletion.refused:
             say(f"NOT deleted: {deletion.seen.session.path}: {deletion.refused}")
@@ -487,6 +515,39 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
     if not host_files and any(deletion.host_files for deletion in todo):
         say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
+
+
+def _show_session(deletion: Deletion) -> None:
+    """Print a line about the session of a deletion, its name, and its first line."""
+    seen = deletion.seen
+    parent = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""
+    state = f", {seen.state}" if seen.state != "sound" else ""
+    ago = age(time.time() - seen.last_s) if seen.has_time else "?"
+    size = f"{scaled(seen.size_bytes, 'kMGT')}B"
+    say(f"{seen.session.id}{parent}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
+    if seen.named.name:
+        say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
+    if seen.first_line:
+        say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
+
+
+def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
+    """Print which files a deletion removes and which ones stay, and what is special about it."""
+    written_for_host = [name for name in deletion.files if os.path.basename(name) in HOSTS_NAMES]
+    removed = [name for name in deletion.files if name not in written_for_host]
+    if host_files:
+        removed += deletion.host_files
+    _show_files("goes", removed)
+    _show_files("goes, written for the host by an import or a fork", written_for_host)
+    if not host_files:
+        _show_files("stays, the host's", deletion.host_files)
+    _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
+    _show_files("stays, shared by hosts, with all messages", deletion.shared)
+    if deletion.finishes:
+        say("  an earlier deletion was interrupted; this one finishes it")
+    _show_files("has another name (hard link), under which its content stays", deletion.linked)
+    if deletion.seen.is_open is None:
+        say("  whether it is open is not known here")
 
 
 def _show_files(fate: str, files: Sequence[str]) -> None:

@@ -87,10 +87,12 @@ def _named(given: str | None, *, last: bool) -> str:
     Raises:
         UsageError: no session is named, or two are.
     """
-    if given is not None and not last:
-        return path_of(given)
-    chosen = (last_path() if last else picked()) if given is None else None
-    if chosen is None:
+    chosen = None
+    if given is None:
+        chosen = last_path() if last else picked()
+    elif not last:
+        chosen = path_of(given)
+    if chosen is None:  # both an argument and --last, or nothing picked
         raise click.UsageError(f"{NAME_ONE}; or give --all or a filter, and a PATH, for the sessions that touched it")
     return chosen
 
@@ -98,26 +100,32 @@ def _named(given: str | None, *, last: bool) -> str:
 def _one(path: str) -> list[SessionFile]:
     """Return the session of a log, followed by its sub-agents' sessions."""
     known = sessions_that_may_belong([path])
-    session = next((one for one in known if str(one.path) == path), None) or session_file(path)
-    return with_sub_agents(session, known)
+    for session in known:
+        if str(session.path) == path:
+            return with_sub_agents(session, known)
+    return with_sub_agents(session_file(path), known)
 
 
 def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
     """Print a table; if the terminal is too narrow, print each path on its own line, so that no path is folded."""
-    output, rows = console(), []
-    heads = ("file", *["session"] * with_sessions, *ACTIONS, "last at", "in turns")
-    short = shortest_ids(use.session for use in found) if output.is_terminal else {}
-    for use in found:
-        counts = [f"{use.counts[action]:,}" if use.counts[action] else "" for action in ACTIONS]
-        session = [short.get(use.session, use.session)] * with_sessions
-        rows.append([use.path, *session, *counts, use.last_time[:16].replace("T", " "), _turns(use)])
-    if not rows:
+    if not found:
         return
-    said, cells = without_empty(heads, rows)
-    if output.is_terminal and width_of(said, cells) > output.width:
-        _show_stacked(output, said, cells)
+    output = console()
+    short = shortest_ids(use.session for use in found) if output.is_terminal else {}
+    rows = []
+    for use in found:
+        row = [use.path]
+        if with_sessions:
+            row.append(short.get(use.session, use.session))
+        row += [f"{use.counts[action]:,}" if use.counts[action] else "" for action in ACTIONS]
+        row += [use.last_time[:16].replace("T", " "), _turns(use)]
+        rows.append(row)
+    session_head = ["session"] if with_sessions else []
+    heads, cells = without_empty(("file", *session_head, *ACTIONS, "last at", "in turns"), rows)
+    if output.is_terminal and width_of(heads, cells) > output.width:
+        _show_stacked(output, heads, cells)
     else:
-        show_table(output, said, cells)
+        show_table(output, heads, cells)
 
 
 def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

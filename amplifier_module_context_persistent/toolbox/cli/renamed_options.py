@@ -64,18 +64,30 @@ def in_one_line(error: click.UsageError, group: click.Context | None = None) -> 
     if context is not None:
         path = context.command_path
     elif group is not None:
-        path = " ".join(filter(None, (group.command_path, group.invoked_subcommand)))
-    said = one_line(error.format_message())
+        path = f"{group.command_path} {group.invoked_subcommand or ''}".rstrip()
+    message = error.format_message()
     if isinstance(error, click.NoSuchOption):
-        said = _no_such_option(error, context)
-    elif context is not None and (found := _EXTRA.fullmatch(error.format_message())):
-        if hint := _as_option(found[1], context):
-            return UnusableError(hint)
-    elif context is not None and (found := _NO_COMMAND.fullmatch(error.format_message())):
-        return UnusableError(_no_such_command(found[1], context, path))
-    elif type(error) is click.UsageError and not said.startswith(("Got unexpected", "No such command")):
-        return UnusableError(said)  # the message says what to do
-    return UnusableError(f"{said.rstrip('.')}; see `{path} --help`")
+        return _with_help(_no_such_option(error, context), path)
+    extra = _EXTRA.fullmatch(message)
+    command = _NO_COMMAND.fullmatch(message)
+    if context is not None and extra is not None:
+        hint = _as_option(extra[1], context)
+        return UnusableError(hint) if hint else _with_help(one_line(message), path)
+    if context is not None and command is not None:
+        return UnusableError(_no_such_command(command[1], context, path))
+    says_what_to_do = type(error) is click.UsageError and not one_line(message).startswith(_CLICKS_OWN)
+    if says_what_to_do:
+        return UnusableError(one_line(message))
+    return _with_help(one_line(message), path)
+
+
+def _with_help(text: str, path: str) -> UnusableError:
+    """Return an error with a text that ends with how to get help on a command."""
+    return UnusableError(f"{text.rstrip('.')}; see `{path} --help`")
+
+
+_CLICKS_OWN = ("Got unexpected", "No such command")
+"""The beginnings of click's own messages of the class `UsageError`. All others are written in this package."""
 
 
 _EXTRA = re.compile(r"Got unexpected extra argument \((.*)\)\.?", re.DOTALL)
@@ -93,13 +105,20 @@ _COMMANDS = {
 
 
 def _as_option(word: str, context: click.Context) -> str:
-    """Return a hint on the option that takes an extra argument; "" if no option fits."""
+    """Return a hint for a word that a command cannot take: the option that the word was probably meant for.
+
+    The hint is "" if the command has no such option.
+    """
     option, meaning = _OPTION_OF_WORD.get(context.info_name or "", ("", ""))
     if not option or " " in word:
         return ""
+    parts = ["context-persistent", str(context.info_name)]
     session = context.params.get("session")
-    named = [session] if isinstance(session, str) else ["--last"] if context.params.get("last") else []
-    command = shlex.join(["context-persistent", str(context.info_name), *named, option, word])
+    if isinstance(session, str):
+        parts.append(session)
+    elif context.params.get("last"):
+        parts.append("--last")
+    command = shlex.join([*parts, option, word])
     return f"{option} takes {meaning}: {one_line(command)}"
 
 
@@ -107,24 +126,29 @@ def _no_such_command(given: str, context: click.Context, path: str) -> str:
     """Return a message that a command does not exist, with the most similar one."""
     group = context.command
     names = group.list_commands(context) if isinstance(group, click.Group) else []
-    close = [_COMMANDS[given]] if _COMMANDS.get(given) in names else get_close_matches(given, names, 1)
-    hint = f"; did you mean `{path} {close[0]}`?" if close else f"; see `{path} --help`"
-    return f"there is no command {one_line(given)}{hint}"
+    right_name = _COMMANDS.get(given)
+    if right_name not in names:
+        close = get_close_matches(given, names, 1)
+        right_name = close[0] if close else None
+    hint = f"did you mean `{path} {right_name}`?" if right_name else f"see `{path} --help`"
+    return f"there is no command {one_line(given)}; {hint}"
 
 
 def _no_such_option(error: click.NoSuchOption, context: click.Context | None) -> str:
-    given = one_line(error.option_name)
+    """Return a message that an option does not exist, with the option or argument to use instead."""
+    problem = f"there is no option {one_line(error.option_name)}"
     if context is None:
-        return f"there is no option {given}"
+        return problem
     known = {name for parameter in context.command.params for name in parameter.opts if not _is_hidden(parameter)}
-    new = _RENAMED_IN.get((context.info_name or "", error.option_name)) or _RENAMED.get(error.option_name)
-    if new in known:
-        return f"there is no option {given}; it is {new}"
-    if argument := _ARGUMENTS.get((context.info_name or "", error.option_name)):
-        return f"there is no option {given}; give {argument} without one"
+    key = (context.info_name or "", error.option_name)
+    new_name = _RENAMED_IN.get(key) or _RENAMED.get(error.option_name)
+    if new_name in known:
+        return f"{problem}; it is {new_name}"
+    if key in _ARGUMENTS:
+        return f"{problem}; give {_ARGUMENTS[key]} without one"
     if error.possibilities:
-        return f"there is no option {given}; did you mean {' or '.join(sorted(error.possibilities))}?"
-    return f"there is no option {given}"
+        return f"{problem}; did you mean {' or '.join(sorted(error.possibilities))}?"
+    return problem
 
 
 def _is_hidden(parameter: click.Parameter) -> bool:

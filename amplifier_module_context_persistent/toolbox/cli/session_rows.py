@@ -177,16 +177,20 @@ def age(seconds: float) -> str:
 
 def time_taken(seconds: float) -> str:
     """Return a duration in its two largest units, or in one if two do not fit: `41s`, `5m 10s`, `120d`."""
-    number, smaller = max(0, int(seconds)), ""
-    for most, unit in _AGES:
-        if number < most:
-            break
-        number, rest = divmod(number, most)
-        smaller = f" {rest}{unit}" if rest else ""
-    else:
-        unit = "y"
-    whole = f"{number}{unit}"
-    return whole + smaller if len(whole + smaller) <= _COLUMNS["TOOK"] else whole
+    whole, rest = _largest_units(max(0, int(seconds)))
+    both = f"{whole} {rest}" if rest else whole
+    return both if len(both) <= _COLUMNS["TOOK"] else whole
+
+
+def _largest_units(seconds: int) -> tuple[str, str]:
+    """Return a duration in its largest unit, and the rest in the next unit, or "" if it is 0: `5m` and `10s`."""
+    number, rest = seconds, ""
+    for number_of_next, unit in _AGES:
+        if number < number_of_next:
+            return f"{number}{unit}", rest
+        number, remainder = divmod(number, number_of_next)
+        rest = f"{remainder}{unit}" if remainder else ""
+    return f"{number}y", rest
 
 
 def scaled(number: float, units: str) -> str:

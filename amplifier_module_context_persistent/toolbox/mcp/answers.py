@@ -241,7 +241,11 @@ def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answe
 
 
 def _filter(given: Arguments) -> SessionFilter:
-    """The filter of sessions that arguments name; the scope is not among them."""
+    """Return the filter of sessions for the arguments of a call. The sessions that a client may see are limited apart.
+
+    Raises:
+        FilterError: a time is not one, or the range of times is empty.
+    """
     since, until = given.get("since"), given.get("until")
     since_s = moment_s(since, name="since") if since else None
     until_s = moment_s(until, name="until") if until else None

@@ -112,10 +112,12 @@ def text_of(message: Message) -> str:
 
 
 def speaker_of(placed: LiveMessage) -> str:
-    """Who wrote a message: a role, with the name of a person or of the tool whose result it is."""
+    """Return who wrote a message: a role, with the name of a person or of the tool whose result it is."""
     message = placed.message
     role = str(message.get("role"))
-    name = placed.tools[0] if result_id_of(message) is not None and placed.tools else message.get("name")
+    name = message.get("name")
+    if result_id_of(message) is not None and placed.tools:
+        name = placed.tools[0]
     return without_secrets(f"{role} {name}") if name else role
 
 
@@ -125,6 +127,10 @@ def may_be_shown(message: Message) -> bool:
 
 
 def in_limit(items: Sequence[dict[str, Any]], fits: Any) -> list[dict[str, Any]]:
-    """As many items from the first on as fit together."""
-    too_many = bisect_left(range(1, len(items) + 1), 1, key=lambda count: int(not fits(list(items[:count]))))
-    return list(items[:too_many])
+    """Return the first items: the largest number of them that fits together."""
+
+    def is_too_many(count: int) -> int:
+        return 0 if fits(list(items[:count])) else 1
+
+    most = bisect_left(range(1, len(items) + 1), 1, key=is_too_many)
+    return list(items[:most])

@@ -26,7 +26,8 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
+from typing import NamedTuple
 
 from ...messages.message import CALL_BLOCKS, Message, given_arguments_of, given_calls, is_block, strings_in
 from ...messages.metadata import COMPACTION_SOURCE, metadata_of
@@ -54,13 +55,15 @@ _LEAST_CHARS = 6
 
 
 def identifiers(text: str) -> set[str]:
-    """Return the identifiers in a text, as defined above."""
+    """Return the identifiers in a text, as the module's docstring defines them."""
     found = {quoted for _, quoted in _QUOTED.findall(text) if _LETTER.search(quoted)}
-    paths = [path.rstrip("./:?") for path in _PATH.findall(text)]
-    found.update(path for path in paths if not path.startswith(_NO_PATHS) and _LETTER.search(path))
-    rest = _PATH.sub(" ", text)
-    found.update(name for name in _NAME.findall(rest) if _COMPOUND.search(name))
-    found.update(_HEX.findall(rest))
+    for match in _PATH.findall(text):
+        path = match.rstrip("./:?")
+        if _LETTER.search(path) and not path.startswith(_NO_PATHS):
+            found.add(path)
+    without_paths = _PATH.sub(" ", text)
+    found.update(name for name in _NAME.findall(without_paths) if _COMPOUND.search(name))
+    found.update(_HEX.findall(without_paths))
     return {term for term in found if len(term) >= _LEAST_CHARS}
 
 
@@ -91,18 +94,21 @@ Progress = Callable[[int], None]
 def far_evidence(messages: Iterable[Message], progress: Progress | None = None) -> dict[int, list[str]]:
     """Return the far evidence of each assistant message that has any, by the message's position.
 
+    Far evidence: the names that the message's tool calls use and that only messages far before it contain.
+
     Args:
         messages: the session; it is read twice, one message at a time.
         progress: is called with the number of messages read.
     """
-    stands = _TermPlaces({term for message in messages for term in _used_in(message)})
+    places = _TermPlaces({term for message in messages for term in _used_in(message)})
     evidence: dict[int, list[str]] = {}
     for position, message in enumerate(messages):
         if progress is not None:
             progress(position + 1)
-        if far := [term for term in sorted(_used_in(message)) if stands.is_far(term, position)]:
+        far = [term for term in sorted(_used_in(message)) if places.is_far(term, position)]
+        if far:
             evidence[position] = far
-        stands.take(position, "\n".join(parts_of(message)))
+        places.take(position, "\n".join(parts_of(message)))
     return evidence
 
 
@@ -125,8 +131,12 @@ class _TermPlaces:
 
     def is_far(self, term: str, position: int) -> bool:
         """Return whether a term is in earlier texts, in none near the position, and not in too many."""
-        before = self._counts.get(term, 0)
-        return bool(before) and position - self._last[term] > FAR_MESSAGES and before <= COMMON_SHARE * position
+        texts_with_term = self._counts.get(term, 0)
+        if texts_with_term == 0:
+            return False
+        is_near = position - self._last[term] <= FAR_MESSAGES
+        is_common = texts_with_term > COMMON_SHARE * position
+        return not is_near and not is_common
 
     def take(self, position: int, text: str) -> None:
         """Count the terms in the text at a position; texts are given in order."""
@@ -137,7 +147,11 @@ class _TermPlaces:
 
 @dataclass(frozen=True, slots=True)
 class PlayedSession:
-    """A session to play; `evidence` has the far evidence of its messages, by position."""
+    """A session to play.
+
+    `evidence` has, by the position of an assistant message, the names that its tool calls use from far back in the
+    history (`far_evidence`).
+    """
 
     name: str
     messages: Sequence[Message]
@@ -160,11 +174,13 @@ class PlayedSession:
 def with_id(name: str, position: int, message: Message) -> Message:
     """Return a message with its own id, or else with a made-up id of a log's form and length."""
     metadata = message.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    if isinstance(message_id := known.get("message_id"), str) and message_id:
+    if not isinstance(metadata, dict):
+        metadata = {}
+    message_id = metadata.get("message_id")
+    if isinstance(message_id, str) and message_id:
         return message
     digest = hashlib.blake2b(f"{name} {position}".encode(), digest_size=8).hexdigest()
-    return {**message, "metadata": {**known, "message_id": f"m{digest}"}}
+    return {**message, "metadata": {**metadata, "message_id": f"m{digest}"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +210,44 @@ def said(message: Message, original: Message | None) -> MessageParts:
     for part in parts:
         if part in sources:
             kept.append(part)
-        else:
-            nearest = max(sources, key=partial(_shared, part), default="")
-            _split(part, nearest, kept, inserted)
-    own = "\n".join(kept)
-    return MessageParts(text, text if own == text else own, tuple(inserted))
+            continue
+        source = _most_similar(part, sources)
+        pieces = _split(part, source)
+        kept += pieces.kept
+        inserted += pieces.inserted
+    kept_text = "\n".join(kept)
+    if kept_text == text:
+        return MessageParts(text, text, tuple(inserted))  # one object, so that a comparison need not read it
+    return MessageParts(text, kept_text, tuple(inserted))
 
 
-def _split(part: str, source: str, kept: list[str], inserted: list[str]) -> None:
-    """Split a shortened text into the pieces that its source contains (`kept`) and the others (`inserted`)."""
-    head = shared_beginning(part, source)
-    tail = shared_beginning(part[head:][::-1], source[head:][::-1])
-    kept.append(part[:head])
-    lines = set(source.split("\n"))
-    for line in part[head : len(part) - tail].split("\n"):
-        if line.strip():
-            (kept if line in lines else inserted).append(line)
-    kept.append(part[len(part) - tail :])
+def _most_similar(part: str, sources: Sequence[str]) -> str:
+    """Return the source that has most of its beginning and its end in common with a text; "" if there is none."""
+    return max(sources, key=lambda source: _shared(part, source), default="")
+
+
+class _Pieces(NamedTuple):
+    """The pieces of a shortened text: those that its source contains, and the others."""
+
+    kept: list[str]
+    inserted: list[str]
+
+
+def _split(part: str, source: str) -> _Pieces:
+    """Split a shortened text into the pieces that its source contains and those that were inserted."""
+    head_chars = shared_beginning(part, source)
+    tail_chars = shared_beginning(part[head_chars:][::-1], source[head_chars:][::-1])
+    tail_start = len(part) - tail_chars
+    source_lines = set(source.split("\n"))
+    kept = [part[:head_chars]]
+    inserted = []
+    for line in part[head_chars:tail_start].split("\n"):
+        if line in source_lines and line.strip():
+            kept.append(line)
+        elif line.strip():
+            inserted.append(line)
+    kept.append(part[tail_start:])
+    return _Pieces(kept, inserted)
 
 
 def _shared(part: str, source: str) -> int:

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...config import Config
 from ...messages.message import Message
@@ -31,8 +31,14 @@ from .stand_in_summary import SummaryExchange
 
 _NOTHING: Mapping[int, Message] = MappingProxyType({})
 
-_Known = tuple[int, int, MessageParts]
-"""The tokens of a view's message, the inserted tokens among them, and the message's texts."""
+
+class _Known(NamedTuple):
+    """The figures and the texts of a view's message."""
+
+    tokens: int
+    inserted_tokens: int
+    parts: MessageParts
+
 
 OnView = Callable[[int, Sequence[Message], Sequence[MessageParts], int], None]
 """Called for each request with the number of messages before it, its view, the texts of the view's messages, and the
@@ -146,28 +152,27 @@ class Player:
             await policy.close()
 
     async def _measure(
-        self, measures: Measures, policy: Policy, position: int, view: list[Message], found: set[str]
+        self, measures: Measures, policy: Policy, position: int, view: list[Message], recalled: set[str]
     ) -> Played:
         """Add a request to the measures and return it; the next view is compared with this one."""
         before = self._before
         self._bill(measures, policy.asked(), before.view)
         shared = common_prefix(before.view, view)
         broke = shared < len(before.view)
-        lines = before.lines[:shared] + [
-            blake2b(canonical(message), digest_size=16).digest() for message in view[shared:]
-        ]
+        new_lines = [blake2b(canonical(message), digest_size=16).digest() for message in view[shared:]]
+        lines = before.lines[:shared] + new_lines
         known = before.known[:shared] + self._look(view, shared, lines)
-        parts = [part for _, _, part in known]
-        sizes = [size for size, _, _ in known]
-        tokens, cached = sum(sizes), sum(sizes[:shared])
+        parts = [one.parts for one in known]
+        tokens = sum([one.tokens for one in known])
+        cached = sum([one.tokens for one in known[:shared]])
+        unbound = sum(lacks_reasoning(message) for message in view)
         measures.breaks += broke
-        unbound = sum(map(lacks_reasoning, view))
-        measures.unbound += bool(unbound)
+        measures.unbound += unbound > 0
         measures.request_tokens.append(tokens)
         measures.cached_tokens += cached
-        measures.inserted_tokens += sum([inserted for _, inserted, _ in known])
+        measures.inserted_tokens += sum([one.inserted_tokens for one in known])
         self.on_view(position, view, parts, 0 if broke else shared)
-        await self._look_for_evidence(measures, policy, position, parts, found)
+        await self._look_for_evidence(measures, policy, position, parts, recalled)
         self._before = _Before(view, known, lines)
         return Played(measures.requests, position, view, tokens, cached, broke, unbound)
 
@@ -175,30 +180,46 @@ class Player:
         """Return what is known of a view's messages from `start` to the end, reusing results of the view before."""
         if start == len(self._before.view):
             return [self._look_at(message) for message in view[start:]]
-        known = dict(zip(self._before.lines, self._before.known, strict=True))
-        return [
-            known[line] if line in known else self._look_at(message)
-            for line, message in zip(lines[start:], view[start:], strict=True)
-        ]
+        known_by_line = dict(zip(self._before.lines, self._before.known, strict=True))
+        found = []
+        for line, message in zip(lines[start:], view[start:], strict=True):
+            known = known_by_line.get(line)
+            found.append(self._look_at(message) if known is None else known)
+        return found
 
     async def _look_for_evidence(
-        self, measures: Measures, policy: Policy, position: int, parts: Sequence[MessageParts], found: set[str]
+        self, measures: Measures, policy: Policy, position: int, parts: Sequence[MessageParts], recalled: set[str]
     ) -> None:
-        """Count the far evidence of the next action that a view shows; `found` has the terms recalled before."""
-        if not (wanted := self.session.evidence.get(position)):
+        """Measure how much of an action's far evidence a view shows, and how much of the rest can be recalled.
+
+        Far evidence: the names from far back in the history that the tool calls of the next answer use.
+
+        Args:
+            measures: the measures to add to.
+            policy: the policy, which tells whether a recall finds a name.
+            position: the position of the answer.
+            parts: the texts of the view's messages.
+            recalled: the names that earlier recalls found. Their results stay in the log. New ones are added.
+        """
+        names = self.session.evidence.get(position)
+        if not names:
             return
         original = "\n".join([part.original for part in parts])
         altered = "\n".join([part.text for part in parts if part.text is not part.original])
-        measures.evidence += len(wanted)
-        for term in wanted:
-            is_original = term in original
-            measures.evidence_original += is_original
-            measures.evidence_shown += is_original or term in altered
-            if not is_original and term not in found:
+        measures.evidence += len(names)
+        for name in names:
+            if name in original:
+                measures.evidence_original += 1
+                measures.evidence_shown += 1
+                measures.evidence_recoverable += 1
+                continue
+            if name in altered:
+                measures.evidence_shown += 1
+            if name not in recalled:
                 inserted = "\n".join(piece for part in parts for piece in part.inserted)
-                if not await policy.recalls(term, inserted):
+                if not await policy.recalls(name, inserted):
                     continue
-                found.add(term)  # the recall's answer stays in the log
+                recalled.add(name)
             measures.evidence_recoverable += 1
 
     def _bill(self, measures: Measures, asked: Sequence[SummaryExchange], before: Sequence[Message]) -> None:
@@ -213,12 +234,12 @@ class Player:
 
     def _whole_view(self) -> WholeView | None:
         """Return the view of the whole history, or None if a view of fewer messages is not its beginning."""
-        return WholeView.of(
-            self.session.messages,
-            self._counter,
-            lambda message, known: self._look_at(message, known)[:2],
-            progress=self._progress,
-        )
+
+        def look_at(message: Message, known: Mapping[int, Message]) -> tuple[int, int]:
+            found = self._look_at(message, known)
+            return found.tokens, found.inserted_tokens
+
+        return WholeView.of(self.session.messages, self._counter, look_at, progress=self._progress)
 
     def _look_at(self, message: Message, known: Mapping[int, Message] = _NOTHING) -> _Known:
         """Return what is known of a view's message; `known` has messages of the session that need not be read."""
@@ -227,10 +248,12 @@ class Player:
         original = None
         if position is not None:
             original = known.get(position) or self.session.messages[position]
-        part = said(message, original)
+        parts = said(message, original)
         tokens = count_message(message, self._counter)
-        inserted_tokens = tokens if part.whole else sum(map(self._counter.count_text, part.inserted))
-        return tokens, inserted_tokens, part
+        inserted_tokens = tokens
+        if not parts.whole:
+            inserted_tokens = sum(self._counter.count_text(piece) for piece in parts.inserted)
+        return _Known(tokens, inserted_tokens, parts)
 
 
 def common_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
@@ -290,19 +313,21 @@ class WholeView:
 
     def _take(self, made: Arrangement, known: Mapping[int, Message], look_at: LookAt) -> bool:
         """Add the next items to the sums; return False if the items are not in the history's order."""
-        begin = len(self.tokens) - 1
-        for at, item in enumerate(made.items):
+        messages_before = len(self.tokens) - 1
+        for number, item in enumerate(made.items):
             if item.entry is None:
                 continue
             if item.entry.ordinal < len(self.before):
                 return False
-            led = at > 0 and item.result is None and _leads(made.items[at - 1])
-            self.before.extend([begin + at - led] * (item.entry.ordinal + 1 - len(self.before)))
+            count = messages_before + number
+            if number > 0 and item.result is None and _leads(made.items[number - 1]):
+                count -= 1  # the inserted message before it is shown only together with it
+            self.before.extend([count] * (item.entry.ordinal + 1 - len(self.before)))
         boundary = Config.load({}).truncate_boundary
         for message in render(made, lambda wanted: (known[entry.ordinal] for entry in wanted), boundary=boundary):
-            size, inserted = look_at(message, known)
-            self.tokens.append(self.tokens[-1] + size)
-            self.inserted.append(self.inserted[-1] + inserted)
+            tokens, inserted_tokens = look_at(message, known)
+            self.tokens.append(self.tokens[-1] + tokens)
+            self.inserted.append(self.inserted[-1] + inserted_tokens)
         return True
 
     def play(self, session: PlayedSession, measures: Measures) -> Iterator[Played]:

@@ -52,16 +52,20 @@ class Marks:
 
     def of(self, position: int) -> str:
         """Return the mark of the message at a position."""
-        covered = any(start <= position < stop for start, stop in self.summaries)
-        return self.shown.get(position, SUMMARISED if covered else DROPPED)
+        if position in self.shown:
+            return self.shown[position]
+        is_summarised = any(start <= position < stop for start, stop in self.summaries)
+        return SUMMARISED if is_summarised else DROPPED
 
     def runs(self) -> list[Run]:
         """Return all messages in order, as runs with the same mark."""
-        edges = {0, self.total, *(edge for span in self.summaries for edge in span if edge <= self.total)}
-        edges.update(edge for position in self.shown for edge in (position, position + 1))
-        ordered = sorted(edges)
+        edges = {0, self.total}
+        for start, stop in self.summaries:
+            edges.update(edge for edge in (start, stop) if edge <= self.total)
+        for position in self.shown:
+            edges.update((position, position + 1))
         runs: list[Run] = []
-        for start, stop in pairwise(ordered):
+        for start, stop in pairwise(sorted(edges)):
             mark = self.of(start)
             if runs and runs[-1].mark == mark:
                 start = runs.pop().start
@@ -112,14 +116,21 @@ def lost(
     gone = [position for position in before.shown if position not in after.shown and position < after.total]
     if not elided and not gone:
         return None
-    gone += [position for position in range(before.total, after.total) if position not in after.shown]
-    dropped = [position for position in gone if after.of(position) == DROPPED]
-    summarised, lacks = len(gone) - len(dropped), count_unshown(view, marker.messages_at(dropped))
-    return Compacted(elided, len(dropped), summarised, tokens_before, tokens_after, lacks)
+    never_shown = [position for position in range(before.total, after.total) if position not in after.shown]
+    left_out = gone + never_shown
+    dropped = [position for position in left_out if after.of(position) == DROPPED]
+    return Compacted(
+        elided=elided,
+        dropped=len(dropped),
+        summarised=len(left_out) - len(dropped),
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        lacking=count_unshown(view, marker.messages_at(dropped)),
+    )
 
 
 class Marker:
-    """Marks the messages of a history by comparing them with its views.
+    """Marks each message of a history as kept, elided, dropped or summarised, by comparing it with a view.
 
     Args:
         position_of: returns the position of a message by its id, or None.
@@ -134,45 +145,56 @@ class Marker:
 
     def mark(self, view: Sequence[Message], total: int) -> Marks:
         """Return the marks of the first `total` messages for a view."""
-        positions: list[int | None] = []
-        for message in view:
-            message_id = metadata_of(message).get("message_id")
-            position = self._place_of(message_id) if isinstance(message_id, str) else None
-            positions.append(position if position is not None and position < total else None)
-        known, self._known = self._known, {}
+        positions = [self._position_of(message, total) for message in view]
+        marked_before, self._known = self._known, {}
         new: list[tuple[int, Message]] = []
         for position, message in zip(positions, view, strict=True):
             if position is None:
                 continue
-            if position in known and known[position][0] == message:
-                self._known[position] = known[position]
+            if position in marked_before and marked_before[position][0] == message:
+                self._known[position] = marked_before[position]
             else:
                 new.append((position, message))
         originals = self.messages_at([position for position, _ in new])
         for (position, message), original in zip(new, originals, strict=True):
-            self._known[position] = message, KEPT if _says_all(message, original) else ELIDED
+            mark = KEPT if _says_all(message, original) else ELIDED
+            self._known[position] = (message, mark)
         return Marks(
             total,
-            {position: mark for position, (_, mark) in sorted(self._known.items())},
-            tuple(_summaries(view, positions, total)),
-            sum(position is None for position in positions),
+            shown={position: mark for position, (_, mark) in sorted(self._known.items())},
+            summaries=tuple(_summaries(view, positions, total)),
+            inserted=positions.count(None),
         )
+
+    def _position_of(self, message: Message, total: int) -> int | None:
+        """Return the position of a view's message among the first `total` of the history, or None."""
+        message_id = metadata_of(message).get("message_id")
+        if not isinstance(message_id, str):
+            return None
+        position = self._place_of(message_id)
+        return None if position is None or position >= total else position
 
 
 def _says_all(message: Message, original: Message) -> bool:
     """Return whether a message contains every text of its original, perhaps inside longer texts."""
-    said = parts_of(message)
-    return all(part in said or any(part in text for text in said) for part in parts_of(original) if part.strip())
+    shown = parts_of(message)
+    for part in parts_of(original):
+        if not part.strip() or part in shown:
+            continue
+        if not any(part in text for text in shown):
+            return False
+    return True
 
 
 def _summaries(view: Sequence[Message], positions: Sequence[int | None], total: int) -> Iterable[tuple[int, int]]:
     """Yield the spans (start, stop) of the history that summaries in the view replace."""
-    for at, message in enumerate(view):
+    for number, message in enumerate(view):
         if metadata_of(message).get("source") != COMPACTION_SOURCE or _SUMMARY not in text_of(message):
             continue
-        before = [position for position in positions[:at] if position is not None]
-        later = [position for position in positions[at:] if position is not None]
-        start, stop = max(before, default=-1) + 1, min(later, default=total)
+        shown_before = [position for position in positions[:number] if position is not None]
+        shown_later = [position for position in positions[number:] if position is not None]
+        start = max(shown_before, default=-1) + 1
+        stop = min(shown_later, default=total)
         if start < stop:
             yield start, stop
 
@@ -219,15 +241,19 @@ class PastPositions:
 
     def learn(self, view: Sequence[Message]) -> None:
         """Look up the messages of a view, all the new ones at once, and forget all other messages."""
-        ids = [str(metadata_of(message).get("message_id", "")) for message in view]
+        ids = dict.fromkeys(str(metadata_of(message).get("message_id", "")) for message in view)
         known = {message_id: self._known[message_id] for message_id in ids if message_id in self._known}
-        new = [message_id for message_id in dict.fromkeys(ids) if message_id and message_id not in known]
+        new = [message_id for message_id in ids if message_id and message_id not in known]
         ordinals = self._index.find_all(new)
-        self._known = known | {message_id: self.at(ordinals.get(message_id)) for message_id in new}
+        for message_id in new:
+            known[message_id] = self.at(ordinals.get(message_id))
+        self._known = known
 
     def of(self, message_id: str) -> int | None:
         """Return the position of a message, from 0, or None if the history did not contain the message."""
-        return self._known[message_id] if message_id in self._known else self.at(self._index.find(message_id))
+        if message_id in self._known:
+            return self._known[message_id]
+        return self.at(self._index.find(message_id))
 
     def count_to(self, message_id: str) -> int:
         """Return the number of messages up to and including this one; 0 if the history did not contain it."""
@@ -248,8 +274,12 @@ class PastPositions:
 
 def marker_of(transcript: Transcript, noted: PlacedReceipt, index: Index) -> tuple[Marker, PastPositions]:
     """Return a marker for the history at the time of a request, and the positions of its messages."""
-    live, positions = noted.live, PastPositions(noted.live, index)
-    return Marker(positions.of, lambda wanted: transcript.reader.read([live[at] for at in wanted])), positions
+    positions = PastPositions(noted.live, index)
+
+    def messages_at(wanted: Sequence[int]) -> Iterable[Message]:
+        return transcript.reader.read([noted.live[position] for position in wanted])
+
+    return Marker(positions.of, messages_at), positions
 
 
 def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> list[ShownMessage | UnseenRun]:
@@ -263,8 +293,7 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    found_request = transcript.request(number)
-    noted, live = found_request.noted, found_request.noted.live
+    noted = transcript.request(number).noted
     marker, positions = marker_of(transcript, noted, transcript.book.index)
     positions.learn(view)
     marks = marker.mark(view, positions.count_to(noted.receipt.upto))
@@ -272,22 +301,24 @@ def annotate(transcript: Transcript, number: int, view: Sequence[Message]) -> li
     found: list[ShownMessage | UnseenRun] = []
     reached = 0
     for message in view:
+        shown_chars = len(full_text(message)[0])
         position = positions.of(str(metadata_of(message).get("message_id", "")))
         if position is None or position not in marks.shown:
-            found.append(ShownMessage(LiveMessage(0, message, tuple), INSERTED, len(full_text(message)[0]), 0))
+            found.append(ShownMessage(LiveMessage(0, message, tuple), INSERTED, shown_chars, original_chars=0))
             continue
         found += _gaps(marks, reached, position)
         reached = max(reached, position + 1)
         placed = LiveMessage(
             position + 1,
             message,
-            partial(tools_of, transcript.reader, live, position, message),
-            partial(calls.outcome_of_result, live, position, message),
+            partial(tools_of, transcript.reader, noted.live, position, message),
+            partial(calls.outcome_of_result, noted.live, position, message),
         )
-        (original,) = transcript.reader.read([live[position]])
-        lengths = len(full_text(message)[0]), len(full_text(original)[0])
-        found.append(ShownMessage(placed, marks.shown[position], *lengths))
-    return [*found, *_gaps(marks, reached, marks.total)]
+        (original,) = transcript.reader.read([noted.live[position]])
+        original_chars = len(full_text(original)[0])
+        found.append(ShownMessage(placed, marks.shown[position], shown_chars, original_chars))
+    found += _gaps(marks, reached, marks.total)
+    return found
 
 
 def shortening(shown: ShownMessage) -> str:
@@ -301,11 +332,20 @@ def _gaps(marks: Marks, start: int, stop: int) -> Iterator[UnseenRun]:
     """Yield the runs of messages left out between two positions; some others may be shown elsewhere in the view."""
     if start >= stop:
         return
-    few = range(start, stop) if stop - start < len(marks.shown) else marks.shown
-    shown = {position for position in few if start <= position < stop and position in marks.shown}
-    edges = {start, stop, *shown, *(position + 1 for position in shown)}
-    edges.update(edge for span in marks.summaries for edge in span if start < edge < stop)
-    runs = [(first, last, marks.of(first)) for first, last in pairwise(sorted(edges)) if first not in shown]
-    for mark, neighbours in groupby(runs, key=lambda run: run[2]):
-        joined = list(neighbours)
-        yield UnseenRun(joined[0][0] + 1, joined[-1][1], mark)
+    shown = _shown_between(marks, start, stop)
+    edges = {start, stop}
+    for position in shown:
+        edges.update((position, position + 1))
+    for span in marks.summaries:
+        edges.update(edge for edge in span if start < edge < stop)
+    left_out = [Run(marks.of(first), first, last) for first, last in pairwise(sorted(edges)) if first not in shown]
+    for mark, neighbours in groupby(left_out, key=lambda run: run.mark):
+        runs = list(neighbours)
+        yield UnseenRun(first=runs[0].start + 1, last=runs[-1].stop, mark=mark)
+
+
+def _shown_between(marks: Marks, start: int, stop: int) -> set[int]:
+    """Return the positions from `start` to before `stop` that the view shows."""
+    if stop - start < len(marks.shown):
+        return {position for position in range(start, stop) if position in marks.shown}
+    return {position for position in marks.shown if start <= position < stop}
