@@ -285,11 +285,11 @@ def _kinds_in(message: Mapping[str, Any]) -> set[str]:
     return {text(mapping(block).get("type")) for block in items(message.get("content"))}
 
 
-def check_name(form: str | None, names: Iterable[str] = NAMES) -> None:
+def check_name(form: str | None) -> None:
     """Check that a name is the name of a form, or None.
 
     Raises:
         ValueError: there is no form of this name; the message lists the names.
     """
-    if form is not None and form not in names:
-        raise ValueError(f"form {form!r:.40} is not known; there are {', '.join(names)}")
+    if form is not None and form not in NAMES:
+        raise ValueError(f"form {form!r:.40} is not known; there are {', '.join(NAMES)}")

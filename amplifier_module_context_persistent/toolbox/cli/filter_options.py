@@ -118,16 +118,16 @@ def period_of(wanted: SessionFilter) -> Period:
     return Period(wanted.since_s, wanted.until_s)
 
 
-def check_no_filter(wanted: SessionFilter, *, everywhere: bool, named: str = "SESSION or --last") -> None:
+def check_no_filter(wanted: SessionFilter, *, everywhere: bool) -> None:
     """Check that no filter is given together with the names of sessions.
 
     Raises:
         UsageError: a filter was given, and would be ignored.
     """
     if everywhere:
-        raise click.UsageError(f"--all means the sessions of all projects; give it without {named}")
+        raise click.UsageError("--all means the sessions of all projects; give it without SESSION or --last")
     if wanted != ALL_SESSIONS:
-        raise click.UsageError(f"a filter chooses among sessions; give it without {named}")
+        raise click.UsageError("a filter chooses among sessions; give it without SESSION or --last")
 
 
 _TIME_HELP = (

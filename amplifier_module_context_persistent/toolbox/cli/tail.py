@@ -59,23 +59,19 @@ class PrintedMessages:
         for placed in self._transcript.placed(max(0, len(self._transcript) - count)):
             self._printer.show(placed)
 
-    def print_new(self) -> None:
-        """Print the messages appended since the last call, and changes of the history.
+    async def print_as_they_come(self) -> None:
+        """Print messages and changes of the history when they are appended, until the task is cancelled.
 
         Raises:
             LogUnreadableError: the log was removed, or cannot be read.
         """
-        for new in self._follower.read_new():
-            self._print(new)
-
-    async def print_as_they_come(self) -> None:
-        """Print messages when they are appended, until the task is cancelled; errors as for `print_new`."""
         from ...sessions.follow_session import new_items
 
         async for new in new_items(self._follower):
-            self._print(new)
+            self.print_one(new)
 
-    def _print(self, new: LiveMessage | SessionChange) -> None:
+    def print_one(self, new: LiveMessage | SessionChange) -> None:
+        """Print a new message, or a change of the history."""
         if isinstance(new, LiveMessage):
             self._printer.show(new)
         elif new.kind == "compacted":

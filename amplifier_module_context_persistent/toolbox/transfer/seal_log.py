@@ -25,16 +25,13 @@ if TYPE_CHECKING:
 LOG_ENDING = f".jsonl.zst{SEALED_ENDING}"
 
 
-def seal_log(
-    source: str, target: str, recipients: Sequence[Recipient], *, force: bool = False, files: FileSystem | None = None
-) -> int:
+def seal_log(source: str, target: str, recipients: Sequence[Recipient], *, files: FileSystem | None = None) -> int:
     """Write a copy of a whole log, compressed with zstd and then sealed, and return the number of its live messages.
 
     Args:
         source: a log's file, archived or not, or its location in a database; it is only read.
         target: the new file.
         recipients: the public keys whose holders can read it.
-        force: replace an existing file.
         files: the system calls that read the log, to report progress.
 
     Raises:
@@ -48,7 +45,7 @@ def seal_log(
         if not described.exists:
             raise not_there(described.location)
         check_is_log(reader)
-        with NewFile(target, replace=force, with_directories=True) as new:
+        with NewFile(target, replace=False, with_directories=True) as new:
             seal_pieces(_compressed(reader, described.size_bytes - described.torn_bytes), new, recipients)
             new.finish()
         return len(reader.index.live)

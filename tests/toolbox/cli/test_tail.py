@@ -17,6 +17,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.sessions.follow_session import SessionFollower
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter
 from amplifier_module_context_persistent.toolbox.cli.tail import PrintedMessages
@@ -35,11 +36,13 @@ class Followed:
     def __init__(self, path: Path) -> None:
         self.transcript = Transcript(path)
         self.end = PrintedMessages(self.transcript, MessagePrinter())
+        self.follower = SessionFollower(self.transcript)
 
     def look(self) -> list[str]:
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            self.end.print_new()
+            for new in self.follower.read_new():
+                self.end.print_one(new)
         return [line for line in output.getvalue().splitlines() if line and not line.startswith("[")]
 
 
