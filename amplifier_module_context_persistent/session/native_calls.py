@@ -1,4 +1,4 @@
-"""Compaction by the provider: one call in the background, and a check whether the provider accepts its item.
+"""Compaction by the provider: one call in the background. `accept_native_item` checks the item.
 
 The convention is that of Microsoft's provider modules (docs/native_compaction.md names the versions):
 `supports_native_compaction()`, `await compact_context(request)` and `validate_compacted_context(message)`.
@@ -9,7 +9,6 @@ If one of them fails, that is not an error of the session: our own engine makes 
 from __future__ import annotations
 
 import asyncio
-import copy
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -19,11 +18,11 @@ import orjson
 from ..compaction.native_offer import OTHER_STRATEGY, ArrivedItem, NativeOffer, NativeTurn
 from ..config import NATIVE, Config
 from ..errors import NativeError
-from ..messages.incoming import to_plain
 from ..messages.message import Message
 from ..tokens.usage import token_count
 from ..window.native_items import FREES_TOO_LITTLE
 from ..window.request import ViewResult
+from .accept_native_item import NOT_STORABLE, storable, supports_native, why_refused
 from .compaction_events import COMPLETED, FAILED, CompactionEvents, counts_of
 from .host import Host, ProviderFacts, error_text
 from .provider_call import answer_of, chat_request
@@ -61,7 +60,7 @@ class NativeCompaction:
             return OTHER_STRATEGY
         if provider is None:
             return None
-        may_ask = not self.runs and self._ready is None and _supports(provider)
+        may_ask = not self.runs and self._ready is None and supports_native(provider)
         return NativeTurn(lambda said: self._why_refused(provider, said), self._ready, may_ask, self.runs, self._failed)
 
     async def settle(self, answer: ViewResult) -> None:
@@ -127,27 +126,6 @@ class NativeCompaction:
         await self._host.emit("context:native_compaction", {**payload, **sizes, **reported})
 
 
-def _supports(provider: Any) -> bool:
-    """Return whether a provider says that it supports native compaction."""
-    supports, compact = (getattr(provider, name, None) for name in ("supports_native_compaction", "compact_context"))
-    try:
-        return callable(compact) and callable(supports) and supports() is True
-    except Exception:  # noqa: BLE001 - a provider's fault is an answer too
-        return False
-
-
-def why_refused(provider: Any, message: Message) -> str:
-    """Return why the provider's module refuses an item that its provider made, or "" if it accepts it."""
-    validate = getattr(provider, "validate_compacted_context", None)
-    if not callable(validate):
-        return "the provider's module cannot validate it"
-    try:
-        taken = validate(copy.deepcopy(message))
-    except Exception as error:  # noqa: BLE001 - likewise
-        return f"the provider's module refuses it: {type(error).__name__}"
-    return "" if taken is True else "the provider's module does not take it back"
-
-
 async def compacted(
     provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, config: Config
 ) -> tuple[Message, Mapping[str, Any]]:
@@ -167,31 +145,13 @@ async def compacted(
         NativeError,
     )
     if not isinstance(result, Mapping) or result.get("kind") != "native":
-        raise NativeError(_NOT_STORABLE)
-    message = _storable(result.get("message"))
+        raise NativeError(NOT_STORABLE)
+    message = storable(result.get("message"))
     refusal = why_refused(provider, message)
     if refusal:
         raise NativeError(refusal)
     usage = result.get("usage")
     return message, usage if isinstance(usage, Mapping) else {}
-
-
-_NOT_STORABLE = "the provider gave no item that can be stored"
-
-
-def _storable(given: Any) -> Message:
-    """Return the message of a provider's item as plain JSON.
-
-    Raises:
-        NativeError: the item is not a message of a user or an assistant, or not plain JSON.
-    """
-    try:
-        message = to_plain(given)
-    except (TypeError, ValueError) as error:
-        raise NativeError(_NOT_STORABLE) from error
-    if message != given or message.get("role") not in ("user", "assistant") or message.get("content") is None:
-        raise NativeError(_NOT_STORABLE)
-    return message
 
 
 def item_tokens(message: Message, usage: Mapping[str, Any], count: Callable[[str], int]) -> int:

@@ -90,7 +90,7 @@ def _ending(context: click.Context | None = None) -> Iterator[None]:
     except click.UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # `context-persistent` alone shows the help
             raise
-        from .renamed_options import in_one_line
+        from .usage_errors import in_one_line
 
         raise in_one_line(error, context) from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Hints for wrong names of options and commands: names of older versions, or of other programs."""
+"""Usage errors on one line, with hints for wrong names of options and commands, as of other programs."""
 
 from __future__ import annotations
 
