@@ -80,26 +80,29 @@ class FinalRequests:
             RecordError: an item of the request is not a message.
         """
         self._number += 1
+        ticket = Ticket(self._number)
         if of is not self._of:
-            self._written, self._of = set(), of
-        ticket, handed = Ticket(self._number), self.handed_out
+            self._written = set()
+            self._of = of
+        handed = self.handed_out
         if handed is None or not handed.receipt_id:
             return ticket, False
         sent = [_plain(message) for message in _messages_of(request)]
         view = [_plain(message) for message in handed.view]
         found = list(additions(view, sent))
-        left_out = max(0, len(view) + sum(one.how == "message" for one in found) - len(sent))
+        new_messages = [addition for addition in found if addition.how == "message"]
+        left_out = max(0, len(view) + len(new_messages) - len(sent))
+        encoded = b"".join(canonical(message) for message in sent)
         fields = {
             "view": handed.receipt_id,
-            "hash": blake2b(b"".join(map(canonical, sent)), digest_size=_DIGEST_BYTES).hexdigest(),
+            "hash": blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest(),
             "messages": len(sent),
-            "tokens": sum(count(one.message) for one in found),
+            "tokens": sum(count(addition.message) for addition in found),
             "left_out": left_out,
-            "added": [self._described(one) for one in found],
+            "added": [self._described(addition) for addition in found],
         }
-        self._records = {
-            ticket.number: encode_control("sent", **{key: value for key, value in fields.items() if value})
-        }
+        written = {key: value for key, value in fields.items() if value}
+        self._records = {ticket.number: encode_control("sent", **written)}
         return ticket, bool(found or left_out)
 
     def take(self, ticket: Any) -> bytes | None:
@@ -108,18 +111,21 @@ class FinalRequests:
 
     def forget(self) -> None:
         """Forget the last view and all records."""
-        self.handed_out, self._records = None, {}
+        self.handed_out = None
+        self._records = {}
 
     def _described(self, addition: Addition) -> Message:
-        name = text_hash(addition.message)
-        known = name in self._written
-        self._written.add(name)
-        described = {"at": addition.at, "how": addition.how, "hash": name}
-        return described if known else {**described, "message": addition.message}
+        digest = text_hash(addition.message)
+        described = {"at": addition.at, "how": addition.how, "hash": digest}
+        if digest not in self._written:
+            self._written.add(digest)
+            described["message"] = addition.message
+        return described
 
 
 def _messages_of(request: Any) -> list[Any]:
-    messages = request.get("messages") if isinstance(request, Mapping) else getattr(request, "messages", None)
+    is_mapping = isinstance(request, Mapping)
+    messages = request.get("messages") if is_mapping else getattr(request, "messages", None)
     return list(messages) if isinstance(messages, Sequence) else []
 
 
@@ -129,43 +135,47 @@ def _plain(message: Any) -> Message:
         message = message.model_dump(exclude_none=True, exclude=_BESIDE_CONTENT)
     elif not isinstance(message, Mapping):
         message = json_copy(message)
-    return {
-        key: _without_none(value) for key, value in message.items() if key not in _BESIDE_CONTENT and value is not None
-    }
+    content = {key: value for key, value in message.items() if key not in _BESIDE_CONTENT}
+    return {key: _without_none(value) for key, value in content.items() if value is not None}
 
 
 def _without_none(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
-    return [_without_none(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_without_none(inner) for inner in value]
+    return value
 
 
 def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addition]:
     """Yield the additions of a request to its view, in order."""
-    begin = 0  # the first position at which they differ
-    while begin < min(len(view), len(sent)) and view[begin] == sent[begin]:
-        begin += 1
-    view = view[begin:]
-    shown = [canonical(message) for message in view]
-    encoded = [b""] * begin + [canonical(message) for message in sent[begin:]]
-    left = set(encoded)
-    at = 0
-    for position, message in enumerate(sent):
-        if position < begin:
+    same = 0  # the number of messages at the start in which they are alike
+    while same < min(len(view), len(sent)) and view[same] == sent[same]:
+        same += 1
+    view = view[same:]
+    view_encoded = [canonical(message) for message in view]
+    sent_encoded = [b""] * same + [canonical(message) for message in sent[same:]]
+    all_sent = set(sent_encoded)
+    place = 0  # in the view
+    for position in range(same, len(sent)):
+        message, encoded = sent[position], sent_encoded[position]
+        if place == len(view):
+            yield Addition(position, "message", message)
             continue
-        if at < len(view) and encoded[position] == shown[at]:
-            at += 1
+        if encoded == view_encoded[place]:
+            place += 1
             continue
-        if at < len(view) and shown[at] not in left and encoded[position] in shown[at:]:
-            at = shown.index(encoded[position], at) + 1  # messages of the view before it were left out
+        is_sent = view_encoded[place] in all_sent
+        if not is_sent and encoded in view_encoded[place:]:
+            place = view_encoded.index(encoded, place) + 1  # messages of the view before it were left out
             continue
-        before = view[at] if at < len(view) else None
-        more = _more_in(before, message) if before is not None else None
-        if more is not None:
-            at += 1
-            yield Addition(position, "text", {**message, "content": more})
-        elif before is not None and shown[at] not in left and before.get("role") == message.get("role"):
-            at += 1
+        before = view[place]
+        added_content = _more_in(before, message)
+        if added_content is not None:
+            place += 1
+            yield Addition(position, "text", {**message, "content": added_content})
+        elif not is_sent and before.get("role") == message.get("role"):
+            place += 1
             yield Addition(position, "changed", message)
         else:
             yield Addition(position, "message", message)

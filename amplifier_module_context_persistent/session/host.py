@@ -84,26 +84,27 @@ class Host:
 
     def listen(self, handlers: Mapping[str, Callable[[dict[str, Any]], Awaitable[None]]]) -> Callable[[], None]:
         """Register functions for events, by the events' names. Call the returned function to unregister them."""
-        if (hooks := self.hooks) is None:
-            return lambda: None
+        unregister = [self._register(event, handler) for event, handler in handlers.items()]
 
-        def heard(handler: Callable[[dict[str, Any]], Awaitable[None]], event: str) -> Callable[[], None]:
-            async def hear(_: str, data: dict[str, Any]) -> HookResult:
-                await handler(data)
-                return HookResult(action="continue")
-
-            unregister: Callable[[], None] = hooks.register(
-                event, hear, priority=100, name=f"context-persistent:{event}"
-            )
-            return unregister
-
-        stops = [heard(handler, event) for event, handler in handlers.items()]
-
-        def stop() -> None:
-            for one in stops:
+        def unregister_all() -> None:
+            for one in unregister:
                 one()
 
-        return stop
+        return unregister_all
+
+    def _register(self, event: str, handler: Callable[[dict[str, Any]], Awaitable[None]]) -> Callable[[], None]:
+        """Register a function for an event. Call the returned function to unregister it."""
+        if self.hooks is None:
+            return lambda: None
+
+        async def call_handler(_: str, data: dict[str, Any]) -> HookResult:
+            await handler(data)
+            return HookResult(action="continue")
+
+        unregister: Callable[[], None] = self.hooks.register(
+            event, call_handler, priority=100, name=f"context-persistent:{event}"
+        )
+        return unregister
 
     def warn_once(self, text: str) -> None:
         """Log a warning about the configuration, unless the validation of the same mount has logged it.
@@ -154,15 +155,17 @@ class Host:
         tools = self._coordinator.get("tools") if self._coordinator is not None else None
         if not isinstance(tools, Mapping) or not tools:
             return ""
-        specs = [
-            {
-                "name": getattr(tool, "name", name),
-                "description": getattr(tool, "description", ""),
-                "parameters": getattr(tool, "input_schema", None) or getattr(tool, "parameters", None) or {},
-            }
-            for name, tool in tools.items()
-        ]
-        return orjson.dumps(specs, default=str).decode()
+        definitions = list[dict[str, Any]]()
+        for name, tool in tools.items():
+            parameters = getattr(tool, "input_schema", None) or getattr(tool, "parameters", None)
+            definitions.append(
+                {
+                    "name": getattr(tool, "name", name),
+                    "description": getattr(tool, "description", ""),
+                    "parameters": parameters or {},
+                }
+            )
+        return orjson.dumps(definitions, default=str).decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,10 @@ class KnownMessages:
     def __init__(self, log: Log, live: Sequence[Message]) -> None:
         self._log = log
         self._live = {content_key(message): timestamp_of(message) for message in live}
-        self._removed = self._purged = ""
-        """The times of the last reset or purge, and of the last purge. Erased messages are known only by age."""
+        self._removed = ""
+        """The time of the last reset or purge."""
+        self._purged = ""
+        """The time of the last purge. The erased messages are unknown; a message that is not newer may be one."""
         self.ends_removed = log.index.has_removals
         """Whether no message was added to the log after its last reset or purge."""
         if self.ends_removed:
@@ -36,37 +38,47 @@ class KnownMessages:
 
     def _find_removals(self) -> None:
         """Find the last reset or purge. This reads the whole log."""
-        last_live = next(iter(self._log.lines(self._log.index.live[-1:])), (0, b""))[1]
+        last_live = b""
+        for _, line in self._log.lines(self._log.index.live[-1:]):
+            last_live = line
         for line, record in control_records(self._log, REMOVALS):
             if record is not None:
-                self._removed, self.ends_removed = str(record.get("time", "")), True
-                self._purged = self._removed if record["_record"] == "purge" else self._purged
+                self.ends_removed = True
+                self._removed = str(record.get("time", ""))
+                if record["_record"] == "purge":
+                    self._purged = self._removed
             elif line == last_live:
                 self.ends_removed = False
 
     def is_new(self, message: Message) -> bool:
         """Return whether the log never had a message: neither its id nor its content and time, also before a purge."""
+        if self._is_stored(message) or self._was_removed(message):
+            return False
         time = timestamp_of(message)
-        if self.is_hidden(message) or (time and self._live.get(content_key(message)) == time):
+        if time and self._live.get(content_key(message)) == time:
             return False
         if self._purged and time and not is_newer(time, self._purged):
             return False
         return not self.ends_removed or is_newer(time, self._removed)
 
-    def is_hidden(self, message: Message) -> bool:
-        """Return whether the log has the message's id, or a message with its content that is not live.
+    def _is_stored(self, message: Message) -> bool:
+        """Return whether the log has a message with this message's id, live or not."""
+        message_id = given_id(message)
+        return message_id is not None and stored_under(self._log, message_id) is not None
 
-        A message with the content of a hidden one is a different message if it is newer than the reset that hid it and
-        has another time.
+    def _was_removed(self, message: Message) -> bool:
+        """Return whether a message is one that a reset hid: it has the content of a hidden message.
+
+        If it is newer than the last reset, it must also have the time of the hidden message; else it is a new message
+        with the same words.
         """
-        brought = given_id(message)
-        if brought is not None and stored_under(self._log, brought) is not None:
-            return True
         times = self._hidden_times.get(content_key(message))
         if times is None:
             return False
         time = timestamp_of(message)
-        return not is_newer(time, self._removed) or _second_of(time) in times
+        if is_newer(time, self._removed):
+            return _second_of(time) in times
+        return True
 
     def is_stale(self, message: Message) -> bool:
         """Return whether a result or closing message of a list is already known, or was removed from the history.
@@ -80,8 +92,9 @@ class KnownMessages:
 
     def repeats(self, tail: Sequence[Message]) -> bool:
         """Return whether messages at the end of a list have no times and are all in the live history already."""
-        repeated = (not timestamp_of(message) and content_key(message) in self._live for message in tail)
-        return bool(tail) and all(repeated)
+        if not tail:
+            return False
+        return all(not timestamp_of(message) and content_key(message) in self._live for message in tail)
 
     @cached_property
     def _hidden_times(self) -> dict[str, set[datetime | None]]:

@@ -93,7 +93,7 @@ class SessionIndex:
 
     def __init__(self) -> None:
         self._index: Index | None = None
-        self._fill = RankedFill(None, None, None)
+        self._fill = _fill_in_memory()
         self._path = ""
         self._next = 0
         """The ordinal of the first message that is not indexed."""
@@ -133,25 +133,40 @@ class SessionIndex:
         return found
 
     def _begin(self, log: Log, reader: LogReader | None) -> None:
-        """Start with the part of the index that is stored in the catalogue or in the log's database."""
+        """Start with the part of the index that is stored in the catalogue or in the log's database.
+
+        Args:
+            log: the log.
+            reader: the log's reader if the log is a file, else None.
+        """
         self._index = log.index
         self._on_server = None
         self._is_small = reader is None or reader.size < LEAST_LOG_BYTES
-        self._fill = RankedFill(None, None, None)
+        self._fill = _fill_in_memory()
         self._next = 0
-        if reader is not None and not self._is_small:
-            self._path = reader.path
-            target = FillTarget(Catalogue(catalogue_of(reader.path), 0), name_of(reader.path), reader.path)
-            noted = _words_in(target)
-            known = still_known(reader, noted)
-            self._fill = RankedFill(None if log.index.damage else target, noted, known)
-            if known is not None:
-                self._next = bisect_left(log.index.columns.offsets, self._fill.end_offset)
-        if self._may_ask_server and reader is None:
-            self._path = log.describe().location
-            kept = kept_in_database(self._path)
-            if kept is not None and 0 < kept.messages <= len(log.index):
-                self._on_server, self._next = kept, kept.messages
+        if reader is None:
+            self._begin_with_database(log)
+        elif not self._is_small:
+            self._begin_with_catalogue(log, reader)
+
+    def _begin_with_catalogue(self, log: Log, reader: LogReader) -> None:
+        self._path = reader.path
+        target = FillTarget(Catalogue(catalogue_of(reader.path), 0), name_of(reader.path), reader.path)
+        noted = _words_in(target)
+        known = still_known(reader, noted)
+        is_sound = not log.index.damage
+        self._fill = RankedFill(target if is_sound else None, noted, known)  # damaged logs are indexed in memory only
+        if known is not None:
+            self._next = bisect_left(log.index.columns.offsets, self._fill.end_offset)
+
+    def _begin_with_database(self, log: Log) -> None:
+        if not self._may_ask_server:
+            return
+        self._path = log.describe().location
+        kept = kept_in_database(self._path)
+        if kept is not None and 0 < kept.messages <= len(log.index):
+            self._on_server = kept
+            self._next = kept.messages
 
     def forget(self, *, without_server: bool = False) -> None:
         """Start again with the next `read`. `without_server` also stops using the log's database."""
@@ -180,6 +195,11 @@ class SessionIndex:
         return Answer(offsets, may_match, sum(index.counts), self._messages, ranking.notes)
 
 
+def _fill_in_memory() -> RankedFill:
+    """Return an empty index that is written to no catalogue."""
+    return RankedFill(target=None, noted=None, known=None)
+
+
 def _words_in(target: FillTarget) -> KnownWords | None:
     """Return the words that the catalogue has of a log, or None if it has none or cannot be used."""
     try:
@@ -193,7 +213,9 @@ class _OneLog:
     """The segments of one log as an index. The place of a message is its ordinal."""
 
     def __init__(self, fill: RankedFill, on_server: RankedLog | None, path: str, open_ones: ExitStack) -> None:
-        self._made, self._stored, self._server = fill.made, None, None
+        self._made = fill.made
+        self._stored: StoredSegments | None = None
+        self._server: ServerWords | None = None
         self.counts = [segment.messages for segment in fill.made]
         self._first_made = 0
         if fill.stored is not None:
@@ -213,10 +235,13 @@ class _OneLog:
 
     def frequencies(self, keys: Sequence[int]) -> list[int]:
         """Return the number of messages with each term."""
-        counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
+        counts = list[int]()
+        for key in keys:
+            counts.append(sum(len(postings.weights) for _, postings in self._local(key)))
         if self._server is None:
             return counts
-        return [count + more for count, more in zip(counts, self._server.frequencies(keys), strict=True)]
+        counts_on_server = self._server.frequencies(keys)
+        return [count + more for count, more in zip(counts, counts_on_server, strict=True)]
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:
         """Return the postings of a term, each with its segment's number. `among` limits the segments."""
@@ -392,8 +417,9 @@ def _position_of(index: Index, ordinal: int) -> int:
 
     Ordinals of the live history ascend, except for messages that a host inserted.
     """
-    at = bisect_left(index.live, ordinal)
-    return at if at < len(index.live) and index.live[at] == ordinal else index.live.index(ordinal)
+    position = bisect_left(index.live, ordinal)
+    is_found = position < len(index.live) and index.live[position] == ordinal
+    return position if is_found else index.live.index(ordinal)
 
 
 def _make_hits(read: Sequence[tuple[Message, str, Ranked]]) -> list[Hit]:

@@ -10,11 +10,10 @@ may run twice. History is never rewritten: the messages that a reset hides stay 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..checkout_remote import REMOTE, remote_of
@@ -104,9 +103,10 @@ class RecordBuilder:
 
     def withdraw(self, body: bytes) -> None:
         """Remove a buffered record, unless it is in the log already."""
-        for one in [one for one in tuple(self._deferred) if one.body == body]:
-            with contextlib.suppress(ValueError):
-                self._deferred.remove(one)
+        for record in tuple(self._deferred):
+            if record.body == body:
+                with contextlib.suppress(ValueError):  # another thread has taken it meanwhile
+                    self._deferred.remove(record)
 
     def take_deferred(self) -> Sequence[Deferred]:
         """Return the buffered records and empty the buffer. The caller appends the records or puts them back."""
@@ -127,10 +127,12 @@ class RecordBuilder:
 
         Records that were buffered before the log was replaced are left out: a purge may have removed their messages.
         """
-        return lambda index: [
-            *self.control([one.body for one in carried if one.index is index])(index),
-            *prepare(index),
-        ]
+
+        def prepare_all(index: Index) -> list[bytes]:
+            current = [record.body for record in carried if record.index is index]
+            return [*self.control(current)(index), *prepare(index)]
+
+        return prepare_all
 
     def add(
         self, messages: Sequence[Message], *, timestamp: str, own_ids: Sequence[str], is_list: bool = False
@@ -146,35 +148,41 @@ class RecordBuilder:
         pairs = list(zip(messages, own_ids, strict=True))
 
         def prepare(index: Index) -> list[bytes]:
-            bodies: list[bytes] = []
-            taken: set[str] = set()
-            known = self._repeated(index, messages) if is_list and self._may_repeat(index) else 0
+            known = 0
+            if is_list and self._may_repeat(index):
+                known = self._repeated(index, messages)
             line = self._line_before(index)
+            bodies: list[bytes] = []
+            ids: set[str] = set()
             for message, own_id in pairs[known:]:
-                message_id = self._id_of(message, own_id, taken)
+                message_id = self._id_of(message, own_id, ids)
                 if message_id is None:
                     continue
-                taken.add(message_id)
+                ids.add(message_id)
                 is_first = not bodies
-                added = _with_line(message, line) if line and is_first else message
-                bodies.append(encode_message(added, message_id=message_id, timestamp=timestamp))
-            if not bodies:
-                return []
-            is_begun = self._headed and len(index.columns.offsets)
-            return bodies if is_begun else [*self._preamble(index), *bodies]
+                stored = _with_line(message, line) if line and is_first else message
+                bodies.append(encode_message(stored, message_id=message_id, timestamp=timestamp))
+            return self._after_preamble(index, bodies)
 
         return prepare
+
+    def _after_preamble(self, index: Index, bodies: list[bytes]) -> list[bytes]:
+        """Return the records of messages; before the first ones of the session, also its header and memory files."""
+        is_begun = self._headed and len(index.columns.offsets) > 0
+        if is_begun or not bodies:
+            return bodies
+        return [*self._preamble(index), *bodies]
 
     def add_encoded(self, index: Index, bodies: list[bytes], *, is_list: bool) -> list[bytes]:
         """Return the records of `EncodedMessages`, without messages that the log already has."""
         new = bodies
         if is_list and self._may_repeat(index):
-            new = bodies[self._repeated(index, list(map(decode_body, bodies))) :]
-        if new and (line := self._line_before(index)):
+            messages = [decode_body(body) for body in bodies]
+            new = bodies[self._repeated(index, messages) :]
+        line = self._line_before(index) if new else ""
+        if line:
             new = [_body_with_line(new[0], line), *new[1:]]
-        if self._headed and index.columns.offsets:
-            return new
-        return [*self._preamble(index), *new] if new else new
+        return self._after_preamble(index, new)
 
     def _id_of(self, message: Message, own_id: str, taken: Collection[str]) -> str | None:
         """Return the id under which to store a message, or None if the log already has the message.
@@ -213,11 +221,14 @@ class RecordBuilder:
         whether the view was answered, so the answer gets no line.
         """
         if self.shown_line is not None:
-            ordinal, line = self.shown_line
+            last_shown, line = self.shown_line
         else:
             count, line = index.session.line_shown
-            ordinal = count - 1 if line and count == len(index) else -1
-        return line if line and index.live and index.live[-1] == ordinal else ""
+            if count != len(index):
+                return ""
+            last_shown = count - 1
+        is_last = len(index.live) > 0 and index.live[-1] == last_shown
+        return line if is_last else ""
 
     def replace(self, messages: Sequence[Message], *, reason: str, timestamp: str) -> Prepare:
         """Prepare a reset after which `messages` are the live history. Live messages are not written again.
@@ -231,51 +242,55 @@ class RecordBuilder:
             if not messages and not index.live:
                 return []
             items: list[int | NewMessage] = []
-            taken: set[int | str] = set()  # ordinals and new ids
-            if reason != "clear":
-                for file in self._memory_files(index):
-                    if isinstance(file, int):
-                        taken.add(file)
-                        items.append(file)
-                    else:
-                        file_id = f"{given_id(file)}"
-                        taken.add(file_id)
-                        items.append(_member(file, file_id, timestamp))
+            used: set[int | str] = set()
+            """The ordinals and the new ids of the items."""
+            files = self._memory_files(index) if reason != "clear" else []
+            for file in files:
+                if isinstance(file, int):
+                    used.add(file)
+                    items.append(file)
+                else:
+                    file_id = f"{given_id(file)}"
+                    used.add(file_id)
+                    items.append(_NewMessage(file, file_id, timestamp))
             for message, own_id in zip(messages, own_ids, strict=True):
                 brought = given_id(message)
                 known = stored_under(self._log, brought) if brought else None
-                is_taken = brought in taken or (known is not None and known[0] in taken)
-                if is_taken and is_memory_file(message):
+                is_used = brought in used or (known is not None and known[0] in used)
+                if is_used and is_memory_file(message):
                     continue
-                if known is not None and not is_taken and is_live_as(self._log, known, message):
-                    taken.add(known[0])
+                if known is not None and not is_used and is_live_as(self._log, known, message):
+                    used.add(known[0])
                     items.append(known[0])
                     continue
                 message_id = own_id
-                if brought and known is None and not is_taken:
+                if brought and known is None and not is_used:
                     message_id = brought
-                taken.add(message_id)
-                items.append(_member(message, message_id, timestamp))
+                used.add(message_id)
+                items.append(_NewMessage(message, message_id, timestamp))
             return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
 
         return prepare
 
     def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
         """Prepare the new messages of a host's list: an append at the end, or a reset with the new order."""
-        reset_id, ids = self._new_id(), defaultdict[int, str](self._new_id)
+        reset_id = self._new_id()
+        own_ids = defaultdict[int, str](self._new_id)  # by number; the same ids if `prepare` runs twice
 
         def prepare(index: Index) -> list[bytes]:
             taken = choose()
-            number = itertools.count()
-
-            def new(message: Message) -> Callable[[Member | None], bytes]:
-                return _member(message, given_id(message) or ids[next(number)], timestamp)
-
-            if taken.order:
-                items = [item if isinstance(item, int) else new(item) for item in taken.order]
-                return self._reset(index, items, reset_id=reset_id, reason="repair", timestamp=timestamp)
-            encoded = [new(message)(None) for message in taken.new]
-            return [*self._preamble(index), *encoded] if encoded else []
+            if not taken.order:
+                new = list[_NewMessage]()
+                for number, message in enumerate(taken.new):
+                    new.append(_NewMessage(message, given_id(message) or own_ids[number], timestamp))
+                return self._appended(index, new)
+            items = list[int | NewMessage]()
+            for number, item in enumerate(taken.order):
+                if isinstance(item, int):
+                    items.append(item)
+                else:
+                    items.append(_NewMessage(item, given_id(item) or own_ids[number], timestamp))
+            return self._reset(index, items, reset_id=reset_id, reason="repair", timestamp=timestamp)
 
         return prepare
 
@@ -287,28 +302,42 @@ class RecordBuilder:
             reason: the reason of the reset.
             timestamp: ISO 8601, for messages that have none.
         """
-        reset_id, own_ids = self._new_id(), defaultdict[int, str](self._new_id)
+        reset_id = self._new_id()
+        own_ids = defaultdict[int, str](self._new_id)  # by number; the same ids if `prepare` runs twice
 
         def prepare(index: Index) -> list[bytes]:
-            change = decide(self._log)
-            taken: set[str] = set()
-            new: list[Callable[[Member | None], bytes]] = []
-            for number, message in enumerate(change.added):
-                message_id = given_id(message)
-                if message_id is None or message_id in taken or stored_under(self._log, message_id) is not None:
-                    message_id = own_ids[number]
-                taken.add(message_id)
-                new.append(_member(message, message_id, timestamp))
-            if change.kept is None or list(change.kept) == list(index.live):
-                encoded = [encode(None) for encode in new]
-                if change.plan is not None:
-                    encoded.append(encode_object(change.plan))
-                return [*self._preamble(index), *encoded] if encoded else []
-            items: list[int | NewMessage] = [*change.kept, *new]
-            bodies = self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
-            return [*bodies, *_plan_within(index, change.kept)]
+            decided = decide(self._log)
+            new = self._with_free_ids(decided.added, own_ids, timestamp)
+            kept = decided.kept
+            if kept is None or list(kept) == list(index.live):
+                plan = [encode_object(decided.plan)] if decided.plan is not None else []
+                return self._appended(index, new, plan)
+            bodies = self._reset(index, [*kept, *new], reset_id=reset_id, reason=reason, timestamp=timestamp)
+            return [*bodies, *_plan_within(index, kept)]
 
         return prepare
+
+    def _with_free_ids(
+        self, messages: Sequence[Message], own_ids: Mapping[int, str], timestamp: str
+    ) -> list[_NewMessage]:
+        """Give each message the id that it has if nothing is stored under this id, else the id for its number."""
+        new = list[_NewMessage]()
+        ids: set[str] = set()
+        for number, message in enumerate(messages):
+            message_id = given_id(message)
+            if message_id is None or message_id in ids or stored_under(self._log, message_id) is not None:
+                message_id = own_ids[number]
+            ids.add(message_id)
+            new.append(_NewMessage(message, message_id, timestamp))
+        return new
+
+    def _appended(self, index: Index, new: Sequence[_NewMessage], plan: Sequence[bytes] = ()) -> list[bytes]:
+        """Return the records of messages at the end of the history, with the preamble and a plan's record after them.
+
+        Return no record if there are neither messages nor a plan.
+        """
+        bodies = [*(message.encode() for message in new), *plan]
+        return [*self._preamble(index), *bodies] if bodies else []
 
     def by_hand(self, make: Callable[[Index, Read, str], bytes | None]) -> Prepare:
         """Prepare a record that a person or the model asks for. No record is written if it would change nothing.
@@ -321,13 +350,21 @@ class RecordBuilder:
 
         def prepare(index: Index) -> list[bytes]:
             record = make(index, self._log.read, record_id)
-            return [*self._header(index), record] if record is not None else []
+            if record is None:
+                return []
+            return [*self._header(index), record]
 
         return prepare
 
     def control(self, bodies: Sequence[bytes]) -> Prepare:
         """Prepare control records. Nothing is written to an empty log."""
-        return lambda index: [*self._header(index), *bodies] if bodies and len(index) else []
+
+        def prepare(index: Index) -> list[bytes]:
+            if not bodies or len(index) == 0:
+                return []
+            return [*self._header(index), *bodies]
+
+        return prepare
 
     def _reset(
         self, index: Index, items: Sequence[int | NewMessage], *, reset_id: str, reason: str, timestamp: str
@@ -342,12 +379,16 @@ class RecordBuilder:
         if len(index) == 0:
             return list(self._extras.unsaved)
         system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
-        return [o for o, message in zip(system, self._log.read(system), strict=True) if is_memory_file(message)]
+        read = zip(system, self._log.read(system), strict=True)
+        return [ordinal for ordinal, message in read if is_memory_file(message)]
 
     def _preamble(self, index: Index) -> list[bytes]:
         """Return the records before a session's first message: its header, and in an empty log the memory files."""
-        files = self._extras.unsaved if len(index) == 0 else ()
-        return self._header(index) + [_member(file, f"{given_id(file)}", self.now())(None) for file in files]
+        bodies = self._header(index)
+        if len(index) == 0:
+            for file in self._extras.unsaved:
+                bodies.append(_NewMessage(file, f"{given_id(file)}", self.now()).encode())
+        return bodies
 
     def _header(self, index: Index) -> list[bytes]:
         """Return the session's header.
@@ -376,6 +417,26 @@ class RecordBuilder:
             **({REMOTE: remote} if remote else {}),
         )
         return [header]
+
+
+@dataclass(frozen=True, slots=True)
+class _NewMessage:
+    """A message that will be stored under an id: alone, or as a member of a reset (a `NewMessage`).
+
+    The message's own time is kept; `timestamp` is for a message without a time.
+    """
+
+    message: Message
+    message_id: str
+    timestamp: str
+
+    def encode(self) -> bytes:
+        """Encode the message, as a member of no reset."""
+        return encode_message(self.message, message_id=self.message_id, timestamp=self.timestamp)
+
+    def __call__(self, member: Member) -> bytes:
+        """Encode the message as a member of a reset."""
+        return encode_message(self.message, message_id=self.message_id, timestamp=self.timestamp, member=member)
 
 
 @dataclass(slots=True, eq=False)
@@ -414,11 +475,6 @@ def _body_with_line(body: bytes, line: str) -> bytes:
     return encode_message(message, message_id=f"{given_id(message)}", timestamp=None)
 
 
-def _member(message: Message, message_id: str, timestamp: str) -> Callable[[Member | None], bytes]:
-    """Return a function that encodes a message, as a member of a reset or not. A message's own time is kept."""
-    return lambda member: encode_message(message, message_id=message_id, timestamp=timestamp, member=member)
-
-
 def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
     """Return the record of the plan in force if the plan is still valid for `kept`, else an empty list."""
     stays = array("I", kept)
@@ -432,12 +488,17 @@ def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
 
 
 def overlap(first: Sequence[str], last: Sequence[str]) -> int:
-    """Return the length of the longest start of `first` that is also the end of `last`."""
+    """Return the length of the longest start of `first` that is also the end of `last`.
+
+    This is the prefix function of Knuth, Morris and Pratt, in a time that grows with the lists' lengths only.
+    """
     joined: list[str | None] = [*first, None, *last]
-    lengths = [0] * len(joined)
-    for at in range(1, len(joined)):
-        length = lengths[at - 1]
-        while length and joined[at] != joined[length]:
+    lengths = [0] * len(joined)  # of the longest start of `joined` that ends at each position
+    for position in range(1, len(joined)):
+        length = lengths[position - 1]
+        while length > 0 and joined[position] != joined[length]:
             length = lengths[length - 1]
-        lengths[at] = length + (joined[at] == joined[length])
+        if joined[position] == joined[length]:
+            length += 1
+        lengths[position] = length
     return lengths[-1]

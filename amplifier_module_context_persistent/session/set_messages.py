@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import RecordError
 from ..forms.door import is_foreign, read_given
@@ -30,7 +30,7 @@ from .growing_list import after_items, may_be_repair
 from .host import Host
 from .memory_files import is_memory_file
 from .redact_on_write import RedactionOnWrite
-from .store import Store
+from .store import Session, Store
 from .transcript_edit import advice, find_edit
 
 logger = logging.getLogger(__name__)
@@ -69,31 +69,66 @@ async def set_messages(
         copies = [json_copy(message, is_stored=comes_from_a_log(message)) for message in messages]
         messages = await redaction.of(copies)
     may_repair = may_be_repair(messages, has_host=host.is_there or resumes)
-    read = read_list(messages, form, guesses=not host.is_there)
-    known, is_known = await session.read(lambda log: _known(log, messages))
-    if read is not messages and not is_known:  # an older version stored messages of other forms unchanged
-        known, is_known = await session.read(lambda log: _known(log, read))
-        if not is_known and not host.is_there:
-            read = await session.read(lambda log: _continued(log, messages, read, form))
-            known, is_known = await session.read(lambda log: _known(log, read))
-    messages = read
-    if is_known:
+    given = await _recognise(session, messages, form, has_host=host.is_there)
+    if given.is_history:
         if log_decides:
-            await _tell_ignored(host, len(messages), len(session.log.index.live), 0)
+            stored = len(session.log.index.live)
+            await _tell_ignored(host, given=len(given.messages), stored=stored, unknown=0)
         return
-    plain = known
-    for number, message in enumerate(messages[len(known) :], len(known)):
-        stored = to_plain(message, is_stored=comes_from_a_log(message))
-        plain.append(stored)
-        reason = why_refused(stored) if given_id(stored) is None else ""
-        if reason:
-            logger.warning("set_messages: no view will show message %d: %s", number, reason)
+    plain = [*given.known, *_plain_messages(given.messages, first=len(given.known))]
     plain = [await session.offloaded(message) for message in plain]
     if log_decides:
         lasting = [message for message in plain if not is_ephemeral(message)]
         await _take(store, host, lasting, timestamp=timestamp, may_repair=may_repair)
     elif not await _append_additions(store, plain, timestamp=timestamp, may_repair=may_repair):
         await replace_history(store, plain, "set_messages", timestamp=timestamp)
+
+
+class _GivenList(NamedTuple):
+    """A host's list as canonical messages, compared with the history."""
+
+    messages: Sequence[Mapping[str, Any]]
+    known: list[Message]
+    """The live messages that are the beginning of the list."""
+    is_history: bool
+    """Whether the list is the whole history and nothing else."""
+
+
+async def _recognise(
+    session: Session, messages: Sequence[Mapping[str, Any]], form: str | None, *, has_host: bool
+) -> _GivenList:
+    """Read a list of messages of any form, and find the messages of the history at its beginning.
+
+    Raises:
+        RecordError: a message is malformed.
+    """
+    read = read_list(messages, form, guesses=not has_host)
+    given = await session.read(lambda log: _compared(log, messages))
+    if read is messages:
+        return given
+    if given.is_history:  # an older version stored messages of other forms unchanged
+        return given._replace(messages=read)
+    given = await session.read(lambda log: _compared(log, read))
+    if given.is_history or has_host:
+        return given
+    continued = await session.read(lambda log: _continued(log, messages, read, form))
+    return await session.read(lambda log: _compared(log, continued))
+
+
+def _plain_messages(messages: Sequence[Mapping[str, Any]], first: int) -> list[Message]:
+    """Return the messages from number `first` on in the form in which they are stored.
+
+    Raises:
+        RecordError: a message cannot be stored.
+    """
+    plain = list[Message]()
+    for number, message in enumerate(messages[first:], first):
+        stored = to_plain(message, is_stored=comes_from_a_log(message))
+        plain.append(stored)
+        reason = why_refused(stored) if given_id(stored) is None else ""
+        if reason:
+            logger.warning("set_messages: no view will show message %d: %s", number, reason)
+    return plain
 
 
 def read_list(
@@ -128,12 +163,13 @@ def _has_messages(log: Log) -> bool:
     return not all(map(is_memory_file, log.read(log.index.live)))
 
 
-def _known(log: Log, given: Sequence[Mapping[str, Any]]) -> tuple[list[Message], bool]:
-    """Return the live messages that begin a list, and whether the list is the whole history."""
+def _compared(log: Log, given: Sequence[Mapping[str, Any]]) -> _GivenList:
+    """Find the live messages that begin a list."""
     log.follow()
     live = LiveHistory.of(log).messages
     known = known_beginning(live, given)
-    return [live[position] for position in known], bool(live) and is_whole(live, given, known)
+    is_history = len(live) > 0 and is_whole(live, given, known)
+    return _GivenList(given, [live[position] for position in known], is_history)
 
 
 def _continued(
@@ -169,16 +205,14 @@ async def _append_additions(store: Store, given: Sequence[Message], *, timestamp
     session = await store.open()
     if await session.read(lambda log: additions_only(log, given, may_repair=may_repair)) is None:
         return False
-    only_adds = True
+    found: list[list[Message] | None] = []  # the last one counts: another process may have added messages meanwhile
 
     def choose() -> TakenMessages:
-        nonlocal only_adds
-        new = additions_only(session.log, given, may_repair=may_repair)
-        only_adds = new is not None  # another process may have added messages meanwhile
-        return TakenMessages(new or [])
+        found.append(additions_only(session.log, given, may_repair=may_repair))
+        return TakenMessages(found[-1] or [])
 
     await store.append(lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True)
-    return only_adds
+    return found[-1] is not None
 
 
 async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp: str, may_repair: bool) -> None:
@@ -193,29 +227,29 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
     """
     session = await store.open()
 
-    def look(log: Log) -> tuple[ListComparison, str]:
+    def compare(log: Log) -> ListComparison:
         log.follow()
-        looked = look_at(log, given, may_repair=may_repair)
-        return looked, "" if looked.taken else find_edit(store.path, looked.live, given)
+        return look_at(log, given, may_repair=may_repair)
 
-    looked, edit = await session.read(look)
+    compared = await session.read(compare)
     stored = len(session.log.index.live)
-    if not looked.taken:
-        await _tell_ignored(host, len(given), stored, looked.unknown)
-        if edit and host.show_once(advice(edit, store.path or "", looked.live, given)):
+    if not compared.taken:
+        await _tell_ignored(host, given=len(given), stored=stored, unknown=compared.unknown)
+        edit = await session.read(lambda _: find_edit(store.path, compared.live, given))
+        if edit and host.show_once(advice(edit, store.path or "", compared.live, given)):
             counts = {"given_messages": len(given), "stored_messages": stored}
             await host.emit("context:transcript_edited", {"kind": edit, **counts})
         return
-    taken = looked.taken
+    choices: list[TakenMessages] = []  # the last one counts: another process may have added messages meanwhile
 
     def choose() -> TakenMessages:
-        nonlocal taken
-        taken = look_at(session.log, given, may_repair=may_repair).taken
-        return taken
+        choices.append(look_at(session.log, given, may_repair=may_repair).taken)
+        return choices[-1]
 
     session = await store.append(
         lambda history: history.take(choose, timestamp=timestamp), small=False, looks_back=True
     )
+    taken = choices[-1]
     if taken.order:
         await session.queue.run(lambda _: session.requests.forget())
     logger.info("set_messages: %d new messages are stored, the history stays", len(taken.new))
@@ -223,14 +257,15 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
     await host.emit("context:set_messages_taken", {**report, "repaired": taken.repairs})
 
 
-async def _tell_ignored(host: Host, given: int, stored: int, unknown: int) -> None:
+async def _tell_ignored(host: Host, *, given: int, stored: int, unknown: int) -> None:
     """Report that a list was ignored: its number of messages, the stored ones, and those unknown to the log."""
     logger.info("set_messages with %d messages is ignored: the log decides", given)
     if unknown and not host.is_there:  # no host gets the event
         logger.warning(
             "set_messages: %d of %d messages are not in the log, and nothing was stored: the list is not the history "
             "with more after it; add what is new with add_messages, or call clear first",
-            *(unknown, given),
+            unknown,
+            given,
         )
     counts = {"ignored_messages": given, "stored_messages": stored, "unknown_messages": unknown}
     await host.emit("context:set_messages_ignored", counts)

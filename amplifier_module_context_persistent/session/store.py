@@ -10,7 +10,7 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -136,39 +136,48 @@ class Store:
 
     def _begin_to_open(self) -> _Opening:
         """Return the opening that runs on this event loop. Start one if there is none."""
-        loop, opening = asyncio.get_running_loop(), self._opening
+        loop = asyncio.get_running_loop()
+        opening = self._opening
         if opening is None or opening.task.done() or opening.task.get_loop() is not loop:
-            self._opening = opening = _Opening(loop.create_task(self._open()))
+            opening = _Opening(loop.create_task(self._open()))
+            self._opening = opening
         return opening
 
     async def _open(self) -> Session:
         """Open the log; concurrent callers share one opening."""
         await self._events.tell_lost(self._log)
-        queue, extras, config = self._queue, Extras(), self._config
-        session = await queue.run(lambda log: self._begin(log, queue, extras))
-        files: list[Message] = []
-        if session.history.is_empty and config.memory_files:
-            files = await load_memory_files(config.memory_files, self._working_dir)
-            check_memory_files(files, session.count, config.max_tokens)
-            for message in files:
-                message["metadata"] |= {"timestamp": self._now(), "message_id": self._new_id()}
-
-        def publish(_: Log) -> bool:
-            if self._session is not None:  # another task was faster
-                return False
-            extras.set_unsaved(files, session.count)
-            self._session = session
-            return True
-
-        if self._degraded_because and config.require_persistence:
+        queue = self._queue
+        session = await queue.run(lambda log: self._begin(log, queue, Extras()))
+        files = await self._memory_files_of(session)
+        if self._degraded_because and self._config.require_persistence:
             raise LogCreateError(errno.ENOENT, self._degraded_because)
-        if await queue.run(publish):
+        is_first = await queue.run(lambda _: self._publish(session, files))
+        if is_first:
             if self._degraded_because:
                 await self._events.tell_degraded(self._degraded_because)
             for message in files:
                 source, size = message["metadata"]["path"], len(message["content"])
                 await self._host.emit("context:include", {"source": source, "size": size})
+        # while this task waited, the session may have been closed, or another task may have published its own
         return self._session or session
+
+    async def _memory_files_of(self, session: Session) -> list[Message]:
+        """Return the memory files of a new session as messages with times and ids; an empty list for an old session."""
+        if not session.history.is_empty or not self._config.memory_files:
+            return []
+        files = await load_memory_files(self._config.memory_files, self._working_dir)
+        check_memory_files(files, session.count, self._config.max_tokens)
+        for message in files:
+            message["metadata"] |= {"timestamp": self._now(), "message_id": self._new_id()}
+        return files
+
+    def _publish(self, session: Session, files: Sequence[Message]) -> bool:
+        """Make a session the store's session. Return False, and do nothing, if another task was faster."""
+        if self._session is not None:
+            return False
+        session.extras.set_unsaved(files, session.count)
+        self._session = session
+        return True
 
     async def append(
         self,
@@ -198,7 +207,8 @@ class Store:
         history, queue, known = session.history, session.queue, session.log.index
         prepared = prepare(history)
         try:
-            if carried := history.take_deferred():
+            carried = history.take_deferred()
+            if carried:
                 unstored = partial(history.put_back, carried)
                 prepared = history.carrying(carried, prepared)
                 await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
@@ -363,13 +373,14 @@ class Session:
             LogUnreadableError: the log cannot be read.
         """
 
-        def job(log: Log) -> T:
+        def read_again_if_scanned_again(log: Log) -> T:
             index = log.index
             try:
                 return function(log)
             except LogUnreadableError:
-                if log.index is index or not log.describe().exists:
+                was_scanned_again = log.index is not index
+                if not was_scanned_again or not log.describe().exists:
                     raise
             return function(log)
 
-        return await self.queue.run(job)
+        return await self.queue.run(read_again_if_scanned_again)

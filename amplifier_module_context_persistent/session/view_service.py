@@ -125,38 +125,54 @@ class ViewService:
             RetentionError: no message contains a text that the view must contain.
             LogError: the log cannot be read.
         """
-        asked = self._complete(log, ask)
-        request, given_tokens, window = asked.request, asked.given_tokens, self._window
-        self.last_budget_tokens = given_tokens
-        if asked.is_aside:
-            window = self._side_window(log, asked, frozenset(), window)
+        completed = self._complete(log, ask)
+        request = completed.request
+        self.last_budget_tokens = completed.given_tokens
+        if completed.is_aside:
+            window = self._side_window(log, completed, frozenset(), self._window)
         else:
-            times = {"now": self._history.now(), "viewed_at": log.index.session.viewed_at}
-            if self._cache.note_request(ask.facts.name, ask.facts.model, **times):
+            window = self._window
+            now, viewed_at = self._history.now(), log.index.session.viewed_at
+            is_cold = self._cache.note_request(ask.facts.name, ask.facts.model, now=now, viewed_at=viewed_at)
+            if is_cold:
                 request = replace(request, is_cold=True)
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
-            window = self._side_window(log, asked, request.retained, window)
+            # the window shortens a message that must be shown in full, so another side window is used
+            window = self._side_window(log, completed, request.retained, window)
             if window.bring_back(log, request) and window.plan is not None:
                 self._store_plan(log, window)
             built = self._build(log, window, request)
-        receipt = StoredReceipt()
-        if built.view is not None:
-            if ask.retain and not shows_all(built.view, ask.retain):
-                raise RetentionError("a text that the view must hold is in a message that no view can show")
-            self._note_line(built)
-            if self._config.receipts and not ask.force and len(log.index):
-                try:
-                    noted = self._note(log, request, window, built, built.view, given_tokens)
-                    receipt = StoredReceipt(noted.encode(), noted.id)
-                    self._history.defer(receipt.record)
-                except ValueError as refused:
-                    logger.warning("a view leaves no receipt: %s", refused)
+        receipt = self._receipt_of(log, ask, request, window, built, completed.given_tokens)
         planning = built.planning
         if planning.compaction is not None:
             planning = replace(planning, error=self._store_plan(log, window))
-        line = id(window), window.plan.id if window.plan else ""
+        line = id(window), _plan_id(window)
         return replace(built, planning=planning, line=line, receipt=receipt)
+
+    def _receipt_of(
+        self, log: Log, ask: Ask, request: ViewRequest, window: Window, built: ViewResult, given_tokens: int
+    ) -> StoredReceipt:
+        """Check a view, and queue its receipt for the next append. Return an empty receipt if none is to be written.
+
+        Raises:
+            RetentionError: the view lacks a text that it must contain.
+        """
+        if built.view is None:
+            return StoredReceipt()
+        if ask.retain and not shows_all(built.view, ask.retain):
+            raise RetentionError("a text that the view must hold is in a message that no view can show")
+        self._note_line(built)
+        if not self._config.receipts or ask.force or len(log.index) == 0:
+            return StoredReceipt()
+        try:
+            receipt = self._make_receipt(log, request, window, built, built.view, given_tokens)
+            stored = StoredReceipt(receipt.encode(), receipt.id)
+        except ValueError as refused:
+            logger.warning("a view leaves no receipt: %s", refused)
+            return StoredReceipt()
+        self._history.defer(stored.record)
+        return stored
 
     def _note_line(self, built: ViewResult) -> None:
         """Note the `[continued]` line that a view ends with, for the answer to it.
@@ -171,12 +187,13 @@ class ViewService:
             self._history.shown_line = None
 
     def _build(self, log: Log, window: Window, request: ViewRequest) -> ViewResult:
-        followed = window.plan
+        plan_before = window.plan
         try:
             return window.build(log, request)
         except FloorError:  # a new plan that left out images is still kept
-            plan, stored = window.plan, log.index.session.plan or {}
-            if plan is not None and plan is not followed and stored.get("id") != plan.id:
+            plan = window.plan
+            stored = log.index.session.plan or {}
+            if plan is not None and plan is not plan_before and stored.get("id") != plan.id:
                 self._store_plan(log, window)
             raise
 
@@ -204,22 +221,20 @@ class ViewService:
         facts = ask.facts
         head = head_of(ask.head_text)
         given_tokens, is_smaller = self._budgets(log, ask)
-        learned = {*ask.learned, *log.index.session.learned}
         reader = Recipient.of(facts.name, facts.model)
-        is_refused = any(knows(learned, what, facts.name, facts.model) for what in (REASONING, OTHERS))
-        missing = [body for body in ask.retain if not shows_all(head, [body])]
-        retained: frozenset[int] = frozenset()
-        if missing:
-            retained = self._holders.find(log, missing, has_factory=ask.head_text is not None)
+        learned = {*ask.learned, *log.index.session.learned}
+        refuses_prefill = reader.refuses_prefill or knows(learned, PREFILL, facts.name, facts.model)
+        refuses_own_reasoning = knows(learned, REASONING, facts.name, facts.model)
+        refuses_reasoning = refuses_own_reasoning or knows(learned, OTHERS, facts.name, facts.model)
         tools = self._tools_of(ask.tools_json)
         request = ViewRequest(
             budget_tokens=self._meter.counted_budget(facts.name, given_tokens),
             room=self._room_of(ask, head, tools, given_tokens),
             reader=reader,
             head_text=ask.head_text,
-            line_last=reader.refuses_prefill or knows(learned, PREFILL, facts.name, facts.model),
-            tools=f"{tools.hash}{REFUSED}" if is_refused else tools.hash,
-            retained=retained,
+            line_last=refuses_prefill,
+            tools=f"{tools.hash}{REFUSED}" if refuses_reasoning else tools.hash,
+            retained=self._retained_by(log, ask, head),
             plans_now=ask.force or ask.hard_fit,
             sums_up=ask.sums_up,
             summary=ask.summary,
@@ -227,6 +242,13 @@ class ViewService:
         )
         changes_session = ask.hard_fit or (ask.force and ask.explicit_tokens is None)
         return _Completed(request, given_tokens, is_aside=is_smaller and not changes_session)
+
+    def _retained_by(self, log: Log, ask: Ask, head: Sequence[Message]) -> frozenset[int]:
+        """Return the ordinals of messages that have the texts of `ask.retain` which the head does not show."""
+        missing = [text for text in ask.retain if not shows_all(head, [text])]
+        if not missing:
+            return frozenset()
+        return self._holders.find(log, missing, has_factory=ask.head_text is not None)
 
     def _budgets(self, log: Log, ask: Ask) -> tuple[int, bool]:
         """Return a request's budget in the provider's tokens, and whether it is below the session's budget."""
@@ -241,7 +263,9 @@ class ViewService:
         self._own_budget = default
         if facts.window is None:
             return default, False
-        self._largest_budget = max(default, self._largest_budget or self._planned_budget(log, facts.name, default))
+        if not self._largest_budget:
+            self._largest_budget = self._planned_budget(log, facts.name, default)
+        self._largest_budget = max(default, self._largest_budget)
         return default, default < int(SIDE_SHARE * self._largest_budget)
 
     def _tools_of(self, tools_json: str) -> _Tools:
@@ -253,18 +277,25 @@ class ViewService:
     def _room_of(self, ask: Ask, head: Sequence[Message], tools: _Tools, given_tokens: int) -> Room:
         """Return the sizes of a request's parts beside its messages, and the limits of its provider."""
         facts = ask.facts
+        head_tokens = sum(count_message(message, self._counter) for message in head)
+        head_bytes = len((ask.head_text or "").encode(errors="replace"))
+        spare_tokens = 0
+        if facts.window is not None:
+            spare_tokens = max(0, facts.window.context_tokens - given_tokens)
         return Room(
-            fixed_tokens=tools.tokens + sum(count_message(message, self._counter) for message in head),
-            fixed_bytes=MARGIN_BYTES + len(tools.json) + len((ask.head_text or "").encode(errors="replace")),
-            spare_tokens=max(0, facts.window.context_tokens - given_tokens) if facts.window is not None else 0,
+            fixed_tokens=tools.tokens + head_tokens,
+            fixed_bytes=MARGIN_BYTES + len(tools.json) + head_bytes,
+            spare_tokens=spare_tokens,
             limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
         )
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:
         """Return the least budget that an earlier process must have had, according to its plans."""
         index, records = log.index, log.index.session
-        if records.plan is None and is_plan_for(index, records.side_plan, self._meter.counted_budget(provider, own)):
-            return int((own + 1) / SIDE_SHARE)  # that process used a side window for this budget
+        counted_budget = self._meter.counted_budget(provider, own)
+        used_side_window = records.plan is None and is_plan_for(index, records.side_plan, counted_budget)
+        if used_side_window:
+            return int((own + 1) / SIDE_SHARE)
         return budget_in_use(index, records.plan)
 
     def _side_window(self, log: Log, asked: _Completed, whole: frozenset[int], base: Window) -> Window:
@@ -275,14 +306,15 @@ class ViewService:
         name = asked.given_tokens, whole
         window = self._side.get(name)
         if window is None:
-            window = self._side[name] = Window(self._config, self._counter, self._extras, self._new_id, store=False)
+            window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
+            self._side[name] = window
             window.begin_with(log, base, asked.request)
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
         self._side.move_to_end(name)
         return window
 
-    def _note(
+    def _make_receipt(
         self,
         log: Log,
         request: ViewRequest,
@@ -294,6 +326,31 @@ class ViewService:
         """Make the receipt of a view, and queue its head text for the next append if the log lacks it."""
         head = self._queue_head(log, request.head_text) if request.head_text is not None else ""
         head_count = len(request.head)
+        extras = extras_in(built.items) if self._extras.has_any else 0
+        view_hash = window.chain.hash_of(
+            built.items, lambda first: view[head_count + first :], request.head, of=log.index
+        )
+        return Receipt(
+            id=self._new_id(),
+            time=self._history.now(),
+            plan=_plan_id(window),
+            upto=_upto(log, built),
+            messages=len(view),
+            tokens=built.counted_tokens,
+            budget_tokens=given_tokens,
+            provider=request.reader.provider,
+            model=request.reader.model,
+            head=head,
+            extras=extras,
+            hash=view_hash,
+            render=self._render_of(request, built),
+            tools=request.tools,
+            bound=built.reasoning.bound,
+            unbound=len(built.reasoning.left_out),
+        )
+
+    def _render_of(self, request: ViewRequest, built: ViewResult) -> dict[str, Any]:
+        """Return the options by which a view was rendered, for its receipt."""
         render = dict(self._render)
         if keeps_wire_rules(built.items):
             render[WIRE] = 1
@@ -302,30 +359,14 @@ class ViewService:
         line = last_line(built.items)
         if line:
             render[LINE] = line
-        return Receipt(
-            id=self._new_id(),
-            time=self._history.now(),
-            plan=window.plan.id if window.plan else "",
-            upto=_upto(log, built),
-            messages=len(view),
-            tokens=built.counted_tokens,
-            budget_tokens=given_tokens,
-            provider=request.reader.provider,
-            model=request.reader.model,
-            head=head,
-            extras=extras_in(built.items) if self._extras.has_any else 0,
-            hash=window.chain.hash_of(built.items, lambda at: view[head_count + at :], request.head, of=log.index),
-            render=render,
-            tools=request.tools,
-            bound=built.reasoning.bound,
-            unbound=len(built.reasoning.left_out),
-        )
+        return render
 
     def _queue_head(self, log: Log, text: str) -> str:
         """Queue a head text for the next append if the log lacks it, and return its hash."""
         head = text_hash(text)
         if self._heads_of is not log.index:
-            self._heads, self._heads_of = set(), log.index
+            self._heads = set()
+            self._heads_of = log.index
         if head in log.index.session.heads:
             self._heads.discard(head)
         elif head not in self._heads:
@@ -353,6 +394,10 @@ class ViewService:
         if isinstance(outcome, Exception):
             raise outcome
         return ""
+
+
+def _plan_id(window: Window) -> str:
+    return window.plan.id if window.plan else ""
 
 
 def _upto(log: Log, built: ViewResult) -> str:
