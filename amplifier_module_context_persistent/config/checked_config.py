@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any
 
 from ..errors import ConfigError
@@ -80,8 +80,9 @@ class Config(Options):
         """
         options = cls.options()
         flat = in_our_keys(given or {})
-        if told := told_elsewhere(given or {}):
-            warn(told)
+        warning = told_elsewhere(given or {})
+        if warning:
+            warn(warning)
         fallback = flat.pop(FALLBACK_BUDGET, None)
         values: dict[str, Any] = {}
         for key, value in flat.items():
@@ -89,14 +90,10 @@ class Config(Options):
                 if not composed:
                     raise ConfigError(f"unknown configuration key {key!r}{nearest_key(key, options)}")
                 warn(f"unknown configuration key {key!r} is ignored{nearest_key(key, options)}")
-            elif value is None and options[key].default is not None:
-                continue  # a `key:` without a value in YAML
-            elif options[key].metadata["check"] is path and (why := why_no_path(value)):
-                raise ConfigError(f"{key}: {why}")
-            elif not options[key].metadata["check"](value):
-                found = repr(value) if options[key].repr else "this value"
-                raise ConfigError(f"{key}: {found} is not allowed; allowed: {options[key].metadata['allowed']}")
-            else:
+                continue
+            is_without_value = value is None and options[key].default is not None  # as `key:` in YAML
+            if not is_without_value:
+                _check_value(options[key], value)
                 values[key] = tuple(value) if isinstance(value, list) else value
         configured = frozenset(values)
         if "max_tokens" not in values and fallback is not None:
@@ -114,3 +111,18 @@ class Config(Options):
         if values.get("auto_save") is False:
             warn("auto_save: false has no effect: every message is saved as it is added")
         return cls(**values, configured=configured)
+
+
+def _check_value(option: Field[Any], value: Any) -> None:
+    """Check the value of an option.
+
+    Raises:
+        ConfigError: it is not allowed.
+    """
+    check = option.metadata["check"]
+    why = why_no_path(value) if check is path else ""
+    if why:
+        raise ConfigError(f"{option.name}: {why}")
+    if not check(value):
+        found = repr(value) if option.repr else "this value"
+        raise ConfigError(f"{option.name}: {found} is not allowed; allowed: {option.metadata['allowed']}")

@@ -106,16 +106,18 @@ class Additions:
     async def _add_checked(self, session: Session, given: Sequence[Message], *, is_list: bool) -> None:
         """Add canonical messages that no caller can change. Ephemeral ones go only to the views of this process."""
         passing = list(filter(self._passes, given))
-        stored: Sequence[Message] = [message for message in given if message not in passing] if passing else given
+        stored = given
+        if passing:
+            stored = [message for message in given if message not in passing]
         if self._redaction.is_on:
             stored = await self._redaction.of(stored)
         if stored:
             session = await self._append(session, stored, is_list=is_list)
         for message in passing:
             await _add_ephemeral(session, message)
-        self._form = next(filter(None, map(form_of, reversed(given))), self._form)
+        self._form = _last_form_of(given) or self._form
         if self._host.hooks is not None:
-            await self._tell(session, _to_tell(given))
+            await self._tell(session, _payloads_of(given))
 
     def _may_encode(self, messages: Sequence[Any]) -> bool:
         """Return whether messages are stored unchanged and are small enough to encode on the event loop."""
@@ -160,7 +162,7 @@ class Additions:
     async def _read(self, copied: Sequence[Message], form: str | None) -> list[Message]:
         """Read messages, at least one of which may be foreign."""
         if self._form is None and not all(map(is_plain, copied)):
-            self._form = next(filter(None, map(form_of, reversed(await self._last_messages(_LOOKED_AT)))), "")
+            self._form = _last_form_of(await self._last_messages(_LOOKED_AT)) or ""
         read = read_given(copied, form, before=self._form or "", guesses=self.guesses)
         if lack_calls(read):
             return with_messages_before(read, await self._since_calls())
@@ -173,9 +175,13 @@ class Additions:
 
         If no such answer is near the end, return about `_MOST_LOOKED_AT` messages.
         """
-        count, last = 0, list[Message]()
-        while len(last) == count < _MOST_LOOKED_AT and not any(message.get("tool_calls") for message in last):
-            count = max(_LOOKED_AT, 4 * count)
+        count = _LOOKED_AT
+        last = await self._last_messages(count)
+        while not any(message.get("tool_calls") for message in last):
+            is_all_of_log = len(last) < count
+            if is_all_of_log or count >= _MOST_LOOKED_AT:
+                break
+            count *= 4
             last = await self._last_messages(count)
         return last
 
@@ -206,8 +212,9 @@ class Additions:
         noted = list(map(self._noted, given))
         if self._unknown:
             noted = [self._with_known_id(message) for message in noted]
-        timestamp, own_ids = self._now(), [self._new_id() for _ in noted]
-        ids = frozenset(brought for message in noted if (brought := given_id(message)) is not None)
+        timestamp = self._now()
+        own_ids = [self._new_id() for _ in noted]
+        ids = frozenset(message_id for message_id in map(given_id, noted) if message_id is not None)
         small = len(noted) <= _MANY and not any(map(_is_large, noted))
         try:
             session = await self._store.append(
@@ -232,8 +239,9 @@ class Additions:
         Returns:
             False, as `add`.
         """
-        told = _to_tell(given) if self._host.hooks is not None else ()
-        bodies, timestamp = list[bytes](), self._now()
+        payloads = _payloads_of(given) if self._host.hooks is not None else ()
+        bodies = list[bytes]()
+        timestamp = self._now()
         try:
             for message in given:
                 if message["role"] == "assistant":
@@ -248,8 +256,8 @@ class Additions:
                 for message in map(decode_body, bodies):
                     self._unknown[content_key(message)] = f"{given_id(message)}"
             raise
-        if told:
-            await self._tell(session, told)
+        if payloads:
+            await self._tell(session, payloads)
         return False
 
     def _noted(self, message: Message) -> Message:
@@ -270,14 +278,23 @@ class Additions:
         known = self._unknown.get(content_key(message))
         return message if known is None else {**message, "metadata": {**metadata_of(message), "message_id": known}}
 
-    async def _tell(self, session: Session, told: Sequence[tuple[str, int]]) -> None:
+    async def _tell(self, session: Session, payloads: Sequence[tuple[str, int]]) -> None:
         total = len(session.log.index.live)
-        for role, length in told:
+        for role, length in payloads:
             payload = {"role": role, "content_length": length, "total_messages": total}
             await self._host.emit("context:message_added:debug", payload)
 
 
-def _to_tell(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
+def _last_form_of(messages: Sequence[Message]) -> str:
+    """Return the form of the last of the messages that came in a foreign form, or "" if none did."""
+    for message in reversed(messages):
+        form = form_of(message)
+        if form:
+            return form
+    return ""
+
+
+def _payloads_of(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
     """Return the payloads of the events for stored messages: roles and lengths of texts."""
     return [(message["role"], len(text_of(message))) for message in given]
 

@@ -123,53 +123,9 @@ class LiveHistory(NamedTuple):
 
 def _any_out_of_place(stored: Sequence[Message]) -> bool:
     """Return whether hosts see any of the messages in another place than the log has it, or not at all."""
-    every = map(
-        itemgetter("metadata"), stored
-    )  # the history may be long; a function call for each message takes twice the time
-    return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every)
-
-
-def known_beginning(live: Sequence[Message], given: Sequence[object]) -> list[int]:
-    """Find the messages at the beginning of a list that equal messages of the history in every value.
-
-    If a host passes back the history unchanged, this comparison is enough, and takes little more time than reading.
-
-    Args:
-        live: the history; the list may lack its system messages.
-        given: the host's list, not copied yet.
-
-    Returns:
-        The positions of these messages in the history.
-    """
-    known: list[int] = []
-    place = 0
-    for message in given:
-        while place < len(live) and live[place]["role"] in SYSTEM_ROLES and not _is_equal(live[place], message):
-            place += 1
-        if place == len(live) or not _is_equal(live[place], message):
-            break
-        known.append(place)
-        place += 1
-    return known
-
-
-def is_whole(live: Sequence[Message], given: Sequence[object], known: Sequence[int]) -> bool:
-    """Return whether a list is exactly the history, except that system messages may be missing.
-
-    Args:
-        live: the history.
-        given: the list.
-        known: the result of `known_beginning`.
-    """
-    rest = live[known[-1] + 1 :] if known else live
-    return len(known) == len(given) and all(message["role"] in SYSTEM_ROLES for message in rest)
-
-
-def _is_equal(stored: Message, given: object) -> bool:
-    try:
-        return stored == given
-    except (TypeError, ValueError):  # some libraries have values that cannot be compared; they are refused later
-        return False
+    # the history may be long; a function call for each message takes twice the time
+    every_metadata = map(itemgetter("metadata"), stored)
+    return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every_metadata)
 
 
 def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
@@ -185,7 +141,8 @@ def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> L
     """
     history = LiveHistory.of(log)
     live = history.messages
-    if not may_repair and (rest := rest_of(live, given)) and not KnownMessages(log, live).ends_removed:
+    rest = rest_of(live, given) if not may_repair else None
+    if rest and not KnownMessages(log, live).ends_removed:
         return ListComparison(TakenMessages(rest), live)
     found = align(live, given)
     if found is None:
@@ -198,7 +155,8 @@ def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> L
     if not known.repeats(found.tail):
         tail = new_messages(found.tail, known.is_new, ends_removed=known.ends_removed)
     taken = arranged(history, found, tail or [])
-    return ListComparison(taken, live, 0 if taken else count_unknown(log, given))
+    unknown = count_unknown(log, given) if not taken else 0
+    return ListComparison(taken, live, unknown)
 
 
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:
@@ -219,14 +177,18 @@ def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = Tru
     listed = [message for message in given if not is_memory_file(message)]
     if not live or len(listed) <= len(live):
         return None
-    if not may_repair and (rest := rest_of(live, listed)):
+    rest = rest_of(live, listed) if not may_repair else None
+    if rest:
         return rest
     found = align(live, listed)
-    if found is None or found.moved or any(stored_under(log, id_) for id_ in found.new_ids()):
+    if found is None or found.moved:
+        return None
+    if any(stored_under(log, message_id) for message_id in found.new_ids()):
         return None
     new = arranged(LiveHistory(live, [], []), found, found.tail).new
-    is_the_list = len(live) + len(new) == len(listed) and all(one.get("content") != CLOSING_TEXT for one in new)
-    return new if is_the_list else None
+    has_made_closing = any(message.get("content") == CLOSING_TEXT for message in new)
+    has_all_of_list = len(live) + len(new) == len(listed)
+    return new if has_all_of_list and not has_made_closing else None
 
 
 def count_unknown(log: Log, given: Sequence[Message]) -> int:
@@ -271,15 +233,18 @@ class Alignment:
 
     def leave_out(self, is_stale: Callable[[Message], bool]) -> None:
         """Leave out results and closing messages that are stale."""
-        stale = {call for call, item in self.results.items() if isinstance(item, dict) and is_stale(item)}
-        self.results = {call: item for call, item in self.results.items() if call not in stale}
-        self.closings = {call_id: item for call_id, item in self.closings.items() if not is_stale(item)}
+        for call, result in list(self.results.items()):
+            if not isinstance(result, int) and is_stale(result):
+                del self.results[call]
+        for call_id, closing in list(self.closings.items()):
+            if is_stale(closing):
+                del self.closings[call_id]
 
     def new_ids(self) -> list[str]:
         """Return the ids of the messages that come from the list."""
-        results = [item for item in self.results.values() if isinstance(item, dict)]
-        ids = [given_id(message) for message in (*results, *self.closings.values(), *self.tail)]
-        return [one for one in ids if one is not None]
+        results = [result for result in self.results.values() if not isinstance(result, int)]
+        ids = map(given_id, [*results, *self.closings.values(), *self.tail])
+        return [message_id for message_id in ids if message_id is not None]
 
 
 def align(live: Sequence[Message], given: Sequence[Message]) -> Alignment | None:
@@ -370,11 +335,11 @@ def new_messages(
     times = [timestamp_of(message) for message in tail]
     if any(times) and not all(times):
         return None
-    news = [is_new(message) for message in tail]
-    old = news.index(True) if True in news else len(news)
+    are_new = [is_new(message) for message in tail]
+    old = are_new.index(True) if True in are_new else len(tail)  # the number of messages before the first new one
     if old and not ends_removed:
         return None
-    return list(tail[old:]) if all(news[old:]) else None
+    return list(tail[old:]) if all(are_new[old:]) else None
 
 
 def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) -> TakenMessages:
@@ -386,12 +351,12 @@ def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) ->
         tail: the new messages that will follow the history.
     """
     items = _with_closings(history.messages, _with_results(history.messages, found), found, tail)
-    repairs = any(isinstance(item, dict) for item in items) or bool(found.moved)
-    if found.moved:
-        new = [item for item in items if isinstance(item, dict)]
-        order = [history.ordinals[item] if isinstance(item, int) else item for item in items]
-        return TakenMessages([*new, *tail], [*history.with_others(order), *tail], repairs)
-    return TakenMessages([*_placed(history.messages, items), *tail], [], repairs)
+    new = [item for item in items if not isinstance(item, int)]
+    repairs = bool(new or found.moved)
+    if not found.moved:
+        return TakenMessages([*_placed(history.messages, items), *tail], [], repairs)
+    order = [history.ordinals[item] if isinstance(item, int) else item for item in items]
+    return TakenMessages([*new, *tail], [*history.with_others(order), *tail], repairs)
 
 
 def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Message]:
@@ -400,22 +365,24 @@ def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Messa
     Results are in the order of their calls: a result comes after the results of earlier calls.
     """
     moved = found.moved
-    answers: dict[str | None, int] = {}
+    results_of_history: dict[str | None, int] = {}  # the positions of results that stay, by call id
     if found.results:
-        answers = {result_id_of(message): at for at, message in enumerate(live) if at not in moved}
-    after = defaultdict[int, list[int | Message]](list)
-    for position in sorted({position for position, _ in found.results}):
-        place = position
-        for call_id in given_calls(live[position]):
-            result = found.results.get((position, call_id))
+        for position, message in enumerate(live):
+            if position not in moved:
+                results_of_history[result_id_of(message)] = position
+    inserted_after = defaultdict[int, list[int | Message]](list)
+    for caller in sorted({caller for caller, _ in found.results}):
+        place = caller
+        for call_id in given_calls(live[caller]):
+            result = found.results.get((caller, call_id))
             if result is not None:
-                after[place].append(result)
+                inserted_after[place].append(result)
             else:
-                place = max(place, answers.get(call_id, place))
+                place = max(place, results_of_history.get(call_id, place))
     items: list[int | Message] = []
     for position in range(len(live)):
         if position not in moved:
-            items += [position, *after.get(position, ())]
+            items += [position, *inserted_after.get(position, ())]
     return items
 
 
@@ -433,12 +400,14 @@ def _with_closings(
     if not (answered or found.closings):
         return list(items)
     closings = _closings_by_call(live, found)
-    messages = [live[item] if isinstance(item, int) else item for item in items] + list(tail[:1])
+    messages = [live[item] if isinstance(item, int) else item for item in items]
+    messages += tail[:1]
     order: list[int | Message] = []
     for number, item in enumerate(items):
         order.append(item)
         call_id = result_id_of(messages[number])
-        is_last_of_turn = all(map(is_person, messages[number + 1 : number + 2]))
+        is_last = number + 1 == len(messages)
+        is_last_of_turn = is_last or is_person(messages[number + 1])
         if call_id is None or not is_last_of_turn:
             continue
         closing = closings.get(call_id)

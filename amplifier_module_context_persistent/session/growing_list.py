@@ -64,12 +64,14 @@ def after_items(
         read: the messages of the whole list.
         form: the form of all of the list, if the caller says so.
     """
-    if not any(form_of(message) == openai_responses.NAME for message in read) or rest_of(live, read) is not None:
+    has_items = any(form_of(message) == openai_responses.NAME for message in read)
+    if not has_items or rest_of(live, read) is not None:
         return None
     items = openai_responses.write(live, exact=True)
-    if not 0 < len(items) <= len(given):
+    if not items or len(items) > len(given):
         return None
-    if openai_responses.write(read_given(given[: len(items)], form), exact=True) != items:
+    beginning = openai_responses.write(read_given(given[: len(items)], form), exact=True)
+    if beginning != items:
         return None
     rest = read_given(given[len(items) :], form, before=openai_responses.NAME)
     return [*live, *with_messages_before(rest, live[-1:])]

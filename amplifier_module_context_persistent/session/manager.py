@@ -87,19 +87,23 @@ class PersistentContextManager:
         new_id: Callable[[], str] = new_id,
         **options: Any,
     ) -> None:
-        given = {"transcript_path": transcript_path} if transcript_path is not None else {}
         self._host = Host(coordinator)
-        asked = {**(config.given() if config is not None else {}), **options, **given}
-        self.config = Config.load(asked, warn=self._host.warn_once, composed=coordinator is not None)
-        self._now, self._new_id = now, new_id
+        given = config.given() if config is not None else {}
+        given |= options
+        if transcript_path is not None:
+            given["transcript_path"] = transcript_path
+        self.config = Config.load(given, warn=self._host.warn_once, composed=coordinator is not None)
+        self._now = now
+        self._new_id = new_id
         corrects = self.config.token_meter == "actual"  # noqa: S105 - tokens of text
         self._meter = Meter(enabled=corrects, session_id=session_id)
         working_dir = working_dir or self._host.working_dir
+        chosen = ChosenLog(log, is_given=True) if log is not None else None
         self._store = Store(
             self.config,
             self._host,
             self._meter,
-            ChosenLog(log, is_given=True) if log is not None else self._choose_log(session_id, parent_id, working_dir),
+            chosen or self._choose_log(session_id, parent_id, working_dir),
             session_id=session_id,
             working_dir=working_dir,
             now=now,

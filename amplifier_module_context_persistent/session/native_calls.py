@@ -107,23 +107,31 @@ class NativeCompaction:
         self, provider: Any, facts: ProviderFacts, tools_json: str, offer: NativeOffer, count: Callable[[str], int]
     ) -> None:
         started = time.monotonic()
-        async with CompactionEvents(self._host) as told:
-            await told.start(NATIVE, {"message_count": offer.covers, "input_tokens": offer.tokens})
+        async with CompactionEvents(self._host) as events:
+            await events.start(NATIVE, {"message_count": offer.covers, "input_tokens": offer.tokens})
             try:
                 message, usage = await compacted(provider, facts, tools_json, offer, self._config)
             except NativeError as error:
                 self._failed = offer.basis
-                await told.finish(FAILED)
+                await events.finish(FAILED)
                 await self.tell_fallback(str(error))
                 return
             tokens = item_tokens(message, usage, count)
             self._ready = offer.item(message, tokens, facts.name, facts.model, usage)
-            told.usage = counts_of(usage)
-            await told.finish(COMPLETED, {"input_tokens_before": offer.tokens, "input_tokens_after": tokens})
-        payload = {"provider": facts.name, "model": facts.model, "covered_messages": offer.covers}
-        sizes = {"request_tokens": offer.tokens, "item_tokens": tokens, "seconds": round(time.monotonic() - started, 3)}
-        reported = {key: count for key, count in told.usage.items() if key in ("input_tokens", "output_tokens")}
-        await self._host.emit("context:native_compaction", {**payload, **sizes, **reported})
+            events.usage = counts_of(usage)
+            await events.finish(COMPLETED, {"input_tokens_before": offer.tokens, "input_tokens_after": tokens})
+        payload = {
+            "provider": facts.name,
+            "model": facts.model,
+            "covered_messages": offer.covers,
+            "request_tokens": offer.tokens,
+            "item_tokens": tokens,
+            "seconds": round(time.monotonic() - started, 3),
+        }
+        for key in ("input_tokens", "output_tokens"):
+            if key in events.usage:
+                payload[key] = events.usage[key]
+        await self._host.emit("context:native_compaction", payload)
 
 
 async def compacted(

@@ -48,13 +48,17 @@ class PendingRequests:
         A request that names its provider replaces views that were not sent to a model. If a person's message and
         another request come before its answer, the turn was interrupted, and the new request replaces it.
         """
-        was_looked_at = bool(provider) and not self._names_provider
-        if self._answers or self._is_given_up or was_looked_at:
-            self._waiting, self._asked, self._answers = [], {}, 0
-        self._is_given_up, self._names_provider = False, bool(provider)
+        was_only_looked_at = bool(provider) and not self._names_provider
+        if self._answers or self._is_given_up or was_only_looked_at:
+            self._waiting = []
+            self._asked = {}
+            self._answers = 0
+        self._is_given_up = False
+        self._names_provider = bool(provider)
         self._waiting.append(bound)
-        asked = provider, model
-        self._asked[bound] = asked if self._asked.get(bound, asked) == asked else ("", "")
+        recipient = provider, model
+        is_other_recipient = self._asked.get(bound, recipient) != recipient
+        self._asked[bound] = ("", "") if is_other_recipient else recipient
 
     def is_look(self, provider: str) -> bool:
         """Return whether a view is not sent to a model: it names no provider, and a request that names one waits."""

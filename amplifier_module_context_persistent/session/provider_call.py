@@ -81,12 +81,17 @@ async def counted_by(
         return budget(chat_request(view, tools_json, model=model or None), context_estimate=estimate)
 
     try:
-        said = await answer_of(ask, MOST_S, _NoCountError)
+        answer = await answer_of(ask, MOST_S, _NoCountError)
     except _NoCountError as error:  # a provider's fault must not stop the request
         logger.info("the provider did not count a request: %s", error)
         return None
-    measured = said.get("measurement") if isinstance(said, Mapping) else None
-    if not isinstance(measured, Mapping) or measured.get("kind") != "provider_count":
+    if not isinstance(answer, Mapping):
         return None
-    tokens, most = token_count(measured.get("input_tokens")), token_count(said.get("input_limit_tokens"))
-    return (tokens, most) if tokens and most else None
+    measurement = answer.get("measurement")
+    if not isinstance(measurement, Mapping) or measurement.get("kind") != "provider_count":
+        return None
+    tokens = token_count(measurement.get("input_tokens"))
+    limit = token_count(answer.get("input_limit_tokens"))
+    if not tokens or not limit:
+        return None
+    return tokens, limit

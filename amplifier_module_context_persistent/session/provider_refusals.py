@@ -109,13 +109,16 @@ class Refusals:
         what = REASONING if certain else _taught_by(event)
         if what is None or not of_session(event, self._session_id):
             return None
-        named = event.get("provider"), event.get("model")
-        provider, model = (kept_name(name) if isinstance(name, str) else "" for name in named)
-        if not provider or provider == self.asked[0]:
-            provider, model = self.asked[0], model or self.asked[1]
+        provider = _kept_text(event.get("provider"))
+        model = _kept_text(event.get("model"))
+        asked_provider, asked_model = self.asked
+        if provider in ("", asked_provider):
+            provider = asked_provider
+            model = model or asked_model
         if knows(self.facts, what, provider, model):
             return None
-        self.facts.add(fact := Fact(what, provider, model))
+        fact = Fact(what, provider, model)
+        self.facts.add(fact)
         return fact
 
 
@@ -140,6 +143,11 @@ def _names_maker(reason: str) -> bool:
 def tells_transformations(answer: Mapping[str, Any]) -> bool:
     """Return whether an answer, or its metadata, reports parts of the request that the provider dropped."""
     return bool(_drop_reasons(answer))
+
+
+def _kept_text(name: Any) -> str:
+    """Return a name as it is kept, or "" if it is not a text."""
+    return kept_name(name) if isinstance(name, str) else ""
 
 
 def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:

@@ -107,7 +107,10 @@ class RecallSearch:
             self._index, self._generation = log.index, log.index.generation
             self._live = log.index.live[:]
             self._at = self._end_of_search()
-            self._hits, self._alike, self._read, self._given_up = [], [], [], 0
+            self._hits = []
+            self._alike = []
+            self._read = []
+            self._given_up = 0
         if len(self._hits) >= self.enough:
             return True
         now = self._clock()
@@ -203,22 +206,29 @@ class RecallSearch:
 
     def _read_batch(self, log: Log, batch: range) -> None:
         """Read the messages of a batch that may match. Pages that `recall` returned are not searched."""
-        index, live, wanted = log.index, self._live, self._wanted
+        positions = self._positions_to_read(log, batch)
+        live = self._live
+        messages = list(log.read([live[position] for position in positions]))
+        for position, message in zip(reversed(positions), reversed(messages), strict=True):
+            tool = searched_tool(log, live, position, message, self._wanted)
+            if tool is not None:
+                self._read.append((position, message, tool))
+
+    def _positions_to_read(self, log: Log, batch: range) -> Sequence[int]:
+        """Return the positions of a batch whose messages may match, as far as the index and the bytes tell."""
+        columns, live, wanted = log.index.columns, self._live, self._wanted
         positions: Sequence[int] = batch
         if wanted.role:
-            positions = [at for at in batch if index.columns.roles[live[at]] == ROLE_CODES[wanted.role]]
+            role = ROLE_CODES[wanted.role]
+            positions = [position for position in positions if columns.roles[live[position]] == role]
         among = self._among
         if among is not None:
-            positions = [at for at in positions if index.columns.offsets[live[at]] in among]
+            positions = [position for position in positions if columns.offsets[live[position]] in among]
         if wanted.pattern is not None and wanted.pattern.needle:
-            ordinals: Sequence[int] = [live[at] for at in positions]
+            ordinals = [live[position] for position in positions]
             may_match = lines_that_may_match(log, ordinals, wanted.pattern)
-            positions = [at for at in positions if live[at] in may_match]
-        messages = list(log.read([live[at] for at in positions]))
-        for at, message in zip(reversed(positions), reversed(messages), strict=True):
-            tool = searched_tool(log, live, at, message, wanted)
-            if tool is not None:
-                self._read.append((at, message, tool))
+            positions = [position for position in positions if live[position] in may_match]
+        return positions
 
     def _match(self, message: Message, tool: str, deadline: float) -> None:
         pattern = self._wanted.pattern
@@ -281,17 +291,20 @@ async def recall(
         return await session.queue.run(lambda _: search.tell())
     from .ranked_recall import SessionIndex, best_answers, hits_of  # most sessions do not need these
 
-    kept.index = index = kept.index or SessionIndex()
-    if is_short := wanted.query_words < LEAST_WORDS:
+    if kept.index is None:
+        kept.index = SessionIndex()
+    is_short = wanted.query_words < LEAST_WORDS
+    if is_short:
         await _run(session, search)
         if len(search.hits()) >= search.enough or search.is_as_meant:
             return await session.queue.run(lambda _: search.tell())
-    answers = await best_answers(session, index, wanted, most=search.enough + len(search.hits()), clock=clock)
+    most = search.enough + len(search.hits())
+    answers = await best_answers(session, kept.index, wanted, most=most, clock=clock)
     if not is_short:
         search.search_only(answers.may_match)
         await _run(session, search)
-    known = {hit.reference for hit in search.hits()}
-    best = await hits_of(session, answers, wanted, known, most=search.enough - len(known))
+    found = {hit.reference for hit in search.hits()}
+    best = await hits_of(session, answers, wanted, found, most=search.enough - len(found))
     return await session.queue.run(lambda _: search.tell(best, unranked=answers.notes))
 
 
@@ -331,8 +344,9 @@ def lines_that_may_match(log: Log, ordinals: Sequence[int], pattern: Pattern) ->
         LogUnreadableError: the log cannot be read.
     """
     flags = log.index.columns.flags
-    foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}
-    own = [ordinal for ordinal in ordinals if ordinal not in foreign] if foreign else ordinals
+    foreign = {ordinal for ordinal in ordinals if flags[ordinal] & _FOREIGN}  # they may have any escapes
+    if foreign:
+        ordinals = [ordinal for ordinal in ordinals if ordinal not in foreign]
     if finds_bytes(log):
-        return foreign | log.find_bytes(own, pattern.needle, ignores_case=pattern.ignores_case)
-    return foreign | {ordinal for ordinal, line in log.lines(own) if pattern.may_match(line)}
+        return foreign | log.find_bytes(ordinals, pattern.needle, ignores_case=pattern.ignores_case)
+    return foreign | {ordinal for ordinal, line in log.lines(ordinals) if pattern.may_match(line)}

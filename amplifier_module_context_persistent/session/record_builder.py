@@ -38,7 +38,7 @@ from ..window.ephemerals import Extras
 from .change_history import Decide
 from .compare_host_list import TakenMessages
 from .memory_files import is_memory_file
-from .replayed_messages import TimestampReplays, free_id_for, is_live_as, stored_under
+from .replayed_messages import TimestampReplays, free_id_for, is_live_as, overlap, stored_under
 
 logger = logging.getLogger(__name__)
 
@@ -485,20 +485,3 @@ def _plan_within(index: Index, kept: Sequence[int]) -> list[bytes]:
     except ValueError:  # it names messages that do not stay
         return []
     return [encode_object(index.session.plan)]
-
-
-def overlap(first: Sequence[str], last: Sequence[str]) -> int:
-    """Return the length of the longest start of `first` that is also the end of `last`.
-
-    This is the prefix function of Knuth, Morris and Pratt, in a time that grows with the lists' lengths only.
-    """
-    joined: list[str | None] = [*first, None, *last]
-    lengths = [0] * len(joined)  # of the longest start of `joined` that ends at each position
-    for position in range(1, len(joined)):
-        length = lengths[position - 1]
-        while length > 0 and joined[position] != joined[length]:
-            length = lengths[length - 1]
-        if joined[position] == joined[length]:
-            length += 1
-        lengths[position] = length
-    return lengths[-1]

@@ -6,6 +6,7 @@ A message with an id is recognised by the id; a message without one by its time 
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Sequence
 from hashlib import blake2b
 
 from ..log.base import Log
@@ -90,3 +91,20 @@ def _time_and_content(message: Message) -> bytes:
     """Return a digest of time and content that a message and its replay share."""
     text = f"{timestamp_of(message)}\0{content_key(message)}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def overlap(first: Sequence[str], last: Sequence[str]) -> int:
+    """Return the length of the longest start of `first` that is also the end of `last`.
+
+    This is the prefix function of Knuth, Morris and Pratt, in a time that grows with the lists' lengths only.
+    """
+    joined: list[str | None] = [*first, None, *last]
+    lengths = [0] * len(joined)  # of the longest start of `joined` that ends at each position
+    for position in range(1, len(joined)):
+        length = lengths[position - 1]
+        while length > 0 and joined[position] != joined[length]:
+            length = lengths[length - 1]
+        if joined[position] == joined[length]:
+            length += 1
+        lengths[position] = length
+    return lengths[-1]

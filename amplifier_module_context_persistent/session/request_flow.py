@@ -221,21 +221,23 @@ class RequestFlow:
 
     async def _answer(self, ask: Ask) -> ViewResult:
         """Make a view, ask for a summary if its plan wants one, and report the plan."""
-        async with CompactionEvents(self._host) as told:
+        async with CompactionEvents(self._host) as events:
             try:
-                answer = await self._planned(ask, told)
+                answer = await self._planned(ask, events)
             except FloorError as error:
-                if error.tried is not None and not told.is_started:
-                    await self._tell_start(told, self._method_of(None), *error.tried)
+                if error.tried is not None and not events.is_started:
+                    messages, tokens = error.tried
+                    await self._tell_start(events, self._method_of(None), messages, tokens)
                 raise ContextLengthError(str(error)) from error
             except RetentionError as error:
                 raise NotRetainedError(str(error)) from error
-            if futile := answer.futile():
+            futile = answer.futile()
+            if futile:
                 await self._host.emit("context:compaction_futile", futile)
             await self._report_plan(answer)
             await self._native.settle(answer)
-            if told.is_started:
-                await self._tell_end(told, answer)
+            if events.is_started:
+                await self._tell_end(events, answer)
             return answer
 
     async def _planned(self, ask: Ask, told: CompactionEvents) -> ViewResult:
@@ -294,13 +296,17 @@ class RequestFlow:
             return
         if answer.reasoning.is_refused:  # the refusal was already reported
             return
-        parts = {"system": before.head_text != ask.head_text, "tools": before.tools_json != ask.tools_json}
-        changed = [part for part, differs in parts.items() if differs]
-        newly = answer.reasoning.left_out - shown.left_out
+        changed = list[str]()
+        if before.head_text != ask.head_text:
+            changed.append("system")
+        if before.tools_json != ask.tools_json:
+            changed.append("tools")
+        newly_left_out = answer.reasoning.left_out - shown.left_out
         if not changed:
-            newly = frozenset(ordinal for ordinal in newly if shown.last is not None and ordinal <= shown.last)
-        if newly:
-            payload = {"provider": ask.facts.name, "changed": changed or ["messages"], "answers": len(newly)}
+            last = shown.last
+            newly_left_out = frozenset(ordinal for ordinal in newly_left_out if last is not None and ordinal <= last)
+        if newly_left_out:
+            payload = {"provider": ask.facts.name, "changed": changed or ["messages"], "answers": len(newly_left_out)}
             await self._host.emit("context:reasoning_left_out", payload)
 
     async def _report_plan(self, answer: ViewResult) -> None:

@@ -19,19 +19,17 @@ async def change(store: Store, decide: Decide, *, reason: str, timestamp: str) -
         reason: the reason of the reset, if messages leave the history.
         timestamp: ISO 8601, for messages that have none.
     """
-    replaces = False
+    decisions: list[HistoryChange] = []  # the last one counts: the log may call `decide` again
 
-    def decided(log: Log) -> HistoryChange:
-        nonlocal replaces
-        decision = decide(log)
-        replaces = decision.kept is not None
-        return decision
+    def noting_decide(log: Log) -> HistoryChange:
+        decisions.append(decide(log))
+        return decisions[-1]
 
     await store.open()
     session = await store.append(
-        lambda history: history.change(decided, reason=reason, timestamp=timestamp), small=False, looks_back=True
+        lambda history: history.change(noting_decide, reason=reason, timestamp=timestamp), small=False, looks_back=True
     )
-    if replaces:
+    if decisions[-1].kept is not None:
         await session.queue.run(lambda _: session.forget())
 
 
@@ -40,29 +38,30 @@ async def rewind(store: Store, to: int | str, *, timestamp: str) -> int:
 
     Errors are those of `rewound` and `change`.
     """
-    hidden = 0
+    hidden: list[int] = []  # the last number counts: the log may call `decide` again
 
     def decide(log: Log) -> HistoryChange:
-        nonlocal hidden
         decision = rewound(log, to)
-        hidden = 0 if decision.kept is None else len(log.index.live) - len(decision.kept)
+        hidden.append(0 if decision.kept is None else len(log.index.live) - len(decision.kept))
         return decision
 
     await change(store, decide, reason="rewind", timestamp=timestamp)
-    return hidden
+    return hidden[-1]
 
 
 async def pop(store: Store, *, timestamp: str) -> list[Message]:
     """Remove the last added message from the history and return its stored messages. Errors are those of `change`."""
-    taken: list[tuple[int, Message]] = []
+    removed: list[list[Message]] = []  # the last ones count: the log may call `decide` again
 
     def decide(log: Log) -> HistoryChange:
-        nonlocal taken
-        taken = last_given(log)
-        return HistoryChange(log.index.live[: -len(taken)] if taken else None)
+        last = last_given(log)
+        removed.append([message for _, message in last])
+        if not last:
+            return HistoryChange(kept=None)
+        return HistoryChange(kept=log.index.live[: -len(last)])
 
     await change(store, decide, reason="rewind", timestamp=timestamp)
-    return [message for _, message in taken]
+    return removed[-1]
 
 
 DecideOn = Callable[[Log, Sequence[Message]], HistoryChange]

@@ -22,8 +22,6 @@ from .compare_host_list import (
     LiveHistory,
     TakenMessages,
     additions_only,
-    is_whole,
-    known_beginning,
     look_at,
 )
 from .growing_list import after_items, may_be_repair
@@ -32,6 +30,7 @@ from .memory_files import is_memory_file
 from .redact_on_write import RedactionOnWrite
 from .store import Session, Store
 from .transcript_edit import advice, find_edit
+from .unchanged_list import is_whole, known_beginning
 
 logger = logging.getLogger(__name__)
 

@@ -134,14 +134,18 @@ def _cached_share(usage: Any) -> dict[str, float]:
 def _text(response: Any) -> str:
     content = getattr(response, "content", None)
     blocks = content if isinstance(content, list) else [content]
-    kinds = {_of(block, "type") for block in blocks}
-    if getattr(response, "tool_calls", None) or kinds & {"tool_call", "tool_use"}:
+    has_call = any(_of(block, "type") in ("tool_call", "tool_use") for block in blocks)
+    if has_call or getattr(response, "tool_calls", None):
         raise SummaryError("the answer is a tool call")
-    texts = [block if isinstance(block, str) else _of(block, "text") for block in blocks]
-    said = "\n".join(text for text in texts if isinstance(text, str))
-    if not (text := _TAGS.sub("", said).strip()):
+    texts = list[str]()
+    for block in blocks:
+        text = block if isinstance(block, str) else _of(block, "text")
+        if isinstance(text, str):
+            texts.append(text)
+    summary = _TAGS.sub("", "\n".join(texts)).strip()
+    if not summary:
         raise SummaryError("the answer is empty")
-    return text
+    return summary
 
 
 def _of(block: Any, name: str) -> Any:

@@ -32,7 +32,8 @@ class SystemPrompt:
         """
         if not self._enabled:
             return None
-        session, known = await store.open(), self._text
+        session = await store.open()
+        known = self._text
 
         def find(log: Log) -> str | None:
             log.follow()
@@ -40,7 +41,9 @@ class SystemPrompt:
                 return None
             return known if known is not None else last_head_text(log)
 
-        self._text = await session.read(find) if session.history.authoritative else None
+        self._text = None
+        if session.history.authoritative:
+            self._text = await session.read(find)
         self._enabled = self._text is not None
         if known is None and self._text is not None:
             await host.emit("context:system_prompt_restored", {"characters": len(self._text)})

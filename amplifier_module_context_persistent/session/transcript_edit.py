@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import NamedTuple
 
 from ..messages.message import Message
 from ..messages.metadata import instant_of, is_human, timestamp_of
@@ -36,30 +37,51 @@ def find_edit(log: str | None, live: Sequence[Message], given: Sequence[Message]
     if log is None or Path(log).name != LOG_NAME or not live:
         return ""
     last = instant_of(timestamp_of(live[-1]))
-    if last is None or sum(map(is_human, given)) >= sum(map(is_human, live)):
+    if last is None:
         return ""
+    has_all_turns = sum(map(is_human, given)) >= sum(map(is_human, live))
+    if has_all_turns:
+        return ""
+    directory = Path(log).parent
+    newest = _newest_kept(directory)
+    if newest is not None and newest.time >= last.astimezone(UTC).strftime("%Y%m%d%H%M%S"):
+        return newest.kind
     try:
-        names = [path.name for path in Path(log).parent.iterdir()]
-    except OSError:  # the directory may be entered, but not listed
-        names = []
-    kept = [match for match in map(_KEPT.fullmatch, names) if match is not None]
-    if kept:
-        newest = max(kept, key=lambda match: match[2])
-        if newest[2] >= last.astimezone(UTC).strftime("%Y%m%d%H%M%S"):
-            return newest[1]
-    try:
-        saved_s = (Path(log).parent / _TRANSCRIPT).stat().st_mtime
+        saved_s = (directory / _TRANSCRIPT).stat().st_mtime
     except OSError:
         return ""
     return "edit" if saved_s > last.timestamp() + _SAVING_S else ""
+
+
+class _KeptFile(NamedTuple):
+    """An old transcript that the host's script kept."""
+
+    kind: str
+    """The edit before which it was kept: `rewind` or `repair`."""
+    time: str
+    """The time of the edit in UTC, as 14 digits."""
+
+
+def _newest_kept(directory: Path) -> _KeptFile | None:
+    """Return the newest of the old transcripts in a directory, or None if there is none."""
+    try:
+        names = [path.name for path in directory.iterdir()]
+    except OSError:  # the directory may be entered, but not listed
+        return None
+    newest: _KeptFile | None = None
+    for name in names:
+        match = _KEPT.fullmatch(name)
+        if match is not None and (newest is None or match[2] > newest.time):
+            newest = _KeptFile(match[1], match[2])
+    return newest
 
 
 def advice(kind: str, log: str, live: Sequence[Message], given: Sequence[Message]) -> str:
     """Return what to tell a person about an edit: what happened, and the command that makes the log follow it."""
     done = {"rewind": "was rewound", "repair": "was repaired"}.get(kind, "was cut")
     turns = sum(map(is_human, given))
-    told = f"{_TRANSCRIPT} {done} outside this session, but the log still has all {len(live):,} messages, and goes on."
+    event = f"{_TRANSCRIPT} {done} outside this session, but the log still has all {len(live):,} messages, and goes on."
     if not turns:
-        return f"{told} To begin anew, use /clear."
+        return f"{event} To begin anew, use /clear."
     command = shlex.join(["context-persistent", "rewind", log, "--to", str(turns)])
-    return f"{told} To rewind the session for good: {command}"
+    return f"{event} To rewind the session for good: {command}"

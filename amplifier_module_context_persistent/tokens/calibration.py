@@ -243,10 +243,13 @@ class Meter:
         usage = read_usage(reported)
         if usage is None or not usage.input_tokens:
             return
-        key, actual = (handed.provider, model), usage.input_tokens
+        key = (handed.provider, model)
+        actual = usage.input_tokens
         known = self._known.get(key, Calibration())
-        low, high = (bound * handed.predicted for bound in PLAUSIBLE)
-        if actual < low or (actual > high and known.observations):
+        lowest_share, highest_share = PLAUSIBLE
+        is_too_low = actual < lowest_share * handed.predicted
+        is_too_high = actual > highest_share * handed.predicted and known.observations > 0
+        if is_too_low or is_too_high:
             logger.info("a report of %d tokens for a view of about %d is not its own", actual, handed.predicted)
             self._doubts += 1
             if self._doubts < DOUBTS:
@@ -255,7 +258,9 @@ class Meter:
         self._doubts = 0
         self._handed = None
         learned = known.observe(handed.counted, actual, continues=handed.continues)
-        self._known[key], self._lines[key], self._models[handed.provider] = learned, handed.line, model
+        self._known[key] = learned
+        self._lines[key] = handed.line
+        self._models[handed.provider] = model
         limit = self._limits.get(handed.provider)
         self.readings.append(
             Reading(

@@ -208,19 +208,25 @@ def _count_call(call: object, counter: TokenCounter) -> int:
         return counter.count_text(_json_text(call))
     function = call.get("function")
     body = function if isinstance(function, Mapping) else call
-    name = next((body[key] for key in ("name", "tool") if isinstance(body.get(key), str)), "")
-    arguments = next((body[key] for key in ("arguments", "input") if key in body), None)
+    name = body.get("name")
+    if not isinstance(name, str):
+        name = body.get("tool")
+    if not isinstance(name, str):
+        name = ""
+    arguments = body["arguments"] if "arguments" in body else body.get("input")
     if arguments is None:
         arguments = ""
     elif not isinstance(arguments, str):
         arguments = _json_text(arguments)
-    return CALL_TOKENS + sum(map(counter.count_text, (_call_id(call), str(name), arguments)))
+    texts = (_call_id(call), name, arguments)
+    return CALL_TOKENS + sum(counter.count_text(text) for text in texts)
 
 
 def _holds_thinking(content: object) -> bool:
-    return isinstance(content, list | tuple) and any(
-        isinstance(block, Mapping) and block.get("type") in ("thinking", "redacted_thinking") for block in content
-    )
+    if not isinstance(content, list | tuple):
+        return False
+    kinds = [block.get("type") for block in content if isinstance(block, Mapping)]
+    return "thinking" in kinds or "redacted_thinking" in kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,21 +254,32 @@ class _Blocks:
         if kind in _TEXT_KINDS:
             tokens = self.count(block.get("text"), depth)
             original = block.get("original")  # the block that the text describes (`messages/uncarried_blocks.py`)
-            return max(tokens, self.count(original, depth)) if isinstance(original, Mapping) else tokens
+            if isinstance(original, Mapping):
+                tokens = max(tokens, self.count(original, depth))
+            return tokens
         if kind in _SEALED:
-            told, sealed = _SEALED[kind]
-            return max(self.count(block.get(told), depth), sum(_sealed_tokens(block.get(key)) for key in sealed))
+            readable_key, sealed_keys = _SEALED[kind]
+            sealed_tokens = sum(_sealed_tokens(block.get(key)) for key in sealed_keys)
+            return max(self.count(block.get(readable_key), depth), sealed_tokens)
         if kind in _CALL_KINDS:
-            return 0 if _call_id(block) in self.called else _count_call(block, self.counter)
+            is_counted = _call_id(block) in self.called
+            return 0 if is_counted else _count_call(block, self.counter)
         if kind in _RESULT_KINDS:
-            ids = (block.get(key) for key in ("tool_call_id", "tool_use_id", "call_id"))
-            call_id = next((value for value in ids if isinstance(value, str)), "")
-            output = block["output"] if "output" in block else block.get("content")
-            return CALL_TOKENS + self.counter.count_text(call_id) + self.count(output, depth)
+            return self._count_result(block, depth)
         if kind in media.MEDIUM_KINDS:
             return self._count_medium(block, media.MEDIUM_KINDS[kind], depth)
         shown = {key: value for key, value in block.items() if key != "visibility"}
         return self.counter.count_text(_json_text(shown))
+
+    def _count_result(self, block: Mapping[str, object], depth: int) -> int:
+        tokens = CALL_TOKENS
+        for key in ("tool_call_id", "tool_use_id", "call_id"):
+            call_id = block.get(key)
+            if isinstance(call_id, str):
+                tokens += self.counter.count_text(call_id)
+                break
+        output = block["output"] if "output" in block else block.get("content")
+        return tokens + self.count(output, depth)
 
     def _count_medium(self, block: Mapping[str, object], family: str, depth: int) -> int:
         source = media.source_of_medium(block)

@@ -132,18 +132,25 @@ def _block_cost(block: str) -> int:
 
 
 def _beside_others(encoded: bytes) -> bytes:
-    """Return the bytes of a text that are not ASCII, with the bytes beside them that the network reads."""
+    """Return the parts of a text that the network `OTHER` reads, joined.
+
+    These are the bytes that are not ASCII, and the bytes at most `OTHER.before` before and `OTHER.after` after them. If
+    more than an eighth of the text is not ASCII, return all of it: there is little to leave out then.
+    """
     marks = encoded.translate(_MARKS)
     if 8 * marks.count(b"\xff") > len(encoded):
         return encoded
-    parts, end = list[bytes](), 0
-    first = marks.find(b"\xff")
-    while first >= 0:
-        after = marks.find(b"\x00", first)
-        after = len(encoded) if after < 0 else after
-        parts.append(encoded[max(end, first - OTHER.before) : after + OTHER.after])
-        end = after + OTHER.after
-        first = marks.find(b"\xff", after)
+    parts = list[bytes]()
+    part_end = 0
+    run_start = marks.find(b"\xff")
+    while run_start >= 0:
+        run_end = marks.find(b"\x00", run_start)
+        if run_end < 0:
+            run_end = len(encoded)
+        part_start = max(part_end, run_start - OTHER.before)  # no byte is in two parts
+        part_end = run_end + OTHER.after
+        parts.append(encoded[part_start:part_end])
+        run_start = marks.find(b"\xff", run_end)
     return b"".join(parts)
 
 

@@ -109,11 +109,14 @@ def decode_head(data: str, limit_bytes: int) -> bytes:
         At most `limit_bytes` bytes; fewer, or none, if the text is shorter or is not base64.
     """
     start = data.find(",") + 1 if data.startswith("data:") else 0
-    # Line breaks make the text longer than 4/3 of the bytes; 76 characters a line is the usual width.
-    text = data[start : start + limit_bytes * 4 // 3 + limit_bytes // 24 + 8]
+    base64_chars = limit_bytes * 4 // 3
+    line_break_chars = limit_bytes // 24  # enough for CR and LF after every 76 characters, the usual width
+    text = data[start : start + base64_chars + line_break_chars + 8]
     try:
-        raw = text.encode("ascii").translate(_URL_SAFE, b" \t\r\n=")
-        return base64.b64decode(raw[: len(raw) - (len(raw) % 4 == 1)] + b"==")[:limit_bytes]
+        digits = text.encode("ascii").translate(_URL_SAFE, b" \t\r\n=")
+        if len(digits) % 4 == 1:  # the first digit of a group is not a whole byte
+            digits = digits[:-1]
+        return base64.b64decode(digits + b"==")[:limit_bytes]
     except (UnicodeEncodeError, binascii.Error):
         return b""
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from functools import cache
-from itertools import groupby
 from typing import Final
 from zlib import decompress
 
@@ -61,11 +60,19 @@ COMMON_HAN: Final = (
 @cache
 def two_tokens() -> re.Pattern[str]:
     """Return the expression for characters of two tokens; built when the first text that may have one is counted."""
-    bits = decompress(b64decode(COMMON_HAN))
-    rare = [code for code in range(FIRST_HAN, LAST_HAN + 1) if not bits[(code - FIRST_HAN) // 8] >> code % 8 & 1]
-    grouped = groupby(enumerate(rare), lambda numbered: numbered[1] - numbered[0])
-    runs = [[code for _, code in run] for _, run in grouped]
-    return re.compile(f"[{TWO_TOKENS}{''.join([f'{chr(run[0])}-{chr(run[-1])}' for run in runs])}]+")
+    common = decompress(b64decode(COMMON_HAN))
+    ranges = list[list[int]]()  # first and last character of each
+    for code in range(FIRST_HAN, LAST_HAN + 1):
+        byte, bit = divmod(code - FIRST_HAN, 8)
+        is_common = common[byte] >> bit & 1
+        if is_common:
+            continue
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    rare_han = "".join([f"{chr(first)}-{chr(last)}" for first, last in ranges])
+    return re.compile(f"[{TWO_TOKENS}{rare_han}]+")
 
 
 def without_rare(block: str) -> tuple[str, int]:

@@ -60,16 +60,17 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
     """
     if not isinstance(usage, Mapping):
         return None
-    given, output = _first(usage, _INPUT), _first(usage, _OUTPUT)
-    if given is None and output is None:
+    reported_input = _first(usage, _INPUT)
+    output = _first(usage, _OUTPUT)
+    if reported_input is None and output is None:
         return None
-    written = _first(usage, _WRITTEN) or 0
-    uncached, cached = given or 0, _first(usage, _CACHED_APART)
+    uncached = reported_input or 0
+    cached = _first(usage, _CACHED_APART)
     if cached is None:
-        details: Mapping[str, Any] = next((usage[key] for key in _DETAILS if isinstance(usage.get(key), Mapping)), {})
-        cached = _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
+        cached = _cached_within(usage)
         if cached <= uncached:
             uncached -= cached
+    written = _first(usage, _WRITTEN) or 0
     return ReportedUsage(
         uncached,
         cached,
@@ -79,9 +80,19 @@ def read_usage(usage: Any, *, provider: str = "", model: str = "") -> ReportedUs
         model,
         _written_1h(usage, written),
         _compaction_in(usage, provider, model),
-        has_input=given is not None or bool(cached),
+        has_input=reported_input is not None or cached > 0,
         requests=token_count(usage.get("requests")) or 1,
     )
+
+
+def _cached_within(usage: Mapping[str, Any]) -> int:
+    """Return the cached tokens that a report counts within the input, in the report itself or in its details."""
+    details: Mapping[str, Any] = {}
+    for key in _DETAILS:
+        if isinstance(usage.get(key), Mapping):
+            details = usage[key]
+            break
+    return _first(usage, _CACHED_WITHIN) or _first(details, _CACHED_WITHIN) or 0
 
 
 def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> ReportedUsage | None:
@@ -90,23 +101,25 @@ def _compaction_in(usage: Mapping[str, Any], provider: str, model: str) -> Repor
     Claude may compact within a request, and reports this pass only in `usage.iterations` (Claude docs, "Compaction at a
     token threshold", read 2026-11-26).
     """
-    listed = usage.get("iterations")
+    iterations = usage.get("iterations")
+    if not isinstance(iterations, list):
+        return None
     passes = list[ReportedUsage]()
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, Mapping) and one.get("type") == "compaction":
-            read = read_usage(one)
+    for iteration in iterations:
+        if isinstance(iteration, Mapping) and iteration.get("type") == "compaction":
+            read = read_usage(iteration)
             if read is not None:
                 passes.append(read)
     if not passes:
         return None
     return ReportedUsage(
-        sum(one.uncached for one in passes),
-        sum(one.cached for one in passes),
-        sum(one.written for one in passes),
-        sum(one.output or 0 for one in passes),
-        provider,
-        model,
-        sum(one.written_1h for one in passes),
+        uncached=sum(one.uncached for one in passes),
+        cached=sum(one.cached for one in passes),
+        written=sum(one.written for one in passes),
+        output=sum(one.output or 0 for one in passes),
+        provider=provider,
+        model=model,
+        written_1h=sum(one.written_1h for one in passes),
     )
 
 
@@ -115,8 +128,9 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
     actual = token_count(record.get("actual_tokens"))
     if not actual:
         return None
-    names = _text(record, "provider"), _text(record, "model")
-    passes = read_usage(record.get("compaction_usage"), provider=names[0], model=names[1])
+    provider = _text(record, "provider")
+    model = _text(record, "model")
+    passes = read_usage(record.get("compaction_usage"), provider=provider, model=model)
     cached = min(actual, token_count(record.get("cached_tokens")) or 0)
     written = min(actual - cached, token_count(record.get("cache_write_tokens")) or 0)
     return ReportedUsage(
@@ -124,7 +138,8 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
         cached,
         written,
         token_count(record.get("output_tokens")),
-        *names,
+        provider,
+        model,
         _written_1h(record, written),
         passes,
     )

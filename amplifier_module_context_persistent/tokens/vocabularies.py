@@ -132,7 +132,11 @@ def _read_encoding(path: str, vocabulary: Vocabulary) -> tiktoken.Encoding | Non
         return None
     import tiktoken  # imported here, because sessions that use the estimate do not need it
 
-    ranks = {b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines() if line)}
+    ranks = dict[bytes, int]()
+    for line in content.splitlines():
+        if line:
+            token, rank = line.split()
+            ranks[b64decode(token)] = int(rank)
     return tiktoken.Encoding(vocabulary.file, pat_str=vocabulary.pattern, mergeable_ranks=ranks, special_tokens={})
 
 
