@@ -20,7 +20,7 @@ from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ...sessions.session_name import read_name
-from .error_messages import UnusableError, reason
+from .error_messages import UnusableError, reason, shown_path
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .found_lines import shown_line
 from .message_printer import head_of
@@ -150,7 +150,7 @@ def _reasons(one: BestMessage) -> str:
 
 def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:
     for path, error in found.errors.items():
-        UnusableError(f"{one_line(path)}: {reason(error)}").show()
+        UnusableError(f"{one_line(shown_path(path))}: {reason(error)}").show()
     if not found.is_whole:
         click.echo(f"{found.indexed:,} of {counted(found.sessions, 'session')} could be searched", err=True)
     if found.advice:
@@ -185,7 +185,7 @@ def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
         "name": named,
         "title": named or seen.first_line,
         "project": one.session.project,
-        "path": str(one.session.path),
+        "path": shown_path(str(one.session.path)),
         "role": one.role,
         "number": one.number,
         "id": one.id,

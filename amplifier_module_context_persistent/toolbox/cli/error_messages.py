@@ -13,11 +13,25 @@ from ...paths import session_id_of
 from .exit_codes import UNUSABLE
 from .terminal import escaped, one_line
 
+_SHOWN = f"{__name__}.shown"
+
 
 class UnusableError(click.ClickException):
     """An error: something cannot be read, found or done; the message says why."""
 
     exit_code = UNUSABLE
+
+
+def show_as(plain: str, path: str) -> None:
+    """Let messages of the current command show a path instead of the path of a plain copy (`shown_path`)."""
+    click.get_current_context().meta.setdefault(_SHOWN, {})[plain] = path
+
+
+def shown_path(path: str) -> str:
+    """Return the path to show for a log: for a plain copy of a sealed log, the path of the sealed file."""
+    context = click.get_current_context(silent=True)
+    shown: dict[str, str] = context.meta.get(_SHOWN, {}) if context is not None else {}
+    return shown.get(path, path)
 
 
 @contextmanager
@@ -77,7 +91,8 @@ def tell_parts_left(path: str) -> None:
 def _unusable(error: Exception, name: str) -> UnusableError:
     if name and isinstance(error, PlaceError | PinError):  # the error is about the place that a person named
         return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
-    found = str(getattr(error, "filename", None) or name)
+    name = shown_path(name)
+    found = shown_path(str(getattr(error, "filename", None) or name))
     named = one_line(name if found.endswith(name) else found)  # the error has the whole path, the person gave its end
     return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
 

@@ -26,7 +26,7 @@ from ...sessions.other_projects import named_projects
 from .error_messages import UnusableError, unreadable, unusable
 from .parameters import TimeType, check_place
 from .progress import progress
-from .sealed_files import sealed_files_in
+from .sealed_files import how_to_read, say_left_sealed, sealed_files_in
 from .session_argument import complete, complete_tool, is_place, storage
 from .terminal import counted, escaped, one_line
 
@@ -48,8 +48,8 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         found = candidates(wanted, everywhere=everywhere, storage=storage())
     if not found and wanted.places and wanted.project is None:
         named = one_line(", ".join(wanted.places))
-        if any(map(sealed_files_in, wanted.places)):
-            raise UnusableError(f"only sealed files are in {named}; name them as SESSION, with --identity")
+        if sealed := [told for told in map(how_to_read, wanted.places) if told]:
+            raise UnusableError(f"no session is in {named}: {'; '.join(sealed)}")
         raise UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
     if not found:
         if wanted.project is not None:
@@ -59,6 +59,7 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
         named = named_projects(session_files()) if storage() is None else ""
         others = f"{one_line(named)}; " if named else ""
         raise UnusableError(f"this project has no session; {others}--all takes all projects")
+    say_left_sealed(wanted.places)
     with unreadable():
         return matching(found, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
 
@@ -178,7 +179,7 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
     """Split names into sessions and directories of sessions; the latter are added to `places`.
 
     A directory that has only sealed files is replaced by these files. If a directory has sessions too, its sealed files
-    are left out, and a message says so.
+    are left out.
 
     Raises:
         UsageError: sessions and directories are both given.
@@ -193,8 +194,6 @@ def split_places(names: Sequence[str], places: Sequence[str]) -> tuple[list[str]
             left += sealed
         else:
             named.append(name)
-            if sealed:
-                click.echo(f"left out: {counted(len(sealed), 'sealed file')} in {one_line(name)}; name them", err=True)
     if left and named:
         raise click.UsageError(f"{one_line(named[0])} is a directory of sessions; give sessions or directories")
     return left, (*places, *named)

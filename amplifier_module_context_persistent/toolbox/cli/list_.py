@@ -24,7 +24,7 @@ import click
 from ...catalogue.session_list_cache import Glances
 from ...errors import LogError, RecallError
 from ...log.filesystem import FileSystem
-from ...paths import project_slug
+from ...paths import SEALED_ENDING, project_slug
 from ...sessions.filters import ALL_SESSIONS, SessionFilter, candidates, is_directory, is_of_time, matching
 from ...sessions.find_session import (
     SessionFile,
@@ -39,6 +39,7 @@ from .error_messages import UnusableError, unreadable, unusable
 from .filter_options import check_places, filter_options, no_project_error, say_unknown, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
+from .sealed_files import say_left_sealed
 from .session_argument import no_catalogue_option, read_replica, storage, storage_option
 from .session_rows import ListedSession, SessionRows
 from .short_ids import shortest_ids
@@ -51,9 +52,7 @@ if TYPE_CHECKING:
 @click.command("list")
 @storage_option
 @no_catalogue_option
-@click.argument(
-    "directories", metavar="[DIRECTORY]...", nargs=-1, callback=check_place, type=click.Path(file_okay=False)
-)
+@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, callback=check_place, type=click.Path())
 @filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
 @click.option(
@@ -103,6 +102,7 @@ def list_sessions(
         told = [one.seen.to_json() | _figures(one, has_costs=has_costs) for one in listed]
         click.echo(json.dumps({"sessions": told}))
         look.finish()
+        say_left_sealed(wanted.places)
         return
     output = console()
     can_shorten = output.is_terminal and not wanted.places
@@ -121,6 +121,7 @@ def list_sessions(
         rows.show(one)
         sys.stdout.flush()  # so that a reader of a pipe also gets each row at once
     look.finish()
+    say_left_sealed(wanted.places)
     if not rows.count:
         was_found = look.found > 0 or replace(wanted, places=()) != ALL_SESSIONS
         has_scope = everywhere or bool(wanted.places)
@@ -159,12 +160,16 @@ def _check_project(project: str | None) -> None:
 
 
 def _check_directories(directories: Sequence[str]) -> None:
-    """Check that directories exist, because a person may have given a session's name instead.
+    """Check that directories exist, because a person may have given a session's name or file instead.
 
     Raises:
-        UsageError: a directory does not exist.
+        UsageError: a directory does not exist, or is a file.
     """
     for name in directories:
+        if os.path.isfile(name):
+            shown, quoted = one_line(name), shlex.quote(one_line(name))
+            key = " --identity KEY" if name.endswith(SEALED_ENDING) else ""
+            raise click.UsageError(f"{shown} is a file; `context-persistent show {quoted}{key}` shows its session")
         if os.sep not in name and not os.path.lexists(name):
             shown, quoted = one_line(name), shlex.quote(one_line(name))
             raise click.UsageError(

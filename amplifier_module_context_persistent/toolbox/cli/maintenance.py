@@ -71,9 +71,10 @@ def verify(
     for name in named:
         path = name_for_errors(name)
         try:
-            path = plain_path(find_path(name))
-            with progress(path, title="verifying", passes=2) as files:
-                report = verify_log(path, files=files)
+            path = find_path(name)
+            plain = plain_path(path)
+            with progress(plain, title="verifying", passes=2) as files:
+                report = verify_log(plain, files=files)
         except (OSError, ValueError) as error:
             why = reason(error)
             logs.append({"path": path, "status": "unusable", "error": why})
@@ -82,7 +83,7 @@ def verify(
                 _say(output, f"{path}: unusable", bold=True)
                 _say(output, f"  {why}")
             continue
-        logs.append(report.to_json())
+        logs.append(report.to_json() | {"path": path})
         code = max(code, DONE if report.is_sound else FINDINGS)
         if not as_json:
             _show(output, path, report, in_full=len(named) == 1 or not report.is_sound)

@@ -17,6 +17,7 @@ from ...sessions.overview import Overview, look_at
 from ...sessions.pattern_in_session import FoundLine, HiddenText
 from ...sessions.session_name import SessionNames
 from ...sessions.transcript import LiveMessage
+from .error_messages import shown_path
 from .found_lines import shown_line
 from .message_printer import head_of
 from .session_argument import session_name
@@ -94,7 +95,7 @@ class MatchPrinter:
         if self.shows_messages:
             return
         named = self._names.of(path).name
-        told: dict[str, Any] = {"session": session_name(path), "name": named, "path": path}
+        told: dict[str, Any] = {"session": session_name(path), "name": named, "path": shown_path(path)}
         if self._count:
             self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
             return
@@ -136,7 +137,7 @@ def _plain(path: str, name: str, found: LiveMessage | HiddenText, lines: list[Fo
     return {
         "session": session_name(path),
         "name": name,
-        "path": path,
+        "path": shown_path(path),
         "role": message.get("role"),
         **place,
         "time": timestamp_of(message),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +12,8 @@ import click
 
 from ...catalogue.catalogue_file import switched_off
 from ...paths import SEALED_ENDING
-from .error_messages import unusable
+from .error_messages import show_as, unusable
+from .terminal import counted, one_line
 
 if TYPE_CHECKING:
     from pyrage import Recipient
@@ -80,12 +82,33 @@ def plain_path(path: str) -> str:
         raise SealError("it is sealed; --identity FILE names the private key that opens it")
     opened = opened_seal(path, identities_in(identity))
     context.with_resource(switched_off())
-    return context.with_resource(opened)
+    plain = context.with_resource(opened)
+    show_as(plain, path)
+    return plain
 
 
 def sealed_files_in(directory: str) -> list[str]:
     """Return the paths of the sealed files in a directory and below it, sorted."""
     return sorted(map(os.fspath, Path(directory).rglob(f"*{SEALED_ENDING}")))
+
+
+def how_to_read(directory: str) -> str:
+    """Return how many sealed files a directory has, and the commands that read them; "" if it has none."""
+    sealed = sealed_files_in(directory)
+    if not sealed:
+        return ""
+    one, all_ = shlex.quote(one_line(sealed[0])), shlex.quote(one_line(directory))
+    return (
+        f"{counted(len(sealed), 'sealed file')} in {one_line(directory)}; `context-persistent show {one} --identity "
+        f"KEY` shows one, and `context-persistent import {all_} --identity KEY` makes sessions of all"
+    )
+
+
+def say_left_sealed(directories: Sequence[str]) -> None:
+    """Print on the error stream which sealed files directories have, and how to read them."""
+    for directory in directories:
+        if told := how_to_read(directory):
+            click.echo(f"left out: {told}", err=True)
 
 
 def public_keys(keys: Sequence[str]) -> list[Recipient]:

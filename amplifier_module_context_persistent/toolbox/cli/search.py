@@ -23,7 +23,7 @@ from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.pattern_in_session import search
-from .error_messages import UnusableError, check_tools, unreadable, unusable
+from .error_messages import UnusableError, check_tools, shown_path, unreadable, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .match_printer import MatchPrinter, SearchedSessions
@@ -399,5 +399,5 @@ class _Search:
             printer.sum_up(path, total)
         if given_up:
             what = f"{given_up:,} message{' was' if given_up == 1 else 's were'} not searched to the end"
-            raise UnusableError(f"{one_line(path)}: {what}: the expression takes too long; make it simpler")
+            raise UnusableError(f"{one_line(shown_path(path))}: {what}: the expression takes too long; make it simpler")
         return total > 0

@@ -31,13 +31,14 @@ from ...sessions.find_session import (
     find_session,
     project_sessions,
     session_files,
+    sessions_in,
     sessions_with_id_prefix,
 )
 from ...sessions.other_projects import last_session
 from ...sessions.session_name import key_of, read_names
 from ...sessions.sub_agents import with_sub_agents
-from .error_messages import UnusableError, reason, tell_parts_left, unusable
-from .sealed_files import plain_path
+from .error_messages import UnusableError, reason, shown_path, tell_parts_left, unusable
+from .sealed_files import how_to_read, plain_path
 from .terminal import one_line, say
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ def path_of(name: str) -> str:
     try:
         return plain_path(find_path(name))
     except (SessionNameError, ValueError, OSError) as error:
+        if isinstance(error, SessionNameError) and os.path.isdir(name) and (sealed := how_to_read(name)):
+            raise UnusableError(f"no session is in {one_line(name)}: {sealed}") from error
         shown = one_line(name_for_errors(name))
         raise UnusableError(f"{shown}: {reason(error)}" if shown else reason(error)) from error
 
@@ -227,8 +230,8 @@ def with_their_sub_agents(paths: Iterable[str]) -> list[SessionFile]:
 
 
 def session_name(path: str) -> str:
-    """Return a session's id, by its log's path, or the path itself if it does not contain an id."""
-    return session_id_of(path) or path
+    """Return a session's id, by its log's path, or the path to show if it does not contain an id."""
+    return session_id_of(path) or shown_path(path)
 
 
 def file_name(session_id: str) -> str:
@@ -340,6 +343,8 @@ def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
         if session is not None and last:
             raise click.UsageError(NAME_ONE)
         if session is not None and "places" in options and is_place(session):
+            if not sessions_in(session) and (sealed := how_to_read(session)):
+                raise UnusableError(f"no session is in {one_line(session)}: {sealed}")
             return command(*arguments, path=None, **{**options, "places": (*options["places"], session)})
         path = last_path() if last else path_of(session) if session is not None else None
         return command(*arguments, path=path, **options)

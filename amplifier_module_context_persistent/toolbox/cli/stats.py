@@ -35,7 +35,7 @@ from ...sessions.totals import BY, total_of
 from ...tokens.counter import TokenCounter
 from ...tokens.on_demand import named_counter
 from .amounts import money
-from .error_messages import unreadable
+from .error_messages import shown_path, unreadable
 from .exit_codes import FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
@@ -153,7 +153,8 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
             lines = with_first_lines(transcript, figures, bills) if as_json else []
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
-        told = {**found.to_json(), "cost": {**cost.to_json(), **_price_facts(prices)}, "by_turn": by_turn}
+        costs = cost.to_json() | _price_facts(prices)
+        told = found.to_json() | {"path": shown_path(path), "cost": costs, "by_turn": by_turn}
         click.echo(json.dumps(told))
         return
     hidden = cost.total.cost - sum(bill.cost for bill in bills.values())

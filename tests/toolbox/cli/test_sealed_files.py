@@ -262,8 +262,40 @@ def test_a_directory_of_sealed_files_means_these_files(sealed: Path, key: Path, 
     shows(found, TEXT)
     shows(found, "The harbour again?")
     shows(refused("search", "harbour", sealed.parent), "it is sealed; --identity FILE names the private key")
-    shows(refused("search", "harbour", "--in", sealed.parent, "--identity", key), "only sealed files are in")
+    shows(refused("search", "harbour", "--in", sealed.parent, "--identity", key), "2 sealed files in")
     write(sealed.parent / "s-three" / "context-messages.jsonl", [user("And the harbour?")])
     told = run("search", "harbour", sealed.parent, "--identity", key)
     shows(told.output, "And the harbour?")
     shows(told.stderr, "left out: 2 sealed files")
+
+
+def test_every_command_says_how_to_read_the_sealed_files_of_a_directory(sealed: Path, key: Path) -> None:
+    """So `list` does not say that there is nothing, and the others do not send to `list`."""
+    how = f"`context-persistent show {sealed} --identity KEY` shows one"
+    listed = run("list", sealed.parent)
+    shows(listed.output, how)
+    assert json.loads(run("list", sealed.parent, "--json").stdout) == {"sessions": []}
+    for command in (["show"], ["tail"], ["stats"], ["export"], ["files"], ["report"], ["view"], ["fork"], ["delete"]):
+        shows(refused(*command, sealed.parent), how)
+        shows(refused(*command, sealed.parent), f"import {sealed.parent} --identity KEY` makes sessions of all")
+    shows(refused("list", sealed), f"show {sealed} --identity KEY` shows its session")
+
+
+def test_answers_about_a_sealed_file_name_this_file(sealed: Path, key: Path) -> None:
+    """The plain copy that was read does not exist any more when a person looks for it."""
+    for command in (["search", "harbour", "-l"], ["search", "harbour", "-c"], ["verify"]):
+        shows(run(*command, sealed, "--identity", key).output, str(sealed))
+    for command in (
+        ["search", "harbour", "--json"],
+        ["search", "harbour", "--best", "3", "--json"],
+        ["stats", "--json"],
+    ):
+        told = json.loads(run(*command, sealed, "--identity", key).stdout.splitlines()[0])
+        assert told["path"] == str(sealed)
+    verified = json.loads(run("verify", sealed, "--identity", key, "--json").stdout)
+    assert [log["path"] for log in verified["logs"]] == [str(sealed)]
+    page = sealed.parent / "page.md.age"
+    run("export", "s-one", "--encrypt-to", public(key), "-o", page)
+    for command in ("show", "search", "stats", "view"):
+        told = refused(command, *["harbour"] * (command == "search"), page, "--identity", key)
+        shows(told, f"{page}: ")
