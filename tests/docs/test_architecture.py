@@ -11,10 +11,10 @@ from tests.support.places import DOCS, ROOT
 from tests.support.sweeps import proof
 
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-WALK = PAGE.partition("## Four ways")[2] + (DOCS / "walks.md").read_text(encoding="utf-8")
+WALK = PAGE.split("ways through the rooms", 1)[1] + (DOCS / "walks.md").read_text(encoding="utf-8")
 PACKAGE = ROOT / "amplifier_module_context_persistent"
-FILES = sorted(set(re.findall(r"`(\w+/\w+\.py)`", WALK)))
-NAMED = sorted(set(re.findall(r"`(\w+/\w+\.py)`\s+`(\w+)`", WALK)))
+FILES = sorted(set(re.findall(r"`((?:\w+/)+\w+\.py)`", WALK)))
+NAMED = sorted(set(re.findall(r"`((?:\w+/)+\w+\.py)`\s+`(\w+)`", WALK)))
 
 
 @pytest.mark.parametrize("file", FILES)
