@@ -359,7 +359,9 @@ def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) ->
 def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
     """Return a block as Anthropic accepts it; None for an empty block and for thinking without a signature."""
     original = original_of(block)
-    kind, form, own = original.get("type"), form_of(message), is_own(message)
+    kind = original.get("type")
+    form = form_of(message)
+    own = is_own(message)
     if exact and own:
         if not _FROM_MCP.isdisjoint(original):
             return mcp.write_block(original, own=True)
@@ -373,11 +375,16 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return {"type": kind, "data": str(original.get("data") or "")}
     if kind == "reasoning":
         return None
+    is_foreign = form not in ("", NAME)
     if kind in ("document", "search_result") and _is_anthropic_source(original.get("source"), form):
-        return _document(original, is_foreign=form not in ("", NAME))
-    if (kind in KINDS and form in ("", NAME)) or (own and is_item(original)):
+        return _document(original, is_foreign=is_foreign)
+    if kind in KINDS and not is_foreign:
         return dict(original)
-    marks = {"cache_control": original["cache_control"]} if "cache_control" in original else {}
+    if own and is_item(original):
+        return dict(original)
+    marks = {}
+    if "cache_control" in original:
+        marks["cache_control"] = original["cache_control"]
     medium = _medium(original, form)
     if medium is not None:
         return {**medium, **marks}
@@ -412,7 +419,8 @@ def _document(block: Mapping[str, Any], *, is_foreign: bool) -> Message:
     if not is_foreign:
         return {key: value for key, value in block.items() if key not in _OURS_ON_A_BLOCK | _FROM_MCP}
     written: Message = {key: value for key, value in block.items() if key in _OF_DOCUMENTS}
-    if isinstance(source := block.get("source"), Mapping):
+    source = block.get("source")
+    if isinstance(source, Mapping):
         written["source"] = {key: source[key] for key in _OF_SOURCES[source["type"]] if key in source}
         if source["type"] == "text":
             written["source"]["media_type"] = "text/plain"

@@ -33,44 +33,61 @@ def with_whole_pairs(messages: list[Message], *, goes_on: bool) -> list[Message]
     If a call and its result are in two adjacent answers, the answers are merged. With `goes_on`, the last message is
     kept unchanged.
     """
-    asked: dict[str, int] = {}
-    merged: list[Message] = []
-    for message in messages:
-        blocks = message["content"] if isinstance(message["content"], list) else []
-        results = {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
-        follows = bool(merged) and merged[-1]["role"] == message["role"] == "assistant"
-        if follows and results & asked.keys():
-            merged[-1] = {"role": "assistant", "content": as_blocks(merged[-1]["content"]) + blocks}
-        else:
-            asked = {}
-            merged.append(message)
-        asked.update({str(block.get("id")): 0 for block in blocks if is_block(block, SERVER_CALLS)})
+    merged = _merged(messages)
     programs = _programs(merged)
     last = merged.pop() if goes_on and merged else None
     paired = [shown for message in merged if (shown := _paired(message, programs)) is not None]
-    return [*paired, last] if last is not None else paired
+    if last is not None:
+        paired.append(last)
+    return paired
+
+
+def _merged(messages: list[Message]) -> list[Message]:
+    """Merge each answer that has a result for a server's call of the answer before it into that answer."""
+    called: set[str] = set()  # the ids of the server's calls in the last merged message
+    merged: list[Message] = []
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        follows_answer = bool(merged) and merged[-1]["role"] == message["role"] == "assistant"
+        if follows_answer and not called.isdisjoint(_server_results_in(blocks)):
+            merged[-1] = {"role": "assistant", "content": as_blocks(merged[-1]["content"]) + blocks}
+        else:
+            called = set()
+            merged.append(message)
+        called.update(str(block.get("id")) for block in blocks if is_block(block, SERVER_CALLS))
+    return merged
+
+
+def _server_results_in(blocks: Iterable[Message]) -> set[str]:
+    """Return the ids of the server's calls that have a result among these blocks."""
+    return {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
 
 
 def _programs(messages: Iterable[Message]) -> dict[str, str]:
-    """Return the ids of programs on the server that called tools of the client, with the ids that Anthropic accepts.
+    """Return the ids of programs whose result is in a later answer than their call, with the ids for Anthropic.
 
-    The result of such a program comes in a later answer, after the results of the tools. If a user's message comes
-    before it, the program is broken off and is not returned.
+    Such a program is code that Anthropic's server runs and that calls tools of the client. So its result comes only
+    after the results of these tools. If a user's message comes before that, the program is broken off and is not
+    returned.
     """
     waiting: dict[str, str] = {}
     ended: dict[str, str] = {}
     for message in messages:
         blocks = as_blocks(message["content"])
         if message["role"] != "assistant":
-            if any(block.get("type") != "tool_result" for block in blocks):
+            has_more_than_results = any(block.get("type") != "tool_result" for block in blocks)
+            if has_more_than_results:
                 waiting = {}
             continue
-        results = {str(block.get("tool_use_id")) for block in blocks if is_block(block, SERVER_RESULTS)}
-        called = {str(block.get("id")): _server_id(block) for block in blocks if is_block(block, SERVER_CALLS)}
-        callers = {_caller_of(block) for block in blocks}
-        ended |= {program: waiting[program] for program in results & waiting.keys()}
-        begun = {program: given for program, given in called.items() if program in callers}
-        waiting = {program: given for program, given in (waiting | begun).items() if program not in results}
+        with_result = _server_results_in(blocks)
+        for program in with_result:
+            if program in waiting:
+                ended[program] = waiting.pop(program)
+        called_a_tool = {_caller_of(block) for block in blocks}
+        for block in blocks:
+            program = str(block.get("id"))
+            if is_block(block, SERVER_CALLS) and program in called_a_tool and program not in with_result:
+                waiting[program] = _server_id(block)
     return ended | waiting
 
 
@@ -82,7 +99,9 @@ def _caller_of(block: Message) -> str:
 def _without_lost_caller(block: Message, known: Collection[str]) -> Message:
     """Return a call without its `caller` if the request does not contain that program; any other block unchanged."""
     caller = _caller_of(block)
-    return {key: block[key] for key in block if key != "caller"} if caller and caller not in known else block
+    if not caller or caller in known:
+        return block
+    return {key: value for key, value in block.items() if key != "caller"}
 
 
 def _paired(message: Message, programs: Mapping[str, str]) -> Message | None:
@@ -108,19 +127,23 @@ def on_server(blocks: Iterable[Message], programs: Mapping[str, str] | None = No
         blocks: the blocks of one message.
         programs: the ids of calls whose result is in another message, each with the id that Anthropic accepts.
     """
-    blocks, programs = list(blocks), programs or {}
+    blocks = list(blocks)
+    programs = programs or {}
     open_calls: dict[str, int] = {}
     new_ids: dict[int, str] = {}
     for position, block in enumerate(blocks):
-        is_call, is_result = is_block(block, SERVER_CALLS), is_block(block, SERVER_RESULTS)
+        is_call = is_block(block, SERVER_CALLS)
+        is_result = is_block(block, SERVER_RESULTS)
         own_id = str(block.get(_id_key(block)))
         if (is_call or is_result) and own_id in programs:
             new_ids[position] = programs[own_id]
         elif is_call:
             open_calls[own_id] = position
         elif is_result and own_id in open_calls:
-            call = open_calls.pop(own_id)
-            new_ids[call] = new_ids[position] = _server_id(blocks[call])
+            call_position = open_calls.pop(own_id)
+            new_id = _server_id(blocks[call_position])
+            new_ids[call_position] = new_id
+            new_ids[position] = new_id
     kept = list[Message]()
     for position, block in enumerate(blocks):
         if position in new_ids:

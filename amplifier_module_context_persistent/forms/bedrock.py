@@ -188,13 +188,16 @@ def _read_block(block: Mapping[str, Any]) -> Message:
         return text_block(block["text"], **without(block, "type", "text"))
     if "json" in block and block.keys() == {"json"}:
         return text_block(as_text(block["json"]), json=True)
-    if isinstance(given := block.get("reasoningContent"), Mapping):
-        return _read_reasoning(given)
-    if (said := _read_wrapped(block)) is not None:
-        return said
-    kind = next((key for key in block if key in _MEDIA), "")
-    if kind and isinstance(given := block[kind], Mapping) and not _SOURCES.isdisjoint(mapping(given.get("source"))):
-        return _read_medium(kind, given)
+    reasoning = block.get("reasoningContent")
+    if isinstance(reasoning, Mapping):
+        return _read_reasoning(reasoning)
+    wrapped = _read_wrapped(block)
+    if wrapped is not None:
+        return wrapped
+    for kind, given in block.items():
+        if kind in _MEDIA:
+            has_source = isinstance(given, Mapping) and not _SOURCES.isdisjoint(mapping(given.get("source")))
+            return _read_medium(kind, given) if has_source else item_block(block)
     return item_block(block)
 
 
@@ -215,12 +218,14 @@ def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
 
 def _write_wrapped(block: Mapping[str, Any], said: str) -> Message | None:
     """Return the block from which `_read_wrapped` took a text; None for any other text."""
-    if isinstance(rest := block.get(_CITED), Mapping):
-        pieces = items(rest.get("content"))
-        is_whole = "".join(text(mapping(piece).get("text")) for piece in pieces) == said
-        return {_CITED: {**rest, "content": pieces if is_whole else [{"text": said}]}}
-    if isinstance(rest := block.get(_GUARDED), Mapping):
-        return {_GUARDED: {"text": {"text": said, **rest}}}
+    cited = block.get(_CITED)
+    if isinstance(cited, Mapping):
+        pieces = items(cited.get("content"))
+        is_unchanged = "".join(text(mapping(piece).get("text")) for piece in pieces) == said
+        return {_CITED: {**cited, "content": pieces if is_unchanged else [{"text": said}]}}
+    guarded = block.get(_GUARDED)
+    if isinstance(guarded, Mapping):
+        return {_GUARDED: {"text": {"text": said, **guarded}}}
     return None
 
 

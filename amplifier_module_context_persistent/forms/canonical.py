@@ -99,8 +99,9 @@ def beside(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def marked(message: Message, name: str, **facts: Any) -> Message:
     """Return a message with a mark; empty facts are left out."""
-    told = {key: value for key, value in facts.items() if value not in (None, {}, [], "", False)}
-    return {**message, "metadata": {**metadata_of(message), FORM_KEY: {**mark_of(message), "name": name, **told}}}
+    present = {key: value for key, value in facts.items() if value not in (None, {}, [], "", False)}
+    mark = {**mark_of(message), "name": name, **present}
+    return {**message, "metadata": {**metadata_of(message), FORM_KEY: mark}}
 
 
 def unmarked(message: Message) -> Message:
@@ -111,7 +112,14 @@ def unmarked(message: Message) -> Message:
 
 
 def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
-    """Return the messages that one foreign message became, each with its number in the mark."""
+    """Note in each of several messages that they are the parts of one foreign message.
+
+    The mark of each (`metadata.form`) gets its number, from 0, and the number of all. A single message is unchanged.
+
+    Args:
+        parts: the messages that one foreign message became.
+        name: the name of the form.
+    """
     if len(parts) < 2:
         return list(parts)
     return [marked(part, name, part=[number, len(parts)]) for number, part in enumerate(parts)]
@@ -133,7 +141,10 @@ def text_block(said: str, **more: Any) -> Message:
 
 def medium(kind: str, source: Mapping[str, Any], name: str = "", **more: Any) -> Message:
     """Return a block for an image, document, audio or video; `name` is the name of its file."""
-    return {"type": kind, "source": dict(source), **({"title": name} if name else {}), **more}
+    block: Message = {"type": kind, "source": dict(source)}
+    if name:
+        block["title"] = name
+    return {**block, **more}
 
 
 def base64_source(data: str, media_type: str) -> Message:
@@ -180,7 +191,9 @@ def is_item(block: Mapping[str, Any]) -> bool:
 
 def part_of(block: Mapping[str, Any]) -> Message:
     """Return the item from which `item_block` made a block."""
-    return {key: value for key, value in block.items() if key != "type"} if block.get("type") == PART else dict(block)
+    if block.get("type") != PART:
+        return dict(block)
+    return {key: value for key, value in block.items() if key != "type"}
 
 
 # -- calls and results -------------------------------------------------------------------------------------------------
@@ -189,14 +202,23 @@ def part_of(block: Mapping[str, Any]) -> Message:
 def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
     """Return a call; arguments are parsed if they are JSON text, and put under `arguments` if they are no object."""
     if isinstance(arguments, str):
-        try:
-            given = parsed(arguments) if arguments.strip() else {}
-        except ValueError:
-            given = None
-        arguments = given if isinstance(given, dict) else {"arguments": arguments}
-    if not isinstance(arguments, Mapping):
-        arguments = {} if arguments is None else {"arguments": arguments}
+        arguments = _object_in(arguments)
+    if arguments is None:
+        arguments = {}
+    elif not isinstance(arguments, Mapping):
+        arguments = {"arguments": arguments}
     return {"id": call_id, "tool": name or UNKNOWN_TOOL, "arguments": arguments, **more}
+
+
+def _object_in(arguments: str) -> Any:
+    """Return the JSON object in a text; {} for a blank text, and the text itself if it is no object."""
+    if not arguments.strip():
+        return {}
+    try:
+        given = parsed(arguments)
+    except ValueError:
+        return arguments
+    return given if isinstance(given, dict) else arguments
 
 
 def parsed_calls(message: Message) -> Message:
@@ -214,8 +236,13 @@ def parsed_call(given: Message) -> Message:
 
 def result(call_id: str, content: Any, *, failed: bool = False, name: str = "") -> Message:
     """Return a result: a message of the role `tool` with the content that a call returned."""
-    told = {"metadata": {"is_error": True}} if failed else {}
-    return {"role": "tool", "tool_call_id": call_id, **({"name": name} if name else {}), "content": content, **told}
+    message: Message = {"role": "tool", "tool_call_id": call_id}
+    if name:
+        message["name"] = name
+    message["content"] = content
+    if failed:
+        message["metadata"] = {"is_error": True}
+    return message
 
 
 def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (), **metadata: Any) -> Message:
@@ -227,15 +254,17 @@ def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (),
         calls_at: the positions of the calls among the foreign blocks.
         metadata: more metadata of the answer; empty values are left out.
     """
-    told = {key: value for key, value in metadata.items() if value not in (None, "", {})}
-    blocks = len(content) if isinstance(content, list) else 1 if content else 0
-    at_end = list(calls_at) == list(range(blocks, blocks + len(calls)))
-    if calls_at and not at_end:
-        told[FORM_KEY] = {"calls_at": list(calls_at)}
+    present = {key: value for key, value in metadata.items() if value not in (None, "", {})}
+    block_count = len(content) if isinstance(content, list) else int(bool(content))
+    positions_at_end = list(range(block_count, block_count + len(calls)))
+    if calls_at and list(calls_at) != positions_at_end:
+        present[FORM_KEY] = {"calls_at": list(calls_at)}
     message: Message = {"role": "assistant", "content": content}
     if calls:
         message["tool_calls"] = list(calls)
-    return {**message, "metadata": told} if told else message
+    if present:
+        message["metadata"] = present
+    return message
 
 
 def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) -> list[Message]:
@@ -255,8 +284,10 @@ def blocks_of(content: Any) -> list[Message]:
     A single block becomes a list, nested lists are flattened, and other values become their JSON. `objects_in` refuses
     such values instead.
     """
+    if isinstance(content, bool) or content in (None, "", {}):
+        return []
     if not isinstance(content, list):
-        return [_block_of(content)] if content not in (None, "", {}) and not isinstance(content, bool) else []
+        return [_block_of(content)]
     if all(type(one) is dict for one in content):
         return list(content)
     return [_block_of(one) for one in _flat(content) if one is not None]

@@ -37,18 +37,22 @@ PARTS = frozenset({"image_url", "input_audio", "file", "refusal", "video_url", "
 def read_part(part: Mapping[str, Any]) -> Message:
     """Return a part of content as a block; a part that is not of this form unchanged."""
     kind = part.get("type")
+    if not isinstance(kind, str):
+        return dict(part)
     if kind == "refusal":
         return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
-    if kind in ("image_url", "audio_url", "video_url") and (url := _url_in(part.get(kind))):
-        more = without(mapping(part[kind]), "url") | without(part, "type", str(kind))
-        return medium(str(kind).removesuffix("_url"), source_from_url(url), **more)
+    if kind in ("image_url", "audio_url", "video_url"):
+        url = _url_in(part.get(kind))
+        if url:
+            more = without(mapping(part[kind]), "url") | without(part, "type", kind)
+            return medium(kind.removesuffix("_url"), source_from_url(url), **more)
     if kind == "input_audio":
         given = mapping(part.get("input_audio"))
         source = base64_source(text(given.get("data")), f"audio/{text(given.get('format')) or 'wav'}")
         return medium("audio", source, **without(part, "type", "input_audio"))
     if kind == "file":
         return file_block(mapping(part.get("file")), without(part, "type", "file"))
-    return item_block(part) if isinstance(kind, str) else dict(part)
+    return item_block(part)
 
 
 def _url_in(given: Any) -> str:
@@ -57,9 +61,11 @@ def _url_in(given: Any) -> str:
 
 def file_block(given: Mapping[str, Any], more: Mapping[str, Any]) -> Message:
     """Return a file of either of OpenAI's APIs as a document."""
-    if data := text(given.get("file_data")):
+    data = text(given.get("file_data"))
+    file_id = text(given.get("file_id"))
+    if data:
         source = source_from_url(data) if data.startswith("data:") else base64_source(data, "application/pdf")
-    elif file_id := text(given.get("file_id")):
+    elif file_id:
         source = {"type": "file", "file_id": file_id}
     else:
         source = {"type": "url", "url": text(given.get("file_url"))}
@@ -90,25 +96,39 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
     own = form_of(message) == CHAT
     if own and original.get("refusal") is True:
         return {"type": "refusal", "refusal": text(original.get("text"))}
-    source = source_of(original)
-    if (
-        source is not None
-        and source.kind == "image"
-        and (source.data or is_fetchable(source.url) or (own and source.url))
-    ):
-        more = {"detail": original["detail"]} if isinstance(original.get("detail"), str) else {}
-        return {"type": "image_url", "image_url": {"url": source.address, **more}}
-    if source is not None and source.kind == "audio" and source.data and _audio_format(source.media_type):
-        return {"type": "input_audio", "input_audio": {"data": source.data, "format": _audio_format(source.media_type)}}
-    if own and source is not None and source.kind in ("audio", "video") and source.address:
-        return {"type": f"{source.kind}_url", f"{source.kind}_url": {"url": source.address}}
-    if (given := file_part(original, form_of(message))) is not None:
-        return {"type": "file", "file": given}
+    medium = _medium_part(original, own=own)
+    if medium is not None:
+        return medium
+    file = file_part(original, form_of(message))
+    if file is not None:
+        return {"type": "file", "file": file}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
     if own and exact and original.get("type") == "text":
         return {key: value for key, value in original.items() if key != "original"}
     return text_part(block)
+
+
+def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
+    """Return an image, audio or video as a part; None for other blocks and for media that OpenAI does not accept.
+
+    With `own` the block came in this form. Then its address is written back, also if only some servers accept it.
+    """
+    source = source_of(original)
+    if source is None:
+        return None
+    if source.kind == "image" and (source.data or is_fetchable(source.url) or (own and source.url)):
+        image: Message = {"url": source.address}
+        if isinstance(original.get("detail"), str):
+            image["detail"] = original["detail"]
+        return {"type": "image_url", "image_url": image}
+    audio_format = _audio_format(source.media_type)
+    if source.kind == "audio" and source.data and audio_format:
+        return {"type": "input_audio", "input_audio": {"data": source.data, "format": audio_format}}
+    if own and source.kind in ("audio", "video") and source.address:
+        key = f"{source.kind}_url"
+        return {"type": key, key: {"url": source.address}}
+    return None
 
 
 def spoken_part(block: Mapping[str, Any]) -> Message | None:

@@ -53,12 +53,15 @@ def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
 def _parts_of(entry: Mapping[str, Any]) -> list[Message]:
     message = mapping(entry.get("message"))
     if entry.get("type") in ("user", "assistant") and message.get("role") in ("user", "assistant"):
+        given = {key: value for key, value in message.items() if key in _OF_ANTHROPIC}
         try:
-            given = {key: value for key, value in message.items() if key in _OF_ANTHROPIC}
             parts = [unmarked(part) for part in anthropic.read([given])]
         except RecordError:  # malformed: stored as an entry that is not sent to models
             parts = []
         if can_be_stored(parts):
             return parts
-    said = next(filter(None, (text(entry.get(key)) for key in _SAYS)), "")
-    return [for_people(said or f"[{text(entry.get('type')) or 'entry'}]")]
+    for key in _SAYS:
+        words = text(entry.get(key))
+        if words:
+            return [for_people(words)]
+    return [for_people(f"[{text(entry.get('type')) or 'entry'}]")]

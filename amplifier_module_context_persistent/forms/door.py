@@ -95,9 +95,11 @@ class _Run:
             return [message if isinstance(message, dict) else dict(message) for message in self.messages]
         form = self.shape.form
         if self.shape.is_answer:
-            read_messages = [one for answer in self.messages for one in read_answer(answer, form)]
+            read_messages = list[Message]()
+            for answer in self.messages:
+                read_messages += read_answer(answer, form)
         else:
-            read_messages = FORMS[form].read(list(map(_with_list, self.messages)))
+            read_messages = FORMS[form].read([_with_list(message) for message in self.messages])
         if not self.shape.guessed:
             return read_messages
         return [marked(message, form_of(message) or form, guessed=True) for message in read_messages]

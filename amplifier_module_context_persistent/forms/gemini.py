@@ -96,7 +96,7 @@ def read(contents: Iterable[Mapping[str, Any]]) -> list[Message]:
 
 
 def read_response(response: Mapping[str, Any]) -> list[Message]:
-    """Read a response: the content of its first candidate, with model and usage.
+    """Read a response: the content of its first candidate.
 
     Raises:
         RecordError: the response has no candidate, for example because the prompt was blocked.
@@ -106,16 +106,15 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
     if not first:
         raise refused(".candidates", "there is none", "look at the response's promptFeedback, which says why")
     messages = _read_one({"role": "model", "parts": [], **mapping(first.get("content"))})
-    usage_given = response.get("usageMetadata", response.get("usage_metadata"))
-    told_of = {
+    facts = {
         "provider": "gemini",
         "model": text(response.get("modelVersion", response.get("model_version"))),
         "stop_reason": text(first.get("finishReason", first.get("finish_reason"))),
-        "usage": usage(usage_given),
+        "usage": usage(response.get("usageMetadata", response.get("usage_metadata"))),
     }
     last = messages[-1]
-    more = {key: value for key, value in told_of.items() if value}
-    messages[-1] = {**last, "metadata": {**metadata_of(last), **more}}
+    present = {key: value for key, value in facts.items() if value}
+    messages[-1] = {**last, "metadata": {**metadata_of(last), **present}}
     return messages
 
 
@@ -136,51 +135,61 @@ def _camel(key: str) -> str:
 
 def parts_in(content: Any) -> list[Mapping[str, Any]]:
     """Return the parts of a content, with the names of keys in camel case."""
-    given = content if isinstance(content, list) else [content]
-    listed = [text_block(part) if isinstance(part, str) else part for part in given]
-    return [_with_camel(without(part, "type") if part.get("type") == "text" else part) for part in listed]
+    parts = list[Mapping[str, Any]]()
+    for given in content if isinstance(content, list) else [content]:
+        part = text_block(given) if isinstance(given, str) else given
+        if part.get("type") == "text":  # as other forms have it; a part of Google has no type
+            part = without(part, "type")
+        parts.append(_with_camel(part))
+    return parts
 
 
 def _with_camel(part: Mapping[str, Any]) -> Message:
-    named = {_CAMEL.get(key, key): value for key, value in part.items()}
+    renamed = {_CAMEL.get(key, key): value for key, value in part.items()}
     for key in ("inlineData", "fileData"):
-        if isinstance(inner := named.get(key), Mapping):
-            named[key] = {_CAMEL.get(name, name): value for name, value in inner.items()}
-    return named
+        inner = renamed.get(key)
+        if isinstance(inner, Mapping):
+            renamed[key] = {_CAMEL.get(name, name): value for name, value in inner.items()}
+    return renamed
 
 
 def _read_one(content: Mapping[str, Any]) -> list[Message]:
     key = "parts" if "parts" in content else "content"
     listed = content.get(key)
-    parts = parts_in(objects_in(listed if isinstance(listed, list) else [listed or ""], f".{key}"))
-    rest = without(content, "role", key, "metadata")
-    given = mapping(content.get("metadata"))
-    if content.get("role") in ("model", "assistant"):
+    if not isinstance(listed, list):
+        listed = [listed or ""]
+    parts = parts_in(objects_in(listed, f".{key}"))
+    role = text(content.get("role"))
+    if role in ("model", "assistant"):
         calls = _numbered_calls(parts)
-        read_messages = [read_answer(parts, lambda at, _: calls.get(at), read_part)]
+        read_messages = [read_answer(parts, lambda position, _: calls.get(position), read_part)]
     else:
         results = _numbered_results(parts)
-        read_messages = read_said(parts, lambda at, _: results.get(at), read_part, role="user")
-    told_of = [{**message, **rest, "metadata": {**given, **metadata_of(message)}} for message in read_messages]
-    role = text(content.get("role"))
-    kept = {"role": role} if role not in ("", "user", "model", "assistant") else {}
-    return numbered_parts([marked(message, NAME, beside={**beside(message), **kept}) for message in told_of], NAME)
+        read_messages = read_said(parts, lambda position, _: results.get(position), read_part, role="user")
+    other_keys = without(content, "role", key, "metadata")
+    given_metadata = mapping(content.get("metadata"))
+    kept_role = {"role": role} if role not in ("", "user", "model", "assistant") else {}
+    messages = list[Message]()
+    for message in read_messages:
+        whole = {**message, **other_keys, "metadata": {**given_metadata, **metadata_of(message)}}
+        messages.append(marked(whole, NAME, beside={**beside(whole), **kept_role}))
+    return numbered_parts(messages, NAME)
 
 
 def _numbered_calls(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
     """Return the calls among an answer's parts by position; a call without an id gets one from its function's name."""
-    named: Counter[str] = Counter()
+    calls_of: Counter[str] = Counter()
     calls: dict[int, Message] = {}
-    for at, part in enumerate(parts):
-        if not isinstance(asked := part.get("functionCall"), Mapping):
+    for position, part in enumerate(parts):
+        given = part.get("functionCall")
+        if not isinstance(given, Mapping):
             continue
-        name = text(asked.get("name"))
-        named[name] += 1
-        call_id, more = text(asked.get("id")), _more(part, "functionCall")
-        rest = without(asked, "id", "name", "args")
-        told_of = {"unnamed": not call_id, "bare": "args" not in asked, "beside": rest}
-        extras = {**more, **{key: value for key, value in told_of.items() if value}}
-        calls[at] = call(call_id or _id_for(name, named[name]), name, asked.get("args"), **extras)
+        name = text(given.get("name"))
+        calls_of[name] += 1
+        call_id = text(given.get("id"))
+        facts = {"unnamed": not call_id, "bare": "args" not in given, "beside": without(given, "id", "name", "args")}
+        more = _more(part, "functionCall") | {key: value for key, value in facts.items() if value}
+        calls[position] = call(call_id or _id_for(name, calls_of[name]), name, given.get("args"), **more)
     return calls
 
 
@@ -191,40 +200,46 @@ def _id_for(name: str, number: int) -> str:
 
 def _more(part: Mapping[str, Any], *keys: str) -> Message:
     """Return the other keys of a part; the signature gets the name that it has in all forms."""
-    rest = without(part, *keys, "thoughtSignature")
+    more = without(part, *keys, "thoughtSignature")
     signature = part.get("thoughtSignature")
-    return {**rest, **({_SIGNATURE: signature} if signature is not None else {})}
+    if signature is not None:
+        more[_SIGNATURE] = signature
+    return more
 
 
 def _numbered_results(parts: Iterable[Mapping[str, Any]]) -> dict[int, Message]:
     """Return the results among a content's parts by position; those without an id are matched by name and number."""
-    named: Counter[str] = Counter()
+    results_of: Counter[str] = Counter()
     results: dict[int, Message] = {}
-    for at, part in enumerate(parts):
-        if isinstance(response := part.get("functionResponse"), Mapping):
+    for position, part in enumerate(parts):
+        response = part.get("functionResponse")
+        if isinstance(response, Mapping):
             name = text(response.get("name"))
-            named[name] += 1
-            results[at] = _read_result(response, named[name])
+            results_of[name] += 1
+            results[position] = _read_result(response, results_of[name])
     return results
 
 
 def _read_result(given: Mapping[str, Any], number: int) -> Message:
-    name, call_id = text(given.get("name")), text(given.get("id"))
+    name = text(given.get("name"))
+    call_id = text(given.get("id"))
     if not name and not call_id:
         raise refused(".parts", "a functionResponse has neither name nor id", "give the name of its functionCall")
-    told_of: Message = {} if call_id else {"unnamed": True}
+    kept: Message = {} if call_id else {"unnamed": True}
     response = given.get("response")
-    key = next(iter(response)) if isinstance(response, Mapping) and len(response) == 1 else ""
-    said = mapping(response)[key] if key in ("output", "result", "error") else None
     content: Any = as_json(response)
-    if isinstance(said, str):
-        content, told_of["key"] = said, key
+    key = ""
+    if isinstance(response, Mapping) and len(response) == 1:
+        (key,) = response
+        if key in ("output", "result", "error") and isinstance(response[key], str):
+            content = response[key]
+            kept["key"] = key
     inner = given.get("parts")
     if inner:
         content = [text_block(content), *[read_part(part) for part in parts_in(inner)]]
-    told_of |= without(given, "id", "name", "response", "parts")
+    kept |= without(given, "id", "name", "response", "parts")
     read_result = result(call_id or _id_for(name, number), content, failed=key == "error", name=name)
-    return marked(read_result, NAME, beside=told_of)
+    return marked(read_result, NAME, beside=kept)
 
 
 def said_in_result(part: Any) -> Any:
@@ -245,11 +260,13 @@ def read_part(part: Mapping[str, Any]) -> Message:
         if part.get("thought") is True:
             return {"type": "thinking", "thinking": part["text"], **more}
         return text_block(part["text"], **more)
-    if isinstance(inline := part.get("inlineData"), Mapping):
+    inline = part.get("inlineData")
+    if isinstance(inline, Mapping):
         media_type = text(inline.get("mimeType"))
         source = base64_source(text(inline.get("data")).translate(_STANDARD), media_type)
         return medium(kind_of_type(media_type), source, text(inline.get("displayName")), **_more(part, "inlineData"))
-    if isinstance(file := part.get("fileData"), Mapping):
+    file = part.get("fileData")
+    if isinstance(file, Mapping):
         media_type = text(file.get("mimeType"))
         source = {"type": "url", "url": text(file.get("fileUri")), "media_type": media_type}
         return medium(kind_of_type(media_type), source, text(file.get("displayName")), **_more(part, "fileData"))
@@ -290,7 +307,9 @@ def _joins(before: Message, message: Message, *, exact: bool) -> bool:
 
     It is if both are parts of one foreign message or, in a request, if both are results or both are answers.
     """
-    return is_next_part(before, message) or (not exact and before["role"] == message["role"] != "user")
+    if is_next_part(before, message):
+        return True
+    return not exact and before["role"] == message["role"] != "user"
 
 
 def _is_own(message: Message) -> bool:
@@ -309,12 +328,16 @@ def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> lis
     )
 
 
-def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
-    named = {} if own and asked.get("unnamed") else {"id": call_id}
-    arguments = call_arguments_of(asked)
-    given = {} if own and asked.get("bare") and not arguments else {"args": arguments}
-    function = {**named, "name": call_name_of(asked), **given, **mapping(asked.get("beside"))}
-    return {"functionCall": function, **_signature(asked)}
+def _write_call(call_id: str, call: Message, *, own: bool) -> Message:
+    function: Message = {}
+    if not (own and call.get("unnamed")):
+        function["id"] = call_id
+    function["name"] = call_name_of(call)
+    arguments = call_arguments_of(call)
+    if arguments or not (own and call.get("bare")):
+        function["args"] = arguments
+    function |= mapping(call.get("beside"))
+    return {"functionCall": function, **_signature(call)}
 
 
 def _signature(block: Mapping[str, Any]) -> Message:
@@ -323,31 +346,38 @@ def _signature(block: Mapping[str, Any]) -> Message:
 
 
 def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) -> Message:
-    own, kept = _is_own(message), beside(message)
+    own = _is_own(message)
+    kept = beside(message)
     call_id = str(message.get("tool_call_id"))
-    blocks = list(result_blocks(message))
-    said = "\n".join(told(block) for block in blocks if not _is_medium(block))
-    failed = metadata_of(message).get("is_error") is True
-    key = text(kept.get("key")) or ("error" if failed else "output")
-    response: Any = {key: said}
-    if own and "key" not in kept:
-        try:
-            response = parsed(said)
-        except ValueError:  # a view has shortened the result
-            response = {key: said}
-    media = [part for block in blocks if _is_medium(block) and (part := _part(block, message, exact=exact))]
     function: Message = {}
     if not own:
         function["id"] = call_id
     elif not kept.get("unnamed"):
         function["id"] = kept.get("id", call_id)
     function["name"] = text(message.get("name")) or names.get(call_id, "unknown")
-    function["response"] = response
+    function["response"] = _response(message, own=own)
+    parts = [_part(block, message, exact=exact) for block in result_blocks(message) if _is_medium(block)]
+    media = [part for part in parts if part]
     if media:
         function["parts"] = media
     if own:
         function |= without(kept, "key", "unnamed", "role", "id")
     return {"functionResponse": function}
+
+
+def _response(message: Message, *, own: bool) -> Any:
+    """Return the words of a result under a key, or for a result in this form the JSON value that it was read from."""
+    said = "\n".join(told(block) for block in result_blocks(message) if not _is_medium(block))
+    key = text(beside(message).get("key"))
+    if own and "key" not in beside(message):
+        try:
+            return parsed(said)
+        except ValueError:  # a view has shortened the result
+            pass
+    if not key:
+        has_failed = metadata_of(message).get("is_error") is True
+        key = "error" if has_failed else "output"
+    return {key: said}
 
 
 def _is_medium(block: Message) -> bool:
@@ -366,7 +396,8 @@ def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
         return {"inlineData": inline}
     if source.url and _takes_address(source.url):
         file = {"fileUri": source.url}
-        if media_type := text(mapping(original.get("source")).get("media_type")) or source.media_type:
+        media_type = text(mapping(original.get("source")).get("media_type")) or source.media_type
+        if media_type:
             file["mimeType"] = media_type
         return {"fileData": file}
     return None
@@ -374,10 +405,13 @@ def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
 
 def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
     """Return the part for a block; None if the block is not sent to Gemini."""
-    original, own = original_of(block), _is_own(message)
+    original = original_of(block)
+    own = _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _thought(original) if own and original.get("type") == "thinking" else None
-    more = {key: value for key, value in original.items() if key not in _NO_KEYS} if own else {}
+    more = {}
+    if own:
+        more = {key: value for key, value in original.items() if key not in _NO_KEYS}
     medium = _medium_part(original, own=own)
     if medium:
         return {**medium, **more, **_signature(original)}
@@ -385,7 +419,9 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         return part_of(original)
     said = told(block)
     if own and original.get("type") == "text":
-        return {"text": said, **more, **_signature(original)} if said or exact else None
+        if not said and not exact:
+            return None
+        return {"text": said, **more, **_signature(original)}
     return {"text": said} if said.strip() else None
 
 

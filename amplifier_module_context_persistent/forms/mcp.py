@@ -19,6 +19,7 @@ Sources: modelcontextprotocol.io/specification/2025-11-25/server/tools, .../sche
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..messages.media_blocks import source_of
@@ -84,19 +85,22 @@ def read_block(block: Mapping[str, Any]) -> Message:
     """Return a block of a result's content in canonical form."""
     kind = block.get("type")
     if kind in ("image", "audio") and isinstance(block.get("data"), str):
-        named = text(block.get("mimeType")) or text(block.get("mime_type"))
-        media_type = named or (type_of_image(block["data"]) if kind == "image" else "") or f"{kind}/*"
-        return medium(
-            str(kind), base64_source(block["data"], media_type), **without(block, "type", "data", *_TYPE_KEYS)
-        )
+        media_type = text(block.get("mimeType")) or text(block.get("mime_type"))
+        if not media_type and kind == "image":
+            media_type = type_of_image(block["data"])
+        source = base64_source(block["data"], media_type or f"{kind}/*")
+        return medium(str(kind), source, **without(block, "type", "data", *_TYPE_KEYS))
     if kind == "resource_link":
         return text_block(_link(block), link=without(block, "type"))
-    if kind == "resource" and isinstance(resource := block.get("resource"), Mapping):
-        more = without(block, "type", "resource")
+    resource = block.get("resource")
+    if kind == "resource" and isinstance(resource, Mapping):
         rest = without(resource, "text", "blob")
-        if isinstance(said := resource.get("text"), str):
-            return text_block(said, resource=rest, **more)
-        if isinstance(blob := resource.get("blob"), str):
+        more = without(block, "type", "resource")
+        words = resource.get("text")
+        if isinstance(words, str):
+            return text_block(words, resource=rest, **more)
+        blob = resource.get("blob")
+        if isinstance(blob, str):
             media_type = text(resource.get("mimeType"))
             source = base64_source(blob, media_type or "application/octet-stream")
             return medium(kind_of_type(media_type), source, text(resource.get("uri")), resource=rest, **more)
@@ -130,36 +134,40 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 def _write_one(message: Message) -> Message:
     own = form_of(message) == NAME
-    kept = beside(message) if own else {}
-    blocks = [block for one in result_blocks(message) if (block := write_block(one, own=own)) is not None]
-    written: Message = {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": blocks}
-    structured = [block for block in result_blocks(message) if own and block.get("structured") is True]
+    blocks = list(result_blocks(message))
+    content = [written for block in blocks if (written := write_block(block, own=own)) is not None]
+    result: Message = {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": content}
+    structured = [block for block in blocks if own and block.get("structured") is True]
     if structured:
-        try:
-            written |= {"content": [], "structuredContent": parsed(text(structured[0].get("text")))}
-        except ValueError:  # a view has shortened the result
-            written |= {"content": blocks}
-    elif isinstance(message.get("content"), str) and own:
-        written["content"] = message["content"]
-    failed = {"isError": True} if metadata_of(message).get("is_error") is True else {}
-    return {**written, **failed, **kept}
+        with suppress(ValueError):  # a view has shortened the result
+            result |= {"structuredContent": parsed(text(structured[0].get("text"))), "content": []}
+    elif own and isinstance(message.get("content"), str):
+        result["content"] = message["content"]
+    if metadata_of(message).get("is_error") is True:
+        result["isError"] = True
+    if own:
+        result |= beside(message)
+    return result
 
 
 def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
     """Return a result's block in MCP's form; with `own`, a block that was read from MCP is written back unchanged."""
     original = original_of(block)
-    if own and isinstance(link := original.get("link"), Mapping):
-        return {"type": "resource_link", **link}
-    resource = mapping(original.get("resource"))
-    more = without(original, "type", "text", "source", "title", "resource", "original", "visibility", "structured")
     source = source_of(original)
-    if own and resource and source is not None and source.data:
-        return {"type": "resource", "resource": {**resource, "blob": source.data}, **more}
+    if own:
+        link = original.get("link")
+        if isinstance(link, Mapping):
+            return {"type": "resource_link", **link}
+    more: Message = {}
+    if own:
+        more = without(original, "type", "text", "source", "title", "resource", "original", "visibility", "structured")
+    resource = mapping(original.get("resource"))
     if own and resource:
+        if source is not None and source.data:
+            return {"type": "resource", "resource": {**resource, "blob": source.data}, **more}
         return {"type": "resource", "resource": {**resource, "text": text(original.get("text"))}, **more}
     if source is not None and source.data and source.kind in ("image", "audio"):
-        return {"type": source.kind, "data": source.data, "mimeType": source.media_type, **(more if own else {})}
+        return {"type": source.kind, "data": source.data, "mimeType": source.media_type, **more}
     if original.get("type") == "text":
-        said = text(original.get("text"))
-        return {"type": "text", "text": said, **(more if own else {})}
+        return {"type": "text", "text": text(original.get("text")), **more}
     return dict(original) if own else {"type": "text", "text": told(block)}

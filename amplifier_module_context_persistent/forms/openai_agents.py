@@ -53,8 +53,9 @@ def key_of(item: Mapping[str, Any]) -> str:
 
 
 def _read(group: list[Item]) -> list[Message]:
+    items = [{key: value for key, value in item.items() if key != "metadata"} for item in group]
     try:
-        messages = openai_responses.read([{key: item[key] for key in item if key != "metadata"} for item in group])
+        messages = openai_responses.read(items)
     except (RecordError, AttributeError, TypeError, ValueError):
         messages = []
     if not can_be_stored(messages):

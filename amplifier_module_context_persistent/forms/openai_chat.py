@@ -99,15 +99,15 @@ def read_completion(completion: Mapping[str, Any]) -> list[Message]:
     given = first.get("message")
     if not isinstance(given, Mapping):
         raise refused(".choices", "there is no choice with a message", "give a whole completion, not a chunk of one")
-    metadata = {
+    facts = {
         "provider": "openai",
         "model": text(completion.get("model")),
         "stop_reason": text(first.get("finish_reason")),
         "usage": usage(completion.get("usage")),
     }
     read_answer = _read_one({"role": "assistant", **given})
-    told_of = {key: value for key, value in metadata.items() if value}
-    whole = {**read_answer, "metadata": {**metadata_of(read_answer), **told_of}}
+    metadata = {**metadata_of(read_answer), **{key: value for key, value in facts.items() if value}}
+    whole = {**read_answer, "metadata": metadata}
     return [marked(whole, NAME, beside={**beside(whole), **without(completion, *_COMPLETION)})]
 
 
@@ -138,8 +138,9 @@ def _read_one(message: Mapping[str, Any]) -> Message:
 
 
 def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
-    told_of: Message = {}
-    thoughts, refusal = _thoughts_of(message, told_of), text(message.get("refusal"))
+    kept: Message = {}  # what has no place in the canonical message
+    thoughts = _thoughts_of(message, kept)
+    refusal = text(message.get("refusal"))
     audio = mapping(message.get("audio"))
     transcript = text(audio.get("transcript"))
     if transcript:
@@ -147,49 +148,50 @@ def _read_answer(message: Mapping[str, Any], content: Any) -> Message:
     elif audio and not content:
         content = [{"type": _AUDIO, **audio}]
     if thoughts or refusal:
-        said = [text_block(content)] if isinstance(content, str) and content else items(content)
-        content = [*thoughts, *said]
+        blocks = [text_block(content)] if isinstance(content, str) and content else items(content)
+        content = [*thoughts, *blocks]
         if refusal:
             content.append(text_block(refusal, refusal=True))
     more = without(message, *ON_ANSWERS, "role", "content", "tool_calls")
     read_answer: Message = {"role": "assistant", "content": content, **more}
     for key in ("annotations", _DETAILS):
         if message.get(key):
-            told_of[key] = message[key]
+            kept[key] = message[key]
     if transcript:
-        told_of["audio"] = without(audio, "transcript")
+        kept["audio"] = without(audio, "transcript")
     if refusal:
-        told_of["refusal"] = True
-    calls, legacy_call = message.get("tool_calls"), message.get("function_call")
+        kept["refusal"] = True
+    calls = message.get("tool_calls")
+    legacy_call = message.get("function_call")
     if isinstance(calls, list) and calls:
         read_answer["tool_calls"] = [_read_call(one) for one in calls]
     elif isinstance(legacy_call, Mapping):
         call = {"id": _legacy_id(legacy_call), "type": "function", "function": dict(legacy_call)}
         read_answer["tool_calls"] = [call]
-        told_of["function_call"] = True
-    return marked(read_answer, NAME, beside=told_of)
+        kept["function_call"] = True
+    return marked(read_answer, NAME, beside=kept)
 
 
-def _thoughts_of(message: Mapping[str, Any], told_of: Message) -> list[Message]:
-    """Return the thinking in a compatible server's answer as blocks, and note its key under `thoughts` in `told_of`."""
+def _thoughts_of(message: Mapping[str, Any], kept: Message) -> list[Message]:
+    """Return the thinking in a compatible server's answer as blocks, and note its key under `thoughts` in `kept`."""
     signed = message.get("thinking_blocks")
     if isinstance(signed, list) and signed:
-        told_of["thoughts"] = "thinking_blocks"
+        kept["thoughts"] = "thinking_blocks"
         return [dict(block) for block in objects_in(signed, ".thinking_blocks")]
-    key = next((key for key in _THOUGHTS if text(message.get(key))), "")
-    if not key:
-        return []
-    told_of["thoughts"] = key
-    return [{"type": "thinking", "thinking": message[key]}]
+    for key in _THOUGHTS:
+        if text(message.get(key)):
+            kept["thoughts"] = key
+            return [{"type": "thinking", "thinking": message[key]}]
+    return []
 
 
-def _read_call(asked: Any) -> Any:
+def _read_call(given: Any) -> Any:
     """Return a call in Amplifier's shape if it is of a custom tool, whose input is its argument; others unchanged."""
-    custom = asked.get("custom") if isinstance(asked, Mapping) else None
+    custom = given.get("custom") if isinstance(given, Mapping) else None
     if not isinstance(custom, Mapping):
-        return asked
-    named = {"id": asked.get("id"), "tool": text(custom.get("name")), "arguments": {"input": custom.get("input")}}
-    return {**named, **without(asked, "id", "custom")}
+        return given
+    call = {"id": given.get("id"), "tool": text(custom.get("name")), "arguments": {"input": custom.get("input")}}
+    return {**call, **without(given, "id", "custom")}
 
 
 def _legacy_id(named: Mapping[str, Any]) -> str:
@@ -240,17 +242,24 @@ def _write_one(message: Message, *, exact: bool, reasoning: bool) -> Iterator[Me
 
 def _write_text_message(message: Message, *, exact: bool) -> Iterator[Message]:
     """Yield the message of a person, the system or a developer; nothing if it would be empty in a request."""
-    role = message["role"]
-    blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
-    if role in _INSTRUCTING:  # system text has no images
-        parts = [part for block in blocks if (part := text_part(block)) is not None]
-    else:
-        parts = [part for block in blocks if (part := write_part(block, message, exact=exact)) is not None]
+    is_instruction = message["role"] in _INSTRUCTING
+    parts = list[Message]()
+    for block in _without_thinking(message):
+        # instructions have no images
+        part = text_part(block) if is_instruction else write_part(block, message, exact=exact)
+        if part is not None:
+            parts.append(part)
     content: Any = parts
-    if all(part.get("type") == "text" for part in parts) and not _keeps_list(message, exact=exact):
+    has_text_only = all(part.get("type") == "text" for part in parts)
+    if has_text_only and not _keeps_list(message, exact=exact):
         content = "\n".join(part["text"] for part in parts)
     if content or exact:
-        yield {"role": role, "content": content, **_named(message)}
+        yield {"role": message["role"], "content": content, **_named(message)}
+
+
+def _without_thinking(message: Message) -> list[Message]:
+    """Return the blocks of a message other than calls and thinking."""
+    return [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
 
 
 def _named(message: Message) -> Message:
@@ -261,16 +270,19 @@ def _named(message: Message) -> Message:
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
-    said: Any = "\n".join(told(block) for block in result_blocks(message))
+    blocks = list(result_blocks(message))
+    content: Any = "\n".join(told(block) for block in blocks)
     if exact and beside(message).get("role") == "function":
-        return {"role": "function", "name": message.get("name"), "content": said}
+        return {"role": "function", "name": message.get("name"), "content": content}
     if _keeps_list(message, exact=exact):
-        parts = [
-            write_part(block, message, exact=True) if exact or block.get("type") == "text" else text_part(block)
-            for block in result_blocks(message)
-        ]
-        said = [part for part in parts if part is not None] or said
-    return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": said}
+        parts = list[Message]()
+        for block in blocks:
+            keeps_block = exact or block.get("type") == "text"
+            part = write_part(block, message, exact=True) if keeps_block else text_part(block)
+            if part is not None:
+                parts.append(part)
+        content = parts or content
+    return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": content}
 
 
 def _exact_answer(message: Message) -> Message:
@@ -289,14 +301,15 @@ def _exact_answer(message: Message) -> Message:
     if key == "thinking_blocks":
         written[key] = thinking
     elif thinking:
-        written[key] = "\n\n".join(text(block.get("thinking")) for block in thinking)
+        written[key] = _joined_thinking(thinking)
     if refusals:
         written["refusal"] = "\n".join(refusals)
     written |= _named(message)
     if _DETAILS in kept:
         written[_DETAILS] = kept[_DETAILS]
-    if (spoken_audio := _audio_in(blocks)) is not None:
-        written |= {"content": None, "audio": spoken_audio}
+    audio_reference = _audio_in(blocks)
+    if audio_reference is not None:
+        written |= {"content": None, "audio": audio_reference}
     calls = given_calls(message)
     if calls and kept.get("function_call"):
         first = next(iter(calls.values()))
@@ -304,18 +317,25 @@ def _exact_answer(message: Message) -> Message:
     if calls:
         written["tool_calls"] = [_write_call(call_id, one, own=True) for call_id, one in calls.items()]
     if "audio" in kept:
-        audio = mapping(kept["audio"])
-        written |= {"content": None, "audio": {**audio, "transcript": content} if isinstance(content, str) else audio}
+        audio = dict(mapping(kept["audio"]))
+        if isinstance(content, str):
+            audio["transcript"] = content
+        written |= {"content": None, "audio": audio}
     if "annotations" in kept:
         written["annotations"] = kept["annotations"]
     return written
+
+
+def _joined_thinking(blocks: Iterable[Message]) -> str:
+    return "\n\n".join(text(block.get("thinking")) for block in blocks)
 
 
 def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool) -> Any:
     """Return the content of an answer as it was added; with `is_text`, a single text part becomes a text."""
     if not isinstance(message.get("content"), list):
         return message.get("content")
-    parts = [part for block in spoken if (part := write_part(block, message, exact=True)) is not None]
+    written = [write_part(block, message, exact=True) for block in spoken]
+    parts = [part for part in written if part is not None]
     if is_text and len(parts) == 1 and parts[0].keys() == {"type", "text"}:
         return parts[0]["text"]
     return parts
@@ -324,20 +344,23 @@ def _exact_content(message: Message, spoken: Iterable[Message], *, is_text: bool
 def _added_by_server(message: Message) -> Message:
     """Return the reasoning of an answer under the keys that its server used."""
     kept = beside(message)
+    added: Message = {}
+    if _DETAILS in kept:
+        added[_DETAILS] = kept[_DETAILS]
     key = text(kept.get("thoughts"))
-    blocks = [block for block in blocks_without_calls(message) if is_block(block, THINKING_BLOCKS)]
-    added: Message = {_DETAILS: kept[_DETAILS]} if _DETAILS in kept else {}
-    if key == "thinking_blocks" and blocks:
-        added[key] = blocks
-    elif key and blocks:
-        added[key] = "\n\n".join(text(block.get("thinking")) for block in blocks)
+    thinking = [block for block in blocks_without_calls(message) if is_block(block, THINKING_BLOCKS)]
+    if key and thinking:
+        added[key] = thinking if key == "thinking_blocks" else _joined_thinking(thinking)
     return added
 
 
 def _audio_in(blocks: Iterable[Message]) -> Message | None:
-    """Return the reference to an answer's spoken words of which only the id is known; None if there is none."""
-    given = next((one for one in map(original_of, blocks) if one.get("type") == _AUDIO), None)
-    return None if given is None else without(given, "type")
+    """Return the id (and expiry) of a spoken answer that came without its transcript; None if there is none."""
+    for block in blocks:
+        original = original_of(block)
+        if original.get("type") == _AUDIO:
+            return without(original, "type")
+    return None
 
 
 def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
@@ -345,46 +368,50 @@ def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
 
     If the provider's server ran tools in it, it becomes several messages, with the results between them.
     """
-    spoken = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
-    originals = [block if (kept := original_of(block)) is block or not _of_server(kept) else kept for block in spoken]
-    said: list[Message] = []
+    spoken: list[Message] = []
     calls: list[Message] = []
     results: list[Message] = []
-    for block in on_server([dict(block) for block in originals]):
+    for block in on_server([_as_server_block(block) for block in _without_thinking(message)]):
         if is_block(block, SERVER_RESULTS):
             content = to_json(_without_secrets(block.get("content")))
             results.append({"role": "tool", "tool_call_id": _RULES.call_id(block["tool_use_id"]), "content": content})
             continue
-        if results and len(results) == len(calls):
-            yield from _answer(said, calls, message, reasoning=reasoning)
+        is_round_complete = len(results) > 0 and len(results) == len(calls)
+        if is_round_complete:
+            yield from _answer(spoken, calls, message, reasoning=reasoning)
             yield from results
-            said, calls, results = [], [], []
+            spoken = []
+            calls = []
+            results = []
         if is_block(block, SERVER_CALLS):
             name = _RULES.name(str(block.get("name") or "unknown"))
             calls.append(_function(_RULES.call_id(block["id"]), name, to_json(block.get("input") or {})))
         elif told(block):
-            said.append(block)
+            spoken.append(block)
     if results:
-        yield from _answer(said, calls, message, reasoning=reasoning)
+        yield from _answer(spoken, calls, message, reasoning=reasoning)
         yield from results
-        said, calls = [], []
-    own = [_write_call(call_id, one, own=reasoning) for call_id, one in given_calls(message).items()]
-    yield from _answer(said, calls + own, message, reasoning=reasoning)
+        spoken = []
+        calls = []
+    own_calls = [_write_call(call_id, one, own=reasoning) for call_id, one in given_calls(message).items()]
+    yield from _answer(spoken, [*calls, *own_calls], message, reasoning=reasoning)
 
 
-def _of_server(block: Mapping[str, Any]) -> bool:
-    return is_block(block, SERVER_CALLS | SERVER_RESULTS)
+def _as_server_block(block: Message) -> Message:
+    """Return the server's call or result that a block describes; any other block unchanged. It is a copy."""
+    original = original_of(block)
+    return dict(original) if is_block(original, SERVER_CALLS | SERVER_RESULTS) else dict(block)
 
 
-def _answer(said: list[Message], calls: list[Message], message: Message, *, reasoning: bool) -> Iterator[Message]:
-    if not said and not calls:
+def _answer(spoken: list[Message], calls: list[Message], message: Message, *, reasoning: bool) -> Iterator[Message]:
+    if not spoken and not calls:
         return
     answer: Message = {"role": "assistant"}
-    audio = _audio_in(said) if _is_own(message) else None
+    audio = _audio_in(spoken) if _is_own(message) else None
     if audio is not None:
         answer["audio"] = {"id": audio.get("id")}
     else:
-        answer["content"] = _content_of_answer(said, message)
+        answer["content"] = _content_of_answer(spoken, message)
         answer.update(_named(message))
         if reasoning:
             answer.update(_added_by_server(message))
@@ -393,26 +420,30 @@ def _answer(said: list[Message], calls: list[Message], message: Message, *, reas
     yield answer
 
 
-def _content_of_answer(said: list[Message], message: Message) -> Any:
+def _content_of_answer(spoken: list[Message], message: Message) -> Any:
     """Return the content of an answer: a text, or parts if the answer was added with parts; None if it is empty."""
-    was_list = {"thoughts", "refusal", _DETAILS}.isdisjoint(beside(message)) or len(said) > 1
-    if said and _keeps_list(message, exact=False) and (was_list or said[0].get("refusal")):
-        parts = [part for part in map(spoken_part, said) if part is not None]
-        return parts or None
-    return "\n".join(told(block) for block in said) or None
+    if spoken and _keeps_list(message, exact=False):
+        was_list = {"thoughts", "refusal", _DETAILS}.isdisjoint(beside(message)) or len(spoken) > 1
+        if was_list or spoken[0].get("refusal"):
+            parts = [part for part in map(spoken_part, spoken) if part is not None]
+            return parts or None
+    return "\n".join(told(block) for block in spoken) or None
 
 
-def _write_call(call_id: str, asked: Message, *, own: bool) -> Message:
-    if asked.get("type") == "custom" and "tool" in asked:
-        given = call_arguments_of(asked)
-        told_of = given["input"] if given.keys() == {"input"} else to_json(given)
-        return {"id": call_id, "type": "custom", "custom": {"name": call_name_of(asked), "input": told_of}}
-    if own and isinstance(asked.get("function"), Mapping):
-        return asked
-    given = given_arguments_of(asked)
-    arguments = call_arguments_of(asked)
-    is_good = isinstance(given, str) and is_block(asked, {"function"}) and arguments.keys() != {"arguments"}
-    return _function(call_id, call_name_of(asked), str(given) if is_good and given else to_json(arguments))
+def _write_call(call_id: str, call: Message, *, own: bool) -> Message:
+    arguments = call_arguments_of(call)
+    if call.get("type") == "custom" and "tool" in call:
+        tool_input = arguments["input"] if arguments.keys() == {"input"} else to_json(arguments)
+        return {"id": call_id, "type": "custom", "custom": {"name": call_name_of(call), "input": tool_input}}
+    if own and isinstance(call.get("function"), Mapping):
+        return call
+    given = given_arguments_of(call)
+    is_object = arguments.keys() != {"arguments"}  # else the model's text is no JSON object
+    if is_block(call, {"function"}) and isinstance(given, str) and given and is_object:
+        arguments_text = given
+    else:
+        arguments_text = to_json(arguments)
+    return _function(call_id, call_name_of(call), arguments_text)
 
 
 def _function(call_id: str, name: str, arguments: str) -> Message:

@@ -111,15 +111,15 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
     answer_items = objects_in(output, ".output")
     on_server = frozenset(text(item.get("call_id")) for item in answer_items if kind_of(item) in OUTPUTS)
     details = mapping(response.get("incomplete_details"))
-    told_of = {
+    facts = {
         "provider": "openai",
         "model": text(response.get("model")),
         "stop_reason": text(details.get("reason")) or text(response.get("status")),
         "usage": usage(response.get("usage")),
     }
     read_answer = _read_answer(answer_items, on_server, is_whole=True)
-    more = {key: value for key, value in told_of.items() if value}
-    whole = {**read_answer, "metadata": {**metadata_of(read_answer), **more}}
+    metadata = {**metadata_of(read_answer), **{key: value for key, value in facts.items() if value}}
+    whole = {**read_answer, "metadata": metadata}
     return [marked(whole, NAME, beside={**beside(whole), **without({"response": response.get("id")})})]
 
 
@@ -204,21 +204,23 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
         messages: canonical messages in order, without system messages at the beginning.
         exact: whether to write them as they were added, for a reader of the history. Else as a request accepts them.
     """
-    given = list(messages)
-    unseen = (
-        () if exact else {str(one.get("tool_call_id")) for one in given if _is_result(one) and lacks_screenshot(one)}
-    )
+    messages = list(messages)
+    unseen = set[str]()
+    if not exact:
+        for message in messages:
+            if _is_result(message) and lacks_screenshot(message):
+                unseen.add(str(message.get("tool_call_id")))
     reasoning = ReasoningShown()
-    kinds: dict[str, str] = {}
+    kinds: dict[str, str] = {}  # of the written calls, by id
     written: list[Message] = []
-    for message in given:
+    for message in messages:
         if _is_result(message):
             written.append(write_output(message, kinds, exact=exact))
         elif message["role"] == "assistant":
-            made = _items_of_answer(message, reasoning, unseen, exact=exact)
-            called = [item for item in made if text(item.get("type")) in CALLS]
-            kinds |= {str(item.get("call_id", item.get("id"))): item["type"] for item in called}
-            written += made
+            for item in _items_of_answer(message, reasoning, unseen, exact=exact):
+                written.append(item)
+                if text(item.get("type")) in CALLS:
+                    kinds[str(item.get("call_id", item.get("id")))] = item["type"]
         else:
             reasoning.turn()
             written += _write_said(message, exact=exact)
@@ -247,17 +249,17 @@ def _items_of_answer(
     """
     own = form_of(message) == NAME
     ordered = _blocks_in_order(message, own=own)
-    shows = any(reasoning_item(block) is not None for block in ordered)
-    bound = Bound.KEPT if exact else reasoning.of(message, shows=shows)
+    shows_reasoning = any(reasoning_item(block) is not None for block in ordered)
+    bound = Bound.KEPT if exact else reasoning.of(message, shows=shows_reasoning)
     keeps_ids = own and bound is Bound.KEPT
     made: list[Message] = []
     for block in ordered:
         original = original_of(block)
         if block.get("type") == "tool_call":
-            call_id, called = block["call"]
-            lacks_screenshot = call_id in unseen and mapping(called.get("item")).get("type") == "computer_call"
+            call_id, call = block["call"]
+            lacks_screenshot = call_id in unseen and mapping(call.get("item")).get("type") == "computer_call"
             as_function = bound is Bound.LOST or lacks_screenshot
-            made.append(write_call(call_id, called, keeps_ids=keeps_ids, as_function=as_function))
+            made.append(write_call(call_id, call, keeps_ids=keeps_ids, as_function=as_function))
         elif exact and block.get(CARRIED):
             continue
         elif is_block(block, THINKING_BLOCKS):
@@ -270,8 +272,9 @@ def _items_of_answer(
             made[-1]["content"].append(_answer_part(block, exact=exact))
         else:
             made += _answer_message(block, keeps_ids=keeps_ids, exact=exact)
-    while made and not exact and made[-1].get("type") == "reasoning":  # reasoning needs an item after it
-        made.pop()
+    if not exact:
+        while made and made[-1].get("type") == "reasoning":  # reasoning needs an item after it
+            made.pop()
     return made
 
 
@@ -318,21 +321,22 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
 
 def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
     """Yield the item for a message of a person or the host; nothing if the message is empty."""
-    own, content = form_of(message) == NAME, message.get("content")
-    kept = beside(message) if own else {}
+    own = form_of(message) == NAME
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
-    only = original_of(blocks[0]) if len(blocks) == 1 else {}
-    if own and text(only.get("type")) in _OF_USER:
-        yield dict(only)
-        return
+    if own and len(blocks) == 1:
+        original = original_of(blocks[0])
+        if text(original.get("type")) in _OF_USER:
+            yield dict(original)
+            return
     written = [write_part(block, message, exact=exact) for block in blocks]
     parts = [part for part in written if part is not None]
-    said: Any = parts
-    keeps_list = own and isinstance(content, list)
+    content: Any = parts
+    keeps_list = own and isinstance(message.get("content"), list)
     if not keeps_list and all(part["type"] == "input_text" for part in parts):
-        said = "\n".join(part["text"] for part in parts)
-    if said or exact:
-        yield {**without(kept, "id", "status"), "role": message["role"], "content": said, **_ids(kept)}
+        content = "\n".join(part["text"] for part in parts)
+    if content or exact:
+        kept = beside(message) if own else {}
+        yield {**without(kept, "id", "status"), "role": message["role"], "content": content, **_ids(kept)}
 
 
 def _ids(kept: Mapping[str, Any]) -> Message:

@@ -42,15 +42,18 @@ def read_message(message: Mapping[str, Any], **facts: Any) -> list[Message]:
 
 
 def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Write canonical messages; the messages between two answers become one request."""
+    """Write canonical messages as messages of Pydantic AI.
+
+    Each answer becomes a message of the kind `response`. All messages between two answers become the parts of one
+    message of the kind `request`. Messages without any part are left out.
+    """
     written: list[dict[str, Any]] = []
     names: dict[str, str] = {}
-    for is_answer, found in groupby(messages, lambda message: message["role"] == "assistant"):
-        run = list(found)
+    for is_answer, group in groupby(messages, lambda message: message["role"] == "assistant"):
         if is_answer:
-            written += [{"kind": "response", "parts": _answer_parts(message, names)} for message in run]
+            written += [{"kind": "response", "parts": _answer_parts(message, names)} for message in group]
         else:
-            written.append({"kind": "request", "parts": [_request_part(message, names) for message in run]})
+            written.append({"kind": "request", "parts": [_request_part(message, names) for message in group]})
     return [message for message in written if message["parts"]]
 
 
@@ -101,19 +104,22 @@ def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> M
     blocks: list[Message] = []
     calls: list[Message] = []
     for part in parts:
-        kind, said = part.get("part_kind"), text(part.get("content"))
-        if kind == "text" and said:
-            blocks.append(text_block(said))
-        elif kind == "thinking" and said:
-            thinking: Message = {"type": "thinking", "thinking": said}
+        kind = part.get("part_kind")
+        words = text(part.get("content"))
+        if kind == "text" and words:
+            blocks.append(text_block(words))
+        elif kind == "thinking" and words:
+            thinking: Message = {"type": "thinking", "thinking": words}
             if text(part.get("signature")):
                 thinking["signature"] = part["signature"]
             blocks.append(thinking)
         elif kind == "tool-call":
-            name, given = text(part.get("tool_name")) or UNKNOWN_TOOL, _arguments(part.get("args"))
-            calls.append({"id": part.get("tool_call_id"), "tool": name, "arguments": given})
-    only = blocks[0].get("text") if len(blocks) == 1 else None
-    answer: Message = {"role": "assistant", "content": only if isinstance(only, str) else blocks}
+            name = text(part.get("tool_name")) or UNKNOWN_TOOL
+            arguments = _arguments(part.get("args"))
+            calls.append({"id": part.get("tool_call_id"), "tool": name, "arguments": arguments})
+    answer: Message = {"role": "assistant", "content": blocks}
+    if len(blocks) == 1 and isinstance(blocks[0].get("text"), str):
+        answer["content"] = blocks[0]["text"]
     if calls:
         answer["tool_calls"] = calls
     answer["metadata"] = present(

@@ -87,17 +87,24 @@ def shape_of(message: Mapping[str, Any], before: str = "", *, guesses: bool = Tr
         return shape
     if not guesses:
         return None
-    is_possible = before in FORMS and before != mcp.NAME and before not in ("", shape.form)
-    return shape._replace(form=before) if is_possible and _may_be(before, message) else shape
+    is_other_form = before in FORMS and before not in (mcp.NAME, shape.form)
+    if is_other_form and _may_be(before, message):
+        return shape._replace(form=before)
+    return shape
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:
     """Return whether a message is a plain text in Amplifier's own form, so that no other check is needed."""
-    role, content, calls = message.get("role"), message.get("content", ""), message.get("tool_calls")
+    role = message.get("role")
     if not isinstance(role, str) or role not in _PLAIN_ROLES or not message.keys() <= _PLAIN_KEYS:
         return False
-    if not isinstance(content, str) and not (type(content) is list and all(map(_is_text_block, content))):
+    content = message.get("content", "")
+    if type(content) is list:
+        if not all(map(_is_text_block, content)):
+            return False
+    elif not isinstance(content, str):
         return False
+    calls = message.get("tool_calls")
     if not calls:
         return True
     return type(calls) is list and not any(type(call) is dict and "custom" in call for call in calls)
@@ -112,8 +119,10 @@ def is_ordinary(message: Any) -> bool:
     """
     if type(message) is not dict or not message.keys() <= _ORDINARY_KEYS:
         return False
-    role, content = message.get("role"), message.get("content")
-    calls, metadata = message.get("tool_calls"), message.get("metadata")
+    role = message.get("role")
+    if type(role) is not str or role not in _PLAIN_ROLES:
+        return False
+    content = message.get("content")
     if type(content) is list:
         for block in content:  # `_is_text_block`, without a function call for each block
             if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
@@ -122,22 +131,40 @@ def is_ordinary(message: Any) -> bool:
                 return False
     elif type(content) is not str and (content is not None or role != "assistant"):
         return False
-    if role == "assistant" and type(calls) is list:
-        for call in calls:
-            if type(call) is not dict or "custom" in call or call.get("id") is None or not is_json(call):
-                return False
-    elif calls is not None:
+    metadata = message.get("metadata")
+    if metadata is not None and not _is_ordinary_metadata(metadata):
         return False
-    if metadata is not None and not (type(metadata) is dict and TELLING_KEYS.isdisjoint(metadata)):
-        return False
-    for key, value in (metadata or {}).items():  # only scalars and objects of scalars
-        if type(key) is not str or (type(value) not in _SCALARS and not (type(value) is dict and is_json(value, 0))):
-            return False
+    calls = message.get("tool_calls")
     if role == "assistant":
-        return type(role) is str and "tool_call_id" not in message and "name" not in message
-    if type(role) is not str or role not in _PLAIN_ROLES or (role == "tool" and message.get("tool_call_id") is None):
+        if "tool_call_id" in message or "name" in message:
+            return False
+        return calls is None or _are_ordinary_calls(calls)
+    if calls is not None or (role == "tool" and message.get("tool_call_id") is None):
         return False
     return type(message.get("tool_call_id")) in _SCALARS and type(message.get("name")) in _SCALARS
+
+
+def _is_ordinary_metadata(metadata: Any) -> bool:
+    """Return whether metadata have only scalars and objects of scalars, and no key about how to add the message."""
+    if type(metadata) is not dict or not TELLING_KEYS.isdisjoint(metadata):
+        return False
+    for key, value in metadata.items():
+        if type(key) is not str:
+            return False
+        is_scalar = type(value) in _SCALARS
+        if not is_scalar and not (type(value) is dict and is_json(value, 0)):
+            return False
+    return True
+
+
+def _are_ordinary_calls(calls: Any) -> bool:
+    """Return whether calls are a list of objects with ids, in JSON's types, and none is of a custom tool of OpenAI."""
+    if type(calls) is not list:
+        return False
+    for call in calls:
+        if type(call) is not dict or "custom" in call or call.get("id") is None or not is_json(call):
+            return False
+    return True
 
 
 def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
@@ -175,7 +202,7 @@ def _of_answer(message: Mapping[str, Any]) -> Shape | None:
 
 def _of_keys(message: Mapping[str, Any]) -> Shape | None:
     """Return the form that a message's own keys show, whatever its content is; None if they show none."""
-    role, kind = message.get("role"), message.get("type")
+    role = message.get("role")
     if isinstance(message.get("parts"), list | Mapping) or role == "model":
         return Shape(gemini.NAME)
     if "role" not in message:
@@ -184,15 +211,21 @@ def _of_keys(message: Mapping[str, Any]) -> Shape | None:
         return Shape(mcp.NAME)
     if role == "assistant" and "stop_reason" in message and isinstance(message.get("usage"), Mapping):
         return Shape(anthropic.NAME)
-    has_calls = message.get("tool_calls") or mapping(message.get("function_call"))
-    if role == "function" or (role == "assistant" and has_calls and mapping(message.get("function_call"))):
+    if role == "function" or (role == "assistant" and _is_answer_of_chat(message)):
         return Shape(openai_chat.NAME)
-    is_custom = any(isinstance(mapping(call).get("custom"), Mapping) for call in items(message.get("tool_calls")))
-    if role == "assistant" and (is_custom or any(message.get(key) for key in openai_chat.ON_ANSWERS)):
-        return Shape(openai_chat.NAME)
-    if kind == "message" and isinstance(message.get("content"), list):
-        return Shape(openai_responses.NAME, guessed=not _kinds_in(message) & responses_parts.PARTS)
+    if message.get("type") == "message" and isinstance(message.get("content"), list):
+        has_own_parts = not responses_parts.PARTS.isdisjoint(_kinds_in(message))
+        return Shape(openai_responses.NAME, guessed=not has_own_parts)
     return None
+
+
+def _is_answer_of_chat(message: Mapping[str, Any]) -> bool:
+    """Return whether an answer has keys or calls that only Chat Completions has."""
+    if mapping(message.get("function_call")):
+        return True
+    if any(isinstance(mapping(call).get("custom"), Mapping) for call in items(message.get("tool_calls"))):
+        return True
+    return any(message.get(key) for key in openai_chat.ON_ANSWERS)
 
 
 def _of_item(message: Mapping[str, Any]) -> Shape | None:
@@ -213,18 +246,22 @@ def _of_item(message: Mapping[str, Any]) -> Shape | None:
 def _of_content(message: Mapping[str, Any], before: str) -> Shape | None:
     """Return the form of the first block that only one form has, else a likely form; None if no form is likely."""
     content = message.get("content")
-    listed = [content] if isinstance(content, Mapping) and "type" in content else items(content)
+    is_single_block = isinstance(content, Mapping) and "type" in content
+    listed = [content] if is_single_block else items(content)
     blocks = [block for block in listed if isinstance(block, Mapping)]
+    role = text(message.get("role"))
     for block in blocks:
-        if (form := _of_block(block, text(message.get("role")))) is not None:
+        form = _of_block(block, role)
+        if form is not None:
             return Shape(form)
-    typed = [text(block.get("type")) for block in blocks]
-    if any(not kind and block.keys() == {"text"} for kind, block in zip(typed, blocks, strict=True)):
+    untyped = [block for block in blocks if not text(block.get("type"))]
+    if any(block.keys() == {"text"} for block in untyped):
         return Shape(bedrock.NAME, guessed=True)
-    strange = [kind for kind in typed if kind and kind not in _OWN_BLOCKS and kind != "tool_result"]
-    if strange:
-        return _of_strange(strange[0], text(message.get("role")), before)
-    if any(not kind and len(block) == 1 for kind, block in zip(typed, blocks, strict=True)):
+    for block in blocks:
+        kind = text(block.get("type"))
+        if kind and kind not in _OWN_BLOCKS and kind != "tool_result":
+            return _of_strange(kind, role, before)
+    if any(len(block) == 1 for block in untyped):
         return Shape(bedrock.NAME, guessed=True)
     return None
 
@@ -277,8 +314,10 @@ def _may_be(form: str, message: Mapping[str, Any]) -> bool:
     """Return whether a message of an ambiguous shape can be in this form."""
     if "role" not in message:
         return form == openai_responses.NAME
-    untyped = any("type" not in block for block in items(message.get("content")) if isinstance(block, Mapping))
-    return form == bedrock.NAME if untyped else form in (anthropic.NAME, openai_chat.NAME, openai_responses.NAME)
+    blocks = [block for block in items(message.get("content")) if isinstance(block, Mapping)]
+    if any("type" not in block for block in blocks):
+        return form == bedrock.NAME
+    return form in (anthropic.NAME, openai_chat.NAME, openai_responses.NAME)
 
 
 def _kinds_in(message: Mapping[str, Any]) -> set[str]:

@@ -54,9 +54,9 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
     key = _ARGUMENTS[kind]
     if kind == "computer_call" and "action" not in item and "actions" in item:
         key = "actions"
-    by = "id" if kind == "local_shell_call" and "call_id" not in item else "call_id"
-    call_id = call_id_in(item, by, "", of="call")
-    rest = without(item, "type", by, key, "name")
+    id_key = "id" if kind == "local_shell_call" and "call_id" not in item else "call_id"
+    call_id = call_id_in(item, id_key, "", of="call")
+    rest = without(item, "type", id_key, key, "name")
     if kind == "function_call":
         function = {"name": text(item.get("name")), "arguments": item.get("arguments", "{}")}
         read_call: Message = {"id": call_id, "type": "function", "function": function}
@@ -64,39 +64,51 @@ def read_call(item: Mapping[str, Any], kind: str) -> Message:
     given = item.get(key)
     arguments = given if isinstance(given, Mapping) else {key: given}
     name = text(item.get("name")) or kind.removesuffix("_call")
-    told_of = {"type": kind, **({"by": by} if by == "id" else {}), **rest}
-    return {"id": call_id, "tool": name, "arguments": arguments, "item": told_of}
+    kept: Message = {"type": kind}
+    if id_key == "id":
+        kept["by"] = id_key
+    return {"id": call_id, "tool": name, "arguments": arguments, "item": {**kept, **rest}}
 
 
-def write_call(call_id: str, asked: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
+def write_call(call_id: str, call: Message, *, keeps_ids: bool, as_function: bool = False) -> Message:
     """Return a call as an item of the type from which it was read.
 
     Args:
         call_id: the id of the call.
-        asked: the call.
+        call: the call.
         keeps_ids: whether to keep the item's id even if it is optional; this id is bound to the reasoning before it.
         as_function: whether to write a call that needs its item's id as a call of a function, which needs none.
     """
-    told_of = mapping(asked.get("item"))
-    kind = text(told_of.get("type"))
-    more = without(told_of, "type", "by")
+    item = mapping(call.get("item"))
+    kind = text(item.get("type"))
+    more = without(item, "type", "by")
     if as_function and kind in NEED_IDS:
-        kind, more = "function_call", {}
+        kind = "function_call"
+        more = {}
     elif not keeps_ids and kind not in NEED_IDS:
         more.pop("id", None)
-    arguments = call_arguments_of(asked)
     if kind not in CALLS or kind == "function_call":
-        given = given_arguments_of(asked)
-        is_json_text = isinstance(given, str) and given.strip() and arguments.keys() != {"arguments"}
-        said = given if is_json_text else as_json(arguments)
-        return {"type": "function_call", "call_id": call_id, "name": call_name_of(asked), "arguments": said, **more}
+        arguments_text = _arguments_text(call)
+        function = {"call_id": call_id, "name": call_name_of(call), "arguments": arguments_text}
+        return {"type": "function_call", **function, **more}
+    arguments = call_arguments_of(call)
     key = "actions" if arguments.keys() == {"actions"} else _ARGUMENTS[kind]
-    id_key = "id" if told_of.get("by") == "id" else "call_id"
+    id_key = "id" if item.get("by") == "id" else "call_id"
     written: Message = {"type": kind, id_key: call_id}
     if kind == "custom_tool_call":
-        written["name"] = call_name_of(asked)
+        written["name"] = call_name_of(call)
     written[key] = arguments[key] if arguments.keys() == {key} else arguments
     return {**written, **more}
+
+
+def _arguments_text(call: Message) -> str:
+    """Return the arguments of a call as JSON: the model's own text if it is the JSON of an object."""
+    given = given_arguments_of(call)
+    arguments = call_arguments_of(call)
+    is_object = arguments.keys() != {"arguments"}
+    if isinstance(given, str) and given.strip() and is_object:
+        return given
+    return as_json(arguments)
 
 
 def read_output(item: Mapping[str, Any], kind: str) -> Message:
@@ -108,16 +120,16 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
     id_key = "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
     call_id = call_id_in(item, id_key, "", of="result")
     output = item.get("output")
-    failed = mapping(output).get("success") is False or item.get("status") == "failed"
-    content: Any = output
+    has_failed = mapping(output).get("success") is False or item.get("status") == "failed"
     kept = without(item, id_key, "output", "metadata")
+    content: Any = output
     if kind == "computer_call_output" and isinstance(output, Mapping):
         content = [read_part(output)]
     elif kind == "shell_call_output" and isinstance(output, list):
         content = list[Message]()
         for number, chunk in enumerate(map(mapping, output)):
             content += _chunk(chunk, number)
-            failed = failed or bool(mapping(chunk.get("outcome")).get("exit_code"))
+            has_failed = has_failed or bool(mapping(chunk.get("outcome")).get("exit_code"))
         if output:
             kept["chunks"] = [without(mapping(chunk), *_STREAMS) for chunk in output]
     elif isinstance(output, list):
@@ -126,7 +138,7 @@ def read_output(item: Mapping[str, Any], kind: str) -> Message:
         content = ""
     if id_key == "id":
         kept["by"] = id_key
-    read_result = result(call_id, content, failed=failed)
+    read_result = result(call_id, content, failed=has_failed)
     whole = {**read_result, "metadata": {**mapping(item.get("metadata")), **metadata_of(read_result)}}
     return marked(whole, RESPONSES, beside=kept)
 
@@ -164,7 +176,10 @@ def _output(message: Message, kind: str, chunks: Sequence[Any], *, is_own: bool,
     blocks = list(result_blocks(message))
     said = "\n".join(told(block) for block in blocks)
     if kind == "computer_call_output":
-        return next((_screenshot(block) for block in blocks if block.get("type") == "image"), said)
+        for block in blocks:
+            if block.get("type") == "image":
+                return _screenshot(block)
+        return said
     if kind == "shell_call_output":
         return _chunks(blocks, chunks)
     content = message.get("content")

@@ -43,10 +43,14 @@ def read_part(part: Mapping[str, Any]) -> Message:
         return text_block(text(part.get("refusal")), **without(part, "type", "refusal"), refusal=True)
     if kind in ("input_image", "computer_screenshot"):
         given = part.get("image_url")
-        url, file_id = text(given) or text(mapping(given).get("url")), part.get("file_id")
-        if not url and not isinstance(file_id, str):
+        url = text(given) or text(mapping(given).get("url"))
+        file_id = part.get("file_id")
+        if url:
+            source = source_from_url(url)
+        elif isinstance(file_id, str):
+            source = {"type": "file", "file_id": file_id}
+        else:
             return item_block(part)
-        source = source_from_url(url) if url or not isinstance(file_id, str) else {"type": "file", "file_id": file_id}
         kept = {"part": kind} if kind == "computer_screenshot" else {}
         return medium("image", source, **without(part, "type", "image_url", "file_id"), **kept)
     if kind == "input_file":

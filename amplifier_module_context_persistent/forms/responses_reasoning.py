@@ -38,17 +38,25 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
 def reasoning_item(block: Message) -> Message | None:
     """Return reasoning as an item; None if it is another provider's, or if it has neither state nor id."""
     state = block.get("content")
-    if block.get("type") != "thinking" or not isinstance(state, list) or len(state) != 2 or not any(state):
+    if block.get("type") != "thinking" or not isinstance(state, list) or len(state) != 2:
         return None
-    said, lengths = text(block.get("thinking")), mapping(block.get("lengths"))
+    encrypted, item_id = state
+    if not encrypted and not item_id:
+        return None
+    item: Message = {"type": "reasoning"}
+    if item_id:
+        item["id"] = item_id
+    said = text(block.get("thinking"))
+    lengths = mapping(block.get("lengths"))
     parts = {"summary": [said] if said else []}
     if lengths:
         parts = _cut_again(said, lengths)
-    item: Message = {"type": "reasoning", **({"id": state[1]} if state[1] else {})}
     item["summary"] = [{"type": "summary_text", "text": part} for part in parts.get("summary", [])]
     if "content" in parts:
         item["content"] = [{"type": "reasoning_text", "text": part} for part in parts["content"]]
-    return {**item, **({"encrypted_content": state[0]} if state[0] else {}), **mapping(block.get("item"))}
+    if encrypted:
+        item["encrypted_content"] = encrypted
+    return {**item, **mapping(block.get("item"))}
 
 
 def lack_reasoning(messages: Sequence[Message]) -> bool:

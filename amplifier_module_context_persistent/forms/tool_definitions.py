@@ -19,7 +19,7 @@ _EMPTY_SCHEMA = {"type": "object", "properties": {}}
 
 
 class _Definition(NamedTuple):
-    """The facts about a tool that every form has, for tools that the caller runs."""
+    """A tool that the caller runs: what a definition says in every form."""
 
     name: str
     description: str
@@ -31,10 +31,15 @@ class _Definition(NamedTuple):
 
 def named_tools(tools: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Return a file's tools in Amplifier's form, only with name, description and schema; omit those without a name."""
-    written = []
-    for found in filter(None, map(_named, tools)):
-        described = {"description": found.description} if found.description else {}
-        written.append({"name": found.name, **described, "parameters": found.schema})
+    written = list[Message]()
+    for definition in map(_named, tools):
+        if definition is None:
+            continue
+        tool: Message = {"name": definition.name}
+        if definition.description:
+            tool["description"] = definition.description
+        tool["parameters"] = definition.schema
+        written.append(tool)
     return written
 
 
@@ -125,9 +130,13 @@ def _named(tool: Mapping[str, Any]) -> _Definition | None:
     name = text(inner.get("name"))
     if not name:
         return None
-    key = next((key for key in _SCHEMAS if key in inner), "")
-    schema = inner.get(key) or _EMPTY_SCHEMA
-    if key == "inputSchema" and "json" in mapping(schema):
+    schema_key = ""
+    for key in _SCHEMAS:
+        if key in inner:
+            schema_key = key
+            break
+    schema = inner.get(schema_key) or _EMPTY_SCHEMA
+    if schema_key == "inputSchema" and "json" in mapping(schema):
         schema = mapping(schema)["json"]
-    more = {name: value for name, value in inner.items() if name not in ("name", "description", key)}
-    return _Definition(name, text(inner.get("description")), schema, bool(key), more)
+    more = {key: value for key, value in inner.items() if key not in ("name", "description", schema_key)}
+    return _Definition(name, text(inner.get("description")), schema, bool(schema_key), more)

@@ -50,14 +50,24 @@ class Cut:
     def shown_chars(self) -> int:
         """The approximate number of characters that stay of each text."""
         ends = self.head_chars + self.tail_chars
-        return ends + sum([last - first for _, first, last in self.lines]) if self.lines else ends
+        if not self.lines:  # nearly always
+            return ends
+        return ends + sum([last - first for _, first, last in self.lines])
 
     def to_record(self) -> list[Any]:
-        """Return the cut as a plan's record stores it."""
-        more: dict[str, Any] = {"lines": [list(line) for line in self.lines]} if self.lines else {}
-        more |= {key: value for key in ("instead", "then") if (value := getattr(self, key))}
-        more |= {key: True for key in _FLAGS if getattr(self, key)}
-        return [self.head_chars, self.tail_chars, *([more] if more else [])]
+        """Return the cut as a plan's record stores it: the numbers, and an object if more than these is set."""
+        more: dict[str, Any] = {}
+        if self.lines:
+            more["lines"] = [list(line) for line in self.lines]
+        if self.instead:
+            more["instead"] = self.instead
+        if self.then:
+            more["then"] = self.then
+        for flag in _FLAGS:
+            if getattr(self, flag):
+                more[flag] = True
+        record: list[Any] = [self.head_chars, self.tail_chars]
+        return [*record, more] if more else record
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> Cut:
@@ -115,23 +125,24 @@ def elide_message(message: Message, cut: Cut, *, reference: str, boundary: str =
         return {**message, "content": shown[0]}
     if not isinstance(content, list):
         return message
-    texts = text_places(content)
-    shown = _shown([text for _, text in texts], cut, reference=reference, boundary=boundary)
+    places = text_places(content)
+    shown = _shown([text for _, text in places], cut, reference=reference, boundary=boundary)
     blocks: list[Any] = list(content)
-    for (index, _), text in zip(texts, shown, strict=True):
-        block = content[index]
-        blocks[index] = {**block, ("text" if block["type"] == "text" else "output"): text}
+    for (position, _), text in zip(places, shown, strict=True):
+        block = content[position]
+        text_key = "text" if block["type"] == "text" else "output"
+        blocks[position] = {**block, text_key: text}
     if cut.shortens:
         blocks = [_without_original(block) for block in blocks]
-    if cut.instead:
-        left_out = {index for index, _ in texts[1:]}
-        blocks = [block for index, block in enumerate(blocks) if index not in left_out]
+    if cut.instead:  # it is in the first text block
+        left_out = {position for position, _ in places[1:]}
+        blocks = [block for position, block in enumerate(blocks) if position not in left_out]
     return {**message, "content": blocks}
 
 
 def _without_original(block: Any) -> Any:
     """Return a text block without the original block that it describes and without citations."""
-    if not isinstance(block, dict) or not (ORIGINAL in block or "citations" in block):
+    if not isinstance(block, dict) or (ORIGINAL not in block and "citations" not in block):
         return block
     return {key: value for key, value in block.items() if key not in (ORIGINAL, "citations")}
 
@@ -158,23 +169,23 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
         reference = ""
     if cut.head_chars + cut.tail_chars >= len(text):
         return text
+    spans = [(first, last) for _, first, last in cut.lines]
     if cut.excerpt and boundary == "line":
-        spans = [(first, last) for _, first, last in cut.lines]
         return excerpt(text, cut.head_chars, cut.tail_chars, spans, reference=reference, prose=cut.brief)
     start, end = _gap_of(text, cut, boundary)
     if start >= end:
         return text
-    lines = [(first, last) for _, first, last in cut.lines if start <= first < last <= end]
+    lines = [(first, last) for first, last in spans if start <= first < last <= end]
     elided = end - start - sum(last - first for first, last in lines)
     marker = elided_marker(elided, len(text), reference, brief=cut.brief)
-    marks_each_gap = cut.brief or not cut.whole_characters  # for these cuts the first marker is enough
-    between: list[str] = []
-    for first, last in lines:
-        between.append(text[first:last].strip("\n"))
-        if marks_each_gap:
-            between.append("[…]")
     line_ends = "\r\n" if cut.whole_characters else "\n"
-    parts = [text[:start].rstrip(line_ends), marker, *between, text[end:].lstrip(line_ends)]
+    parts = [text[:start].rstrip(line_ends), marker]
+    marks_each_gap = cut.brief or not cut.whole_characters  # else the first marker is enough
+    for first, last in lines:
+        parts.append(text[first:last].strip("\n"))
+        if marks_each_gap:
+            parts.append("[…]")
+    parts.append(text[end:].lstrip(line_ends))
     shorter = "\n".join(part for part in parts if part)
     return shorter if len(shorter) < len(text) else text
 

@@ -31,11 +31,13 @@ def told_late(message: Message, call: LateCall) -> Message:
     """Return a new message of the role `user` that shows the output of a late result."""
     content = message.get("content")
     blocks: list[Any] = content if isinstance(content, list) else [{"type": "text", "text": str(content or "")}]
-    shown = [_fenced(block) for block in blocks]
-    said: Any = [{"type": "text", "text": call.heading}, *shown]
-    if all(block.get("type") == "text" for block in shown if isinstance(block, dict)):
-        said = "\n".join([call.heading, *[block["text"] for block in shown if isinstance(block, dict)]])
-    return {"role": "user", "content": said, "metadata": {"source": LATE_RESULT_SOURCE}}
+    fenced = [_fenced(block) for block in blocks]
+    objects = [block for block in fenced if isinstance(block, dict)]
+    if all(block.get("type") == "text" for block in objects):
+        shown: Any = "\n".join([call.heading, *[block["text"] for block in objects]])
+    else:
+        shown = [{"type": "text", "text": call.heading}, *fenced]
+    return {"role": "user", "content": shown, "metadata": {"source": LATE_RESULT_SOURCE}}
 
 
 def _fenced(block: Any) -> Any:

@@ -112,22 +112,26 @@ def without_media(message: Message, numbers: AbstractSet[int], reference: str) -
         numbers: the positions of the left-out media among the message's media, from 0.
         reference: the reference by which they can be recalled; "" if they cannot.
     """
-    of, gone = len(medium_blocks(message)), set[str]()
+    count = len(medium_blocks(message))
+    removed_bodies = set[str]()
 
     def replaced(block: Message, number: int) -> Message:
         if number not in numbers:
             return block
-        gone.add(body_in(source_of_medium(block)) or "")
-        return {"type": "text", "text": _medium(block, None).line(reference, number, of)}
+        removed_bodies.add(body_in(source_of_medium(block)) or "")
+        return {"type": "text", "text": _medium(block, None).line(reference, number, count)}
 
     content = _Walk(replaced).blocks(message.get("content"))
     changed = {**message, "content": content}
     copies = message.get("content_blocks")
     if isinstance(copies, list):
-        changed["content_blocks"] = [
-            block for block in copies if not (_is_medium(block) and body_in(source_of_medium(block)) in gone)
-        ]
+        changed["content_blocks"] = [block for block in copies if not _has_body_of(block, removed_bodies)]
     return changed
+
+
+def _has_body_of(block: Any, bodies: AbstractSet[str]) -> bool:
+    """Return whether a block is a medium whose body is one of these."""
+    return _is_medium(block) and body_in(source_of_medium(block)) in bodies
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +158,9 @@ def source_of(block: Mapping[str, Any]) -> MediaSource | None:
     """Return the source of a medium's body, for every known form of block; None if the block is not a medium."""
     if not _is_medium(block):
         return None
-    source, medium = source_of_medium(block), _medium(dict(block), None)
-    names = (block.get("title"), block.get("filename"), source.get("filename"), source.get("name"))
-    name = next((given for given in names if isinstance(given, str)), "")
+    medium = _medium(dict(block), None)
+    source = source_of_medium(block)
+    name = _name_of(block, source)
     body = body_in(source)
     if not body:
         url = first_text(source, BODY_KEYS) or first_text(source, ("file_url", "url")) or ""
@@ -164,9 +168,21 @@ def source_of(block: Mapping[str, Any]) -> MediaSource | None:
     if source.get("type") == "text":
         return MediaSource(medium.kind, medium.media_type or "text/plain", text=body, name=name)
     data = _base64_in(body) if body.startswith("data:") else body
-    kind = {"image": "image/png", "document": "application/pdf"}.get(medium.kind, "")
-    true = type_of_image(data) if medium.kind == IMAGE else ""
-    return MediaSource(medium.kind, true or medium.media_type or kind, data, name=name)
+    media_type = type_of_image(data) if medium.kind == IMAGE else ""
+    if not media_type:
+        media_type = medium.media_type or _USUAL_TYPES.get(medium.kind, "")
+    return MediaSource(medium.kind, media_type, data, name=name)
+
+
+_USUAL_TYPES = {"image": "image/png", "document": "application/pdf"}
+
+
+def _name_of(block: Mapping[str, Any], source: Mapping[str, Any]) -> str:
+    """Return the name of a medium's file, or "" if it has none."""
+    for name in (block.get("title"), block.get("filename"), source.get("filename"), source.get("name")):
+        if isinstance(name, str):
+            return name
+    return ""
 
 
 def _base64_in(address: str) -> str:
@@ -183,11 +199,16 @@ def with_true_types(message: Message) -> Message:
 
 def _with_true_type(block: Message) -> Message:
     source = block.get("source")
-    if not isinstance(source, dict) or source.get("type") != "base64" or not isinstance(source.get("data"), str):
+    if block["type"] != IMAGE or not isinstance(source, dict) or source.get("type") != "base64":
         return block
-    said = source.get("media_type")
-    true = type_of_image(source["data"]) or ("image/jpeg" if said == "image/jpg" else said)
-    return block if block["type"] != IMAGE or true == said else {**block, "source": {**source, "media_type": true}}
+    if not isinstance(source.get("data"), str):
+        return block
+    given = source.get("media_type")
+    usual = "image/jpeg" if given == "image/jpg" else given
+    media_type = type_of_image(source["data"]) or usual
+    if media_type == given:
+        return block
+    return {**block, "source": {**source, "media_type": media_type}}
 
 
 class _Walk:
@@ -210,7 +231,8 @@ class _Walk:
         if _is_medium(block):
             self._number += 1
             return self._visit(block, self._number - 1)
-        if _is_medium(original := block.get(ORIGINAL)):  # a text block that describes a medium
+        original = block.get(ORIGINAL)
+        if _is_medium(original):  # a text block that describes a medium
             visited = self._block(original, depth)
             if visited is original:
                 return block
@@ -232,7 +254,10 @@ class _Walk:
 
 
 def _is_medium(block: Any) -> bool:
-    return isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in MEDIUM_KINDS
+    if not isinstance(block, dict):
+        return False
+    kind = block.get("type")
+    return isinstance(kind, str) and kind in MEDIUM_KINDS
 
 
 def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:

@@ -77,14 +77,15 @@ def text_places(content: Any) -> list[tuple[int, str]]:
     """Return the positions and texts of the blocks whose text can be shortened."""
     if not isinstance(content, list):
         return []
-    return [
-        (position, text)
-        for position, block in enumerate(content)
-        if isinstance(block, dict)
-        and block.get("type") in ("text", "tool_result")
-        and not _is_line(block)
-        and isinstance(text := block.get("text" if block["type"] == "text" else "output"), str)
-    ]
+    places = list[tuple[int, str]]()
+    for position, block in enumerate(content):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind not in ("text", "tool_result") or _is_line(block):
+            continue
+        text = block.get("text" if kind == "text" else "output")
+        if isinstance(text, str):
+            places.append((position, text))
+    return places
 
 
 def _is_line(block: Mapping[str, Any]) -> bool:

@@ -125,7 +125,10 @@ def hook_of(metadata: Mapping[str, Any]) -> str:
 
 
 def is_repair(message: Mapping[str, Any]) -> bool:
-    """Return whether a host's repair inserted the message; its time then says nothing about the length of a call."""
+    """Return whether a host's repair of interrupted tool calls inserted the message (`session/compare_host_list.py`).
+
+    Then the message's time is the time of the repair, not the time at which a tool ended.
+    """
     return metadata_of(message).get("source") == REPAIR_SOURCE
 
 

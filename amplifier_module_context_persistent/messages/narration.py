@@ -22,19 +22,31 @@ def narration_of(message: Message, reference: str) -> str:
     """Return the readable thinking of an answer, shortened; "" if there is none."""
     if message.get("role") != "assistant":
         return ""
-    own: Any = message.get("thinking_block")
-    blocks = blocks_of(message, _READABLE) or ([own] if is_block(own, _READABLE) else [])
-    texts = [text for block in blocks if isinstance(text := block.get("thinking"), str) and text.strip()]
-    return excerpt("\n\n".join(texts), HEAD_CHARS, TAIL_CHARS, reference=reference, prose=True) if texts else ""
+    blocks = blocks_of(message, _READABLE)
+    copy: Any = message.get("thinking_block")
+    if not blocks and is_block(copy, _READABLE):
+        blocks = [copy]
+    texts = list[str]()
+    for block in blocks:
+        text = block.get("thinking")
+        if isinstance(text, str) and text.strip():
+            texts.append(text)
+    if not texts:
+        return ""
+    return excerpt("\n\n".join(texts), HEAD_CHARS, TAIL_CHARS, reference=reference, prose=True)
 
 
 def with_narration(message: Message, narration: str) -> Message:
     """Return a new message with the narration as text in place of the thinking."""
     content = message.get("content")
-    said: dict[str, Any] = {"type": "text", "text": narration}
     changed = without_thinking(message)
     if not isinstance(content, list):
         return {**changed, "content": "\n\n".join(part for part in (narration, content) if part)}
-    at = next((at for at, block in enumerate(content) if is_block(block, THINKING_BLOCKS)), 0)
-    spoken = [block for block in content[at:] if not is_block(block, THINKING_BLOCKS)]
-    return {**changed, "content": [*content[:at], said, *spoken]}
+    block: dict[str, Any] = {"type": "text", "text": narration}
+    first = 0  # the position of the first thinking
+    while first < len(content) and not is_block(content[first], THINKING_BLOCKS):
+        first += 1
+    if first == len(content):
+        first = 0
+    rest = [one for one in content[first:] if not is_block(one, THINKING_BLOCKS)]
+    return {**changed, "content": [*content[:first], block, *rest]}

@@ -122,7 +122,7 @@ def _is_object(text: str) -> bool:
 
 def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any:
     """Return the content in an accepted form; None if the message says nothing."""
-    content, role = message.get("content"), message["role"]
+    content = message.get("content")
     if content is None:
         content = ""
     elif isinstance(content, dict) and "type" in content:
@@ -131,15 +131,16 @@ def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any
         content = as_json(content)
     if isinstance(content, list):
         accepted = _Blocks.of(message, keeps_originals=keeps_originals)
-        blocks = [kept for kept in map(accepted.block, content) if kept is not None]
+        blocks = [block for block in map(accepted.block, content) if block is not None]
         has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
         is_thinking_alone = all(block["type"] in THINKING_BLOCKS for block in blocks)
-        if blocks and (has_calls or not is_thinking_alone):
+        says_something = has_calls or not is_thinking_alone
+        if blocks and says_something:
             return content if _are_same(blocks, content) else blocks
         content = ""
     if content.strip():
         return content
-    if role in ("tool", "function"):
+    if message["role"] in ("tool", "function"):
         return NO_OUTPUT
     return "" if has_calls else None
 
@@ -168,13 +169,16 @@ class _Blocks:
         block: Message = given
         if block.get("visibility") not in _VISIBILITY:
             block = {key: value for key, value in block.items() if key != "visibility"}
-        kind = block.get("type") if isinstance(block.get("type"), str) else None
+        kind = block.get("type")
+        if not isinstance(kind, str):
+            kind = None
         if kind == "text":
             return _text_block(block)
-        if kind in THINKING_BLOCKS and self.role == "assistant":
-            return block if _is_whole_thinking(block) else None
-        if kind in CALL_BLOCKS and self.role == "assistant":
-            return _call_block(block)
+        if self.role == "assistant":
+            if kind in THINKING_BLOCKS:
+                return block if _is_whole_thinking(block) else None
+            if kind in CALL_BLOCKS:
+                return _call_block(block)
         if kind == "tool_result" and self.role == "tool" and isinstance(block.get("tool_call_id"), str):
             return block if "output" in block else self._strange(block)
         if kind == "image" and isinstance(block.get("source"), dict):
@@ -191,8 +195,10 @@ class _Blocks:
 
 def _text_block(block: Message) -> Message | None:
     text = block.get("text")
+    if text is None:
+        return None
     if not isinstance(text, str):
-        return None if text is None else {**block, "text": as_json(text)}
+        return {**block, "text": as_json(text)}
     return block if text.strip() else None
 
 
@@ -239,24 +245,33 @@ def _agree(content: Any, calls: Any) -> tuple[Any, Any]:
         return content, calls
     listed = {call["id"]: call for call in calls or ()}
     agreed: list[Message] = []
-    twins: list[Message] = []
+    not_listed: list[Message] = []
     seen: set[str] = set()
     for block in content:
-        if block["type"] == "tool_call":
-            if block["id"] in seen:
-                continue
-            seen.add(block["id"])
-            twin = listed.get(block["id"])
-            if twin is None:
-                arguments = copy.deepcopy(block["input"])
-                twins.append({"id": block["id"], "tool": block["name"], "arguments": arguments})
-            elif (block["name"], block["input"]) != (call_name_of(twin), call_arguments_of(twin)):
-                block = _block_of(twin, block)
-        agreed.append(block)
-    without_block = [(call_id, call) for call_id, call in listed.items() if call_id not in seen]
-    agreed.extend(_block_of(call, {"type": "tool_call", "id": call_id}) for call_id, call in without_block)
-    same = len(agreed) == len(content) and all(a is b for a, b in zip(agreed, content, strict=True))
-    return (content if same else agreed), [*calls, *twins] if calls and twins else calls
+        if block["type"] != "tool_call":
+            agreed.append(block)
+            continue
+        call_id = block["id"]
+        if call_id in seen:
+            continue
+        seen.add(call_id)
+        call = listed.get(call_id)
+        if call is None:
+            arguments = copy.deepcopy(block["input"])
+            not_listed.append({"id": call_id, "tool": block["name"], "arguments": arguments})
+            agreed.append(block)
+        elif block["name"] == call_name_of(call) and block["input"] == call_arguments_of(call):
+            agreed.append(block)
+        else:
+            agreed.append(_block_of(call, block))
+    for call_id, call in listed.items():
+        if call_id not in seen:
+            agreed.append(_block_of(call, {"type": "tool_call", "id": call_id}))
+    if _are_same(agreed, content):
+        agreed = content
+    if calls and not_listed:
+        calls = [*calls, *not_listed]
+    return agreed, calls
 
 
 def _block_of(call: Message, block: Message) -> Message:

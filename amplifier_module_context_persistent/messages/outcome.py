@@ -153,16 +153,18 @@ def answers_with_1(command: str) -> bool:
     """Return whether exit code 1 of a command is an answer."""
     if len(command) > _MOST_CHARS or _ANSWERS_WITH_1.keys().isdisjoint(_WORDS_OF.findall(command)):
         return False
-    if (shell := _SHELL.fullmatch(command)) is not None:
+    shell = _SHELL.fullmatch(command)
+    if shell is not None:
         command = shell["script"]
     return _is_asking(_last_command(command))
 
 
 def _is_flagged(result: Mapping[str, Any]) -> bool:
     content = result.get("content")
-    blocks = content if isinstance(content, list) else []
-    flagged = (result, metadata_of(result), *(block for block in blocks if isinstance(block, dict)))
-    return any(part.get(flag) is True for part in flagged for flag in _FLAGS)
+    parts: list[Mapping[str, Any]] = [result, metadata_of(result)]
+    if isinstance(content, list):
+        parts += [block for block in content if isinstance(block, dict)]
+    return any(part.get(flag) is True for part in parts for flag in _FLAGS)
 
 
 def _object_in(result: Mapping[str, Any], text: str) -> dict[str, Any] | None:
@@ -192,26 +194,45 @@ def _answers_no(given: Mapping[str, Any] | None, text: str) -> bool:
 
 
 def _exit_code(given: Mapping[str, Any] | None, text: str) -> str:
-    """Return the exit code at the beginning or the end of a result, as text; "" if it gives none."""
+    """Return the exit code at the beginning or the end of a result, as text; "" if it gives none.
+
+    Args:
+        given: the JSON object that the result is; None if it is none.
+        text: the result's text.
+    """
     if given is not None:
-        holders = (given, *(given.get(key) for key in _HOLDERS))
-        codes = [held.get(key) for held in holders if isinstance(held, dict) for key in _CODES]
-        return next((str(code) for code in codes if type(code) is int), "")
-    if (found := _CODE.search(text[:_EDGE_CHARS])) is not None:
+        return _exit_code_in(given)
+    found = _CODE.search(text[:_EDGE_CHARS])
+    if found is not None:
         return found[1]
-    return next(reversed(_CODE.findall(text[-_EDGE_CHARS:])), "")
+    codes = _CODE.findall(text[-_EDGE_CHARS:])
+    return codes[-1] if codes else ""
+
+
+def _exit_code_in(given: Mapping[str, Any]) -> str:
+    """Return the exit code under a key of an object, or of an object in it; "" if there is none."""
+    for part in (given, *(given.get(key) for key in _HOLDERS)):
+        if isinstance(part, dict):
+            for key in _CODES:
+                code = part.get(key)
+                if type(code) is int:
+                    return str(code)
+    return ""
 
 
 def _last_command(script: str) -> list[str]:
     """Return the words of the command whose exit code is that of the script; empty if it is not known."""
     last: list[str] = []
     words: list[str] = []
-    at = 0
-    while at < len(script):
-        token = _TOKEN.match(script, at)
-        if token is None or (token.group().startswith("<<") and token.group() != "<<<"):
+    position = 0
+    while position < len(script):
+        token = _TOKEN.match(script, position)
+        if token is None:
             return []
-        at = token.end()
+        is_here_document = token.group().startswith("<<") and token.group() != "<<<"
+        if is_here_document:
+            return []
+        position = token.end()
         if token["condition"] is not None:
             words.append("[[")
         elif token["word"] is not None:
@@ -262,7 +283,9 @@ def _command_of_find(arguments: Sequence[str]) -> Sequence[str]:
 
 def _after_options(words: Sequence[str], valued: str) -> Sequence[str]:
     """Return the words after a program's options; the letters in `valued` are options whose value is the next word."""
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        at += 2 if len(words[at]) == 2 and words[at][1] in valued else 1
-    return words[at:]
+    position = 0
+    while position < len(words) and words[position].startswith("-"):
+        option = words[position]
+        has_value = len(option) == 2 and option[1] in valued
+        position += 2 if has_value else 1
+    return words[position:]

@@ -60,13 +60,16 @@ def own_words(text: str) -> str:
     rest = _without_added(text)
     if _TYPED_COMMAND.fullmatch(rest):
         return ""
-    if (command := _COMMAND.match(rest)) is not None:
+    command = _COMMAND.match(rest)
+    if command is not None:
         arguments = _ARGUMENTS.match(_without_added(rest[command.end() :]))
-        return f"{command[1]} {arguments[1]}" if arguments is not None and arguments[1] else ""
+        if arguments is None or not arguments[1]:
+            return ""
+        return f"{command[1]} {arguments[1]}"
     for beginning, before_request in _TEMPLATES:
         if rest.startswith(beginning):
-            request = before_request.search(rest) if before_request is not None else None
-            return rest[request.end() :].strip() if request is not None else ""
+            heading = before_request.search(rest) if before_request is not None else None
+            return rest[heading.end() :].strip() if heading is not None else ""
     request = _REQUEST.match(rest)
     return request[2].strip() if request is not None else rest
 

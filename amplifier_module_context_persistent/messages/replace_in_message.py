@@ -61,34 +61,50 @@ def _names_in(value: Any, names: frozenset[str], *, are_keys_kept: bool = False)
 
 
 def _replace_under(key: str, value: Any, replace: Replace, names: frozenset[str]) -> Any:
+    """Return the value under a key of a message or block, with its strings replaced; ids and names unchanged."""
     if key in names:
         return value
     if key in _ARGUMENTS:
         if isinstance(value, str):
-            return in_json(value, lambda inner: replace_in(inner, replace, frozenset()))
-        return replace_in(value, replace, frozenset())
+            return in_json(value, lambda inner: replace_everywhere(inner, replace))
+        return replace_everywhere(value, replace)
     if key == "content" and isinstance(value, list):
-        blocks = [replace_in(block, replace, names) for block in value if not _is_spoilt(block, replace)]
-        return blocks if blocks or not value else [dict(_EMPTY)]
+        blocks = [replace_in(block, replace, names) for block in value if not _is_changed_thinking(block, replace)]
+        if value and not blocks:  # a message needs content
+            blocks = [dict(_EMPTY)]
+        return blocks
     return replace_in(value, replace, names)
 
 
+def replace_everywhere(value: Any, replace: Replace) -> Any:
+    """Return a JSON value with all its strings replaced, and all its keys."""
+    if isinstance(value, str):
+        return replace(value)
+    if isinstance(value, list):
+        return [replace_everywhere(item, replace) for item in value]
+    if isinstance(value, dict):
+        return {replace(key): replace_everywhere(item, replace) for key, item in value.items()}
+    return value
+
+
 def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
-    """Return a JSON value with all its strings replaced, except those under the keys in `names`."""
+    """Return a JSON value with all its strings replaced, except those under the keys in `names`.
+
+    Plain keys stay, too.
+    """
     if isinstance(value, str):
         return replace(value)
     if isinstance(value, list):
         return [replace_in(item, replace, names) for item in value]
     if isinstance(value, dict):
-        return {
-            key if names and _PLAIN_NAME.fullmatch(key) else replace(key): _replace_under(key, item, replace, names)
-            if names
-            else replace_in(item, replace, names)
-            for key, item in value.items()
-        }
+        replaced: dict[str, Any] = {}
+        for key, item in value.items():
+            new_key = key if _PLAIN_NAME.fullmatch(key) else replace(key)
+            replaced[new_key] = _replace_under(key, item, replace, names)
+        return replaced
     return value
 
 
-def _is_spoilt(block: Any, replace: Replace) -> bool:
-    """Return whether a block is thinking that would change."""
+def _is_changed_thinking(block: Any, replace: Replace) -> bool:
+    """Return whether a block is thinking that would change, so that its signature no longer fits."""
     return is_block(block, THINKING_BLOCKS) and replace_in(block, replace, NAMES) != block

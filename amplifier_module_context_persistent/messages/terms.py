@@ -62,11 +62,13 @@ def spans(text: str) -> Spans:
     """Return the terms in a text, each with the end of its first occurrence and the start of its last."""
     found: Spans = {}
     for match in _WORD.finditer(text):
-        if terms := terms_of_word(match[0]):
+        terms = terms_of_word(match[0])
+        if terms:
             start, end = match.span()
             for term in terms:
                 known = found.get(term)
-                found[term] = (end if known is None else known[0], start)
+                first_end = end if known is None else known[0]
+                found[term] = (first_end, start)
     return found
 
 
@@ -87,13 +89,14 @@ def is_figure(term: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of one message, sorted by how much of the message a cut has to keep to show them.
+    """The terms of one message.
 
     Terms in thinking are not included, because thinking is removed after its turn. The terms are kept with the entry
     of the message, so that a plan need not read the message again.
     """
 
     names: tuple[str, ...] = ()
+    """The terms. First come those that the shortest cuts still show (`needs`)."""
     needs: tuple[int, ...] = ()
     """The number of characters that a cut must keep to show each name; 0 for arguments, which are never cut."""
     used: frozenset[str] = frozenset()
@@ -116,26 +119,35 @@ class Terms:
             is_exact: whether the lines of the cut are exactly places of terms. A plan mostly asks this, and it is
                 faster. False if the lines may have grown to include their neighbours.
         """
-        names = self.names if cut is None else self.names[: bisect_right(self.needs, _reach(cut))]
-        found = names if among is None else among.intersection(names)
+        names = self.names
+        if cut is not None:
+            names = names[: bisect_right(self.needs, _reach(cut))]
+        at_ends = names if among is None else among.intersection(names)
         if cut is None or not cut.lines:
-            return found
-        lines, places = cut.lines, self.places
+            return at_ends
+        places = self.places
         wanted = places.keys() if among is None else among & places.keys()
-        shown = set(lines)
+        shown_places = set(cut.lines)
         if not is_exact:
-            others = {places[name] for name in wanted} - shown
-            shown.update([place for place in others if _is_within(place, lines)])
-        return {*found, *[name for name in wanted if places[name] in shown]}
+            for place in {places[name] for name in wanted}:
+                if place not in shown_places and _is_within(place, cut.lines):
+                    shown_places.add(place)
+        in_lines = [name for name in wanted if places[name] in shown_places]
+        return {*at_ends, *in_lines}
 
 
 def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:
     """Return whether a place is within one of the lines, which are sorted."""
     number, start, end = place
-    at = bisect_right(lines, (number, start, end)) - 1
-    is_there = at >= 0 and lines[at][0] == number and lines[at][2] >= end
-    longer = lines[at + 1] if at + 1 < len(lines) else None
-    return is_there or (longer is not None and longer[:2] == (number, start) and longer[2] >= end)
+    after = bisect_right(lines, place)
+    if after > 0:
+        line_number, _, line_end = lines[after - 1]
+        if line_number == number and line_end >= end:
+            return True
+    if after < len(lines):  # a longer line that begins at the same character
+        line_number, line_start, line_end = lines[after]
+        return (line_number, line_start) == (number, start) and line_end >= end
+    return False
 
 
 NO_TERMS = Terms()
@@ -161,31 +173,39 @@ def terms_of(message: Message) -> Terms:
     places: dict[str, Place] = {}
     for number, text in enumerate(texts):
         length = len(text)
-        for term, (end, start) in (spans(text) | figures(text)).items():
-            head, tail = 2 * end - 1, 2 * (length - start)
-            need = head if head < tail else tail  # `min` would double the time of this loop
+        for term, (first_end, last_start) in (spans(text) | figures(text)).items():
+            # Half of a cut is at the beginning and half at the end: to show a term there, it must be twice as long.
+            # `cut_for` gives an odd character to the beginning. (This loop is long; `min` would double its time.)
+            need = 2 * first_end - 1
+            need_at_end = 2 * (length - last_start)
+            if need_at_end <= need:
+                need = need_at_end
             if need > length:
-                need = length  # the largest useful argument of `cut_for`
-            if need < needs.get(term, need + 1):
+                need = length  # a cut of this length shows the whole text
+            if term not in needs or need < needs[term]:
                 needs[term] = need
             if term not in places:
-                place = _line_around(number, text, end)
+                place = _line_around(number, text, first_end)
                 if text.find(term, place[1], place[2]) >= 0:
                     places[term] = place
     names = tuple(sorted(needs, key=needs.__getitem__))
-    lengths = tuple(map(len, texts))
-    checksum = crc32("\n".join(texts).encode(errors="replace")) if 0 < sum(lengths) <= MOST_REPEATED_CHARS else 0
-    return Terms(names, tuple(map(needs.__getitem__, names)), arguments.used, lengths, checksum, places)
+    lengths = tuple(len(text) for text in texts)
+    checksum = 0
+    if 0 < sum(lengths) <= MOST_REPEATED_CHARS:
+        checksum = crc32("\n".join(texts).encode(errors="replace"))
+    return Terms(names, tuple(needs[name] for name in names), arguments.used, lengths, checksum, places)
 
 
 def _line_around(number: int, text: str, end: int) -> Place:
     """Return the line in which a word ends; of a long line, a piece of about `MOST_LINE_CHARS` with whole words."""
-    start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
+    start = text.rfind("\n", 0, end) + 1
+    stop = text.find("\n", end)
     if stop < 0:
         stop = len(text)
     if stop - start <= MOST_LINE_CHARS:
         return number, start, stop
-    first = start + (end - 1 - start) // MOST_LINE_CHARS * MOST_LINE_CHARS
+    pieces_before = (end - 1 - start) // MOST_LINE_CHARS
+    first = start + pieces_before * MOST_LINE_CHARS
     last = min(stop, first + MOST_LINE_CHARS)
     if first > start:
         space = text.find(" ", first, end)
@@ -200,10 +220,13 @@ def _line_around(number: int, text: str, end: int) -> Place:
 
 def argument_terms(message: Message) -> ArgumentTerms:
     """Return the terms in the arguments of a message's calls."""
-    names, used = set[str](), set[str]()
+    names = set[str]()
+    used = set[str]()
     for call in given_calls(message).values():
         for text in strings_in(call_arguments_of(call)):
-            found = {term for word in _WORD.findall(text) for term in terms_of_word(word)}
+            found = set[str]()
+            for word in _WORD.findall(text):
+                found.update(terms_of_word(word))
             names |= found
             if len(text) <= MOST_USED_CHARS:
                 used |= found
@@ -211,5 +234,7 @@ def argument_terms(message: Message) -> ArgumentTerms:
 
 
 def _reach(cut: Cut) -> int:
-    """Return the largest `keep_chars` for which `cut_for` keeps no more than this cut does."""
-    return 2 * cut.tail_chars + 1 if cut.head_chars > cut.tail_chars else 2 * cut.head_chars
+    """Return the largest `keep_chars` for which `cut_for` keeps no more at each end than this cut does."""
+    if cut.head_chars > cut.tail_chars:
+        return 2 * cut.tail_chars + 1  # `cut_for` gives an odd character to the beginning
+    return 2 * cut.head_chars

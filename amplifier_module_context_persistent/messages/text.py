@@ -60,15 +60,20 @@ class TextPart:
 def parts_of(message: Message) -> Iterator[TextPart]:
     """Yield the parts of what a message says: its text, then its blocks in order, then calls that are not blocks."""
     content = message.get("content")
-    blocks = content if isinstance(content, list) else []
-    if not isinstance(content, list | None):
-        yield TextPart("text", content if isinstance(content, str) else as_json(content))
+    blocks = list(content) if isinstance(content, list) else []
+    if isinstance(content, str):
+        yield TextPart("text", content)
+    elif not isinstance(content, list | None):
+        yield TextPart("text", as_json(content))
     thinking = message.get("thinking_block")
-    if thinking and not any(isinstance(block, dict) and block.get("type") == "thinking" for block in blocks):
-        blocks = [thinking, *blocks]
-    calls = given_calls(message)
+    has_thinking = any(isinstance(block, dict) and block.get("type") == "thinking" for block in blocks)
+    if thinking and not has_thinking:
+        blocks.insert(0, thinking)
     listed = message.get("tool_calls")
-    for block in [*blocks, *(listed if isinstance(listed, list) else ())]:
+    if isinstance(listed, list):
+        blocks += listed
+    calls = given_calls(message)
+    for block in blocks:
         call_id = call_id_of(block) if isinstance(block, dict) else None
         if call_id in calls and block is calls[call_id]:
             yield TextPart("call", _arguments(block), call_name_of(block), call_id)
@@ -85,11 +90,14 @@ def full_text(message: Message) -> tuple[str, int]:
     if isinstance(content, str) and not message.get("tool_calls") and not message.get("thinking_block"):
         return content, len(content)  # the usual case; a search reads many messages
     parts: list[str] = []
-    own: list[str] = []
+    recalls: list[str] = []
     for part in parts_of(message):
-        (own if part.name == RECALL_TOOL else parts).append(str(part))
+        if part.name == RECALL_TOOL:
+            recalls.append(str(part))
+        else:
+            parts.append(str(part))
     searched = "\n".join(part for part in parts if part)
-    return "\n".join(part for part in [searched, *own] if part), len(searched)
+    return "\n".join(part for part in [searched, *recalls] if part), len(searched)
 
 
 def _block_part(block: Any) -> TextPart:
@@ -111,8 +119,10 @@ def _block_text(block: Mapping[str, Any]) -> str:
         return output if isinstance(output, str) else as_json(output)
     if kind == "redacted_thinking":
         return "[thinking that the provider keeps to itself]"
-    if isinstance(source := block.get("source"), dict) and isinstance(data := source.get("data"), str):
-        return f"[{kind} {source.get('media_type', '')}, {len(data):,} characters of {source.get('type', 'data')}]"
+    source = block.get("source")
+    if isinstance(source, dict) and isinstance(source.get("data"), str):
+        size = len(source["data"])
+        return f"[{kind} {source.get('media_type', '')}, {size:,} characters of {source.get('type', 'data')}]"
     return as_json(block)
 
 

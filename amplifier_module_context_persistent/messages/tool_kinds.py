@@ -134,16 +134,21 @@ def replaced_by(arguments: Mapping[str, Any]) -> ReplacedLines:
     """Return the lines that a call removes from a file and the lines that it adds, without surrounding blanks."""
     edits = _edits_in(arguments) or _edits_of_patch(arguments)
     if edits:
-        return ReplacedLines(
-            frozenset().union(*[old - new for old, new in edits]),
-            put=frozenset().union(*[new - old for old, new in edits]),
-            around=frozenset().union(*[old & new for old, new in edits]),
-        )
+        removed = set[str]()
+        added = set[str]()
+        unchanged = set[str]()
+        for before, after in edits:
+            removed |= before - after
+            added |= after - before
+            unchanged |= before & after
+        return ReplacedLines(frozenset(removed), put=frozenset(added), around=frozenset(unchanged))
     whole = _first(arguments, WHOLE_KEYS)
     if whole is not None:
         return ReplacedLines(new=frozenset(lines_of(whole)))
-    new = _first(arguments, NEW_KEYS)  # a call that only inserts text removes nothing
-    return ReplacedLines(unknown=new is None, put=frozenset(lines_of(new or "")))
+    inserted = _first(arguments, NEW_KEYS)  # a call that only inserts text removes nothing
+    if inserted is None:
+        return ReplacedLines(unknown=True)
+    return ReplacedLines(put=frozenset(lines_of(inserted)))
 
 
 def _edits_in(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
@@ -159,17 +164,25 @@ def _edits_in(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
 def _edits_of_patch(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[str]]]:
     """Return the lines before and after the patch of a call; an empty list if it has none."""
     patch = _first(arguments, _PATCH_KEYS)
-    if patch is None or not ("\n-" in patch or "\n+" in patch):
+    if patch is None or ("\n-" not in patch and "\n+" not in patch):
         return []
-    lines = [line for line in patch.split("\n") if not line.startswith(("---", "+++"))]
-    before = "\n".join(line[1:] for line in lines if line[:1] in (" ", "-"))
-    after = "\n".join(line[1:] for line in lines if line[:1] in (" ", "+"))
-    return [(lines_of(before), lines_of(after))]
+    before = list[str]()
+    after = list[str]()
+    for line in patch.split("\n"):
+        if line.startswith(("---", "+++")):
+            continue
+        mark, content = line[:1], line[1:]
+        if mark in ("-", " "):
+            before.append(content)
+        if mark in ("+", " "):
+            after.append(content)
+    return [(lines_of("\n".join(before)), lines_of("\n".join(after)))]
 
 
 def lines_of(text: str) -> set[str]:
     """Return the lines of a text that are not blank, without surrounding blanks."""
-    return {stripped for line in text.split("\n") if (stripped := line.strip())}
+    lines = {line.strip() for line in text.split("\n")}
+    return lines - {""}
 
 
 def command_of(arguments: Mapping[str, Any]) -> str:
@@ -190,12 +203,14 @@ def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
     """Return the paths in the arguments of a call under `keys`, else those in its patch."""
-    listed = next((arguments[key] for key in keys if arguments.get(key)), None)
-    if listed is None:
-        listed = arguments.get("paths")
-    elif not isinstance(listed, list):
-        listed = [listed]
-    found = [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
+    given = arguments.get("paths")
+    for key in keys:
+        if arguments.get(key):
+            given = arguments[key]
+            if not isinstance(given, list):
+                given = [given]
+            break
+    found = [path for path in given if isinstance(path, str)] if isinstance(given, list) else []
     patch = _first(arguments, _PATCH_KEYS)
     if not found and patch is not None:
         found = _PATCHED.findall(patch)

@@ -52,12 +52,15 @@ def line_about(block: Mapping[str, Any], reference: str = "") -> str:
     """Return one line about a block: its kind, name and size, and how it can be recalled."""
     if is_block(block, MEDIUM_KINDS):
         medium = describe(dict(block))
-        kind, details = _kind_of(medium), _details_of_medium(medium)
+        kind = _kind_of(medium)
+        details = _details_of_medium(medium)
     else:
-        kind, details = kind_of_item(block), [f"{len(as_json(block)):,} characters"]
+        kind = kind_of_item(block)
+        details = [f"{len(as_json(block)):,} characters"]
     name = next(iter(_names_in(block)), "")
-    told = ", ".join([name, *details] if name else details)
-    line = f"{kind}: {told}" if told else kind
+    if name:
+        details = [name, *details]
+    line = f"{kind}: {', '.join(details)}" if details else kind
     if reference:
         line += f"; recall {reference}"
     return f"[{line}]"
