@@ -25,7 +25,7 @@ from typing import Any
 from unittest import mock
 
 from amplifier_module_context_persistent import compaction
-from amplifier_module_context_persistent.compaction.always_kept import ANSWER_CUTS
+from amplifier_module_context_persistent.compaction.always_kept import ANSWER_CHARS
 from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from amplifier_module_context_persistent.toolbox.replay.play_session import Player
@@ -39,7 +39,7 @@ TRIED: Mapping[str, tuple[Any, ...]] = {
     "CALLS_SHARE": (0.12, 0.5),
     "LEAST_SAVED": (100, 400),
     "LEAST_OF_ANSWER": (50, 200),
-    "ANSWER_CUTS": (ANSWER_CUTS[1:], ((1_600, 1_400), *ANSWER_CUTS)),
+    "ANSWER_CHARS": (ANSWER_CHARS[1:], (3_000, *ANSWER_CHARS)),
     "SMALLER": (0.5, 0.9),
     "ENDS_WORDS": (1.5, 3.0),
     "BODY_CHARS": (500, 2_000),

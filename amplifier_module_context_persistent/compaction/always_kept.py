@@ -14,7 +14,7 @@ from enum import IntEnum
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from ..messages.tool_kinds import TODO
 from ..view.entry import Entry
 from .draft import MARKER_TOKENS, Draft
@@ -91,7 +91,7 @@ CALLS_SHARE = 0.25  # for the calls of the newest results, which cannot be cut
 
 LEAST_SAVED = 200  # tokens that a cut of a person's message has to save; shorter answers are not cut
 LEAST_OF_ANSWER = 100  # tokens that a cut of an answer has to save: the shown part and the marker cost as much
-ANSWER_CUTS = ((800, 700), (420, 300), (240, 160))  # characters of head and tail; the first that fits the share is used
+ANSWER_CHARS = (1_500, 720, 480)  # of a long answer that stay; the first number with which all answers fit is used
 CHARS_A_TOKEN = 4  # approximately, in prose
 
 
@@ -213,7 +213,7 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     """
     view = draft.view
     positions = [p for p in view.answers.values() if draft.kept[p] and p not in draft.fixed]
-    cut, shortened = _answer_cut(draft, positions)
+    keep_chars, shortened = _answer_chars(draft, positions)
     spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
     excess = sum(shortened.values()) - max(spare, int(ANSWERS_SHARE * draft.room_tokens))
     newest = view.answers.get(view.people[-2]) if len(view.people) > 1 else None
@@ -223,19 +223,19 @@ def last_words(draft: Draft) -> Iterator[Hold]:
         elif excess > 0 and number % 2 == 0:  # one of two successive answers is still held
             excess -= shortened[position]
         elif shortened[position] < draft.sizes[position]:
-            yield Hold(position, Stage.PEOPLE, Stage.FREE, cut)
+            yield Hold(position, Stage.PEOPLE, Stage.FREE, draft.words_cut(view.groups[position].head, keep_chars))
         else:
             yield Hold(position, Stage.PEOPLE, Stage.LAST)
 
 
-def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, int]]:
-    """Choose the longest cut of long answers with which all answers fit into `LONG_SHARE` of the room.
+def _answer_chars(draft: Draft, positions: Sequence[int]) -> tuple[int, dict[int, int]]:
+    """Choose the largest length of long answers with which all answers fit into `LONG_SHARE` of the room.
 
-    If no cut is short enough, the shortest is chosen.
+    If no length in `ANSWER_CHARS` is small enough, the smallest is chosen.
 
     Returns:
-        The cut, and the tokens of each answer after shortening, by position. An answer keeps its current tokens if it
-        is short, is cut already, or would save fewer than `LEAST_OF_ANSWER` tokens.
+        The length in characters, and the tokens of each answer after shortening, by position. An answer keeps its
+        current tokens if it is short, is cut already, or would save fewer than `LEAST_OF_ANSWER` tokens.
     """
     whole_tokens = {position: draft.sizes[position] for position in positions}
     heads = {position: draft.view.groups[position].head for position in positions}
@@ -244,17 +244,16 @@ def _answer_cut(draft: Draft, positions: Sequence[int]) -> tuple[Cut, dict[int, 
         for position, tokens in whole_tokens.items()
         if tokens >= LEAST_SAVED and heads[position].id not in draft.cuts
     ]
-    for head_chars, tail_chars in ANSWER_CUTS:
-        cut = prose_cut(head_chars, tail_chars)
+    for keep_chars in ANSWER_CHARS:
         tokens_after = dict(whole_tokens)
         for position in long:
             head = heads[position]
-            tokens = head.tokens * cut.shown_chars // max(1, sum(head.gist.terms.text_chars))
+            tokens = head.tokens * keep_chars // max(1, sum(head.gist.terms.text_chars))
             if whole_tokens[position] - tokens >= LEAST_OF_ANSWER:
                 tokens_after[position] = tokens
         if sum(tokens_after.values()) <= LONG_SHARE * draft.room_tokens:
             break
-    return cut, tokens_after
+    return keep_chars, tokens_after
 
 
 def interrupted_turns(draft: Draft) -> Iterator[Hold]:
@@ -319,7 +318,8 @@ PROMISES = (
     Promise("what to do", "The newest list of what to do stays.", list_of_what_to_do),
     Promise(
         "last words",
-        "The last words of finished turns stay, the newest whole, long ones with their beginning and their end.",
+        "The last words of finished turns stay, the newest whole, long ones with their beginning, their end and the "
+        "items of their lists.",
         last_words,
     ),
     Promise("interrupted turns", "Of two turns without last words something that was said stays.", interrupted_turns),

@@ -17,6 +17,7 @@ from ..messages.message import Message
 from ..view.entry import Entry
 from ..view.render import shorten
 from ..view.tool_groups import Group
+from .answer_items import answer_cut
 from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
@@ -108,9 +109,11 @@ class Draft:
         return message
 
     def words_cut(self, entry: Entry, keep_chars: int) -> Cut:
-        """Return the cut that keeps about this many characters of a person's message (`persons_words.words_cut`)."""
-        told = self.request.so_far.memory.told(entry, lambda: told_lines(self.message_of(entry)))
-        return words_cut(told, keep_chars)
+        """Return the cut that keeps about this many characters of a text that a person or the model wrote."""
+        memory = self.request.so_far.memory
+        if entry.human:
+            return words_cut(memory.told(entry, lambda: told_lines(self.message_of(entry))), keep_chars)
+        return memory.answer_cut(entry, keep_chars, lambda: answer_cut(self.message_of(entry), keep_chars))
 
     def prose_tokens(self, position: int) -> int:
         """Estimate the number of tokens in a person's message without its pasted bodies.

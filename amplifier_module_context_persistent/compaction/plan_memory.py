@@ -18,7 +18,7 @@ from .persons_words import Divided, Told
 class _Known:
     """The facts about one message."""
 
-    __slots__ = ("bodies", "counted", "divided", "shown", "terms", "tokens", "told")
+    __slots__ = ("answer_cuts", "bodies", "counted", "divided", "lines", "shown", "terms", "tokens", "told")
 
     def __init__(self, terms: Terms, tokens: int) -> None:
         self.terms, self.tokens = terms, tokens
@@ -32,6 +32,10 @@ class _Known:
         """The cuts that shorten the pasted bodies of a person's message; None if not known yet."""
         self.told: Sequence[Told] | None = None
         """The prominent lines of a person's message; None if not known yet."""
+        self.lines: frozenset[str] | None = None
+        """The lines of a person's message; None if not known yet."""
+        self.answer_cuts: dict[int, Cut] = {}
+        """The cuts of a model's answer that were asked for, by the number of characters that they keep."""
 
 
 class PlanMemory:
@@ -83,6 +87,20 @@ class PlanMemory:
         if known.told is None:
             known.told = find()
         return known.told
+
+    def lines(self, entry: Entry, find: Callable[[], frozenset[str]]) -> frozenset[str]:
+        """Return the lines of a person's message; `find` is called only if they are not cached."""
+        known = self._of(entry)
+        if known.lines is None:
+            known.lines = find()
+        return known.lines
+
+    def answer_cut(self, entry: Entry, keep_chars: int, find: Callable[[], Cut]) -> Cut:
+        """Return the cut that keeps this many characters of a model's answer; `find` is called only if not cached."""
+        cuts = self._of(entry).answer_cuts
+        if keep_chars not in cuts:
+            cuts[keep_chars] = find()
+        return cuts[keep_chars]
 
     def brief(self, before: str, basis: tuple[object, ...], write: Callable[[], str]) -> str:
         """Return the shortest marker text for the gap before a message.

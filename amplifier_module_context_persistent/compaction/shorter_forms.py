@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut, prose_cut
+from ..messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from ..messages.terms import Place
 from ..view.entry import Entry
 from .always_kept import FIRST_SHARE, LEAST_SAVED, Promise, Stage
@@ -296,10 +296,8 @@ class Forms:
 
         The texts of people and of the model are cut at paragraphs and sentences, results at lines.
         """
-        if entry.human and keep_chars > 0:
+        if keep_chars > 0 and (entry.human or entry.role == "assistant"):
             return self._draft.words_cut(entry, keep_chars)
-        if entry.role == "assistant" and keep_chars > 0:
-            return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
         return excerpt_cut(keep_chars)
 
 

@@ -4,6 +4,7 @@ Rules:
 - An excerpt shows at least what the caller asks for: the end of a piece moves outward, to the end of the line or of the
   word. In prose it moves to the end of a paragraph, else of a line or a sentence.
 - The first gap has the marker with the reference for `recall`; each later gap has a short mark such as `⋮ 31 lines`.
+  In prose, a later gap that begins within a line has the mark `…` at the end of that line.
 - If a gap is no longer than its mark, its text is shown instead.
 - In prose, every piece of a fenced code block has its own fences.
 
@@ -52,8 +53,11 @@ def excerpt(
     parts = {span: _piece(text, span, prose=prose) for span in spans}
     gone = len(text) - sum(end - start for start, end in spans)
     parts[gaps[0]] = elided_marker(gone, len(text), reference, brief=prose)
-    for gap in gaps[1:]:
-        parts[gap] = gap_mark(text, gap)
+    for before, gap in pairwise(gaps):
+        if prose and text[gap[0] - 1] != "\n" and text[gap[0]] != "\n":
+            parts[before[1], gap[0]] += " …"
+        else:
+            parts[gap] = gap_mark(text, gap)
     shorter = "\n".join(parts[span] for span in sorted(parts) if parts[span])
     return shorter if len(shorter) < len(text) else text
 

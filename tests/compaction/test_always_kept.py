@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.always_kept import (
-    ANSWER_CUTS,
+    ANSWER_CHARS,
     FIRST_SHARE,
     LEAST_SAVED,
     PROMISES,
@@ -118,8 +118,8 @@ def test_long_last_words_are_cut_to_their_share() -> None:
     """To the longest cut with which all of them fit; short ones are never cut, and the newest stays whole."""
     for turns in (9, 30, 90):
         found = list(last_words(draft("u:9 t:200 a:900 " * turns + "u:9", 20_000)))
-        cuts = {hold.shortest_cut.head_chars for hold in found[:-1] if hold.shortest_cut is not None}
-        assert cuts == {ANSWER_CUTS[(9, 30, 90).index(turns)][0]}
+        cuts = {hold.shortest_cut.shown_chars for hold in found[:-1] if hold.shortest_cut is not None}
+        assert cuts == {ANSWER_CHARS[(9, 30, 90).index(turns)]}
         assert (found[-1].leave, found[-1].cut, found[-1].shortest_cut) == (Stage.NEVER, Stage.ANSWERS, None)
     short = list(last_words(draft(f"u:9 a:9 u:9 a:{LEAST_SAVED - 20} u:9 a:9 u:9", 1_000)))
     assert [hold.shortest_cut for hold in short] == [None, None, None]
