@@ -26,6 +26,7 @@ from .draft import Draft, floor, pinned
 from .losses import LargestTextLoss, Loss
 from .markers import cost_of, with_left_out, write_inserted
 from .plan_request import PlanRequest
+from .repeated_words import shorten_repeated
 from .shorter_forms import SHORTENING, Forms
 from .stale_reads import replace_stale_reads
 from .strategies import STRATEGIES, Strategy
@@ -91,6 +92,8 @@ def compact(request: PlanRequest) -> Compaction:
     tokens_before = draft.total_tokens
     if request.summary_so_far:
         draft.reserve(request.count(inserted_message("user", request.summary_so_far.join(SUMMARY_TAGS))))
+    if not draft.fits(draft.target_tokens):
+        shorten_repeated(draft)
     goals, forms = Goals.of(draft), Forms(draft, strategy.promises)
     notice_tokens = 0
     if request.config.compaction_notice_enabled:
