@@ -64,22 +64,27 @@ def usage(reported: Any, *, provider: str, requests: int) -> dict[str, Any]:
         requests: the number of requests in the sum.
     """
     counts = mapping(reported)
-    read, said = counts.get("input_token_count"), counts.get("output_token_count")
-    if type(read) is not int and type(said) is not int:
+    read = counts.get("input_token_count")
+    output = counts.get("output_token_count")
+    if type(read) is not int and type(output) is not int:
         return {}
-    names = ("cache_read_tokens", "cache_write_tokens")
+    read_key, write_key = "cache_read_tokens", "cache_write_tokens"
     if provider in _CACHED_APART:
-        names = ("cache_read_input_tokens", "cache_creation_input_tokens")
-    cached, written = (counts.get(f"cache_{kind}_input_token_count") for kind in ("read", "creation"))
-    cache = dict(zip(names, (cached, written), strict=True))
-    return usage_of(input_tokens=read, output_tokens=said, requests=max(1, requests), **cache)
+        read_key, write_key = "cache_read_input_tokens", "cache_creation_input_tokens"
+    cache = {
+        read_key: counts.get("cache_read_input_token_count"),
+        write_key: counts.get("cache_creation_input_token_count"),
+    }
+    return usage_of(input_tokens=read, output_tokens=output, requests=max(1, requests), **cache)
 
 
 def _result(content: Mapping[str, Any]) -> Message:
-    result = content.get("result")
-    said = result if isinstance(result, str) else as_json(result)
-    failed = {"metadata": {"is_error": True}} if content.get("exception") else {}
-    return {"role": "tool", "tool_call_id": content.get("call_id"), "content": said, **failed}
+    output = content.get("result")
+    words = output if isinstance(output, str) else as_json(output)
+    result: Message = {"role": "tool", "tool_call_id": content.get("call_id"), "content": words}
+    if content.get("exception"):
+        result["metadata"] = {"is_error": True}
+    return result
 
 
 def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
@@ -87,16 +92,18 @@ def _answer(contents: Sequence[Mapping[str, Any]]) -> Message:
     blocks: list[Message] = []
     calls: list[Message] = []
     for content in contents:
-        kind, said = content.get("type"), text(content.get("text"))
+        kind = content.get("type")
+        words = text(content.get("text"))
         if kind == "text":
-            blocks.append(text_block(said))
-        elif kind == "text_reasoning" and said:
-            blocks.append({"type": "thinking", "thinking": said})
+            blocks.append(text_block(words))
+        elif kind == "text_reasoning" and words:
+            blocks.append({"type": "thinking", "thinking": words})
         elif kind == "function_call":
             name = text(content.get("name")) or UNKNOWN_TOOL
             calls.append({"id": content.get("call_id"), "tool": name, "arguments": _arguments(content)})
-    only = blocks[0].get("text") if len(blocks) == 1 else None
-    answer: Message = {"role": "assistant", "content": only if isinstance(only, str) else blocks}
+    answer: Message = {"role": "assistant", "content": blocks}
+    if len(blocks) == 1 and isinstance(blocks[0].get("text"), str):
+        answer["content"] = blocks[0]["text"]
     if calls:
         answer["tool_calls"] = calls
     return answer
@@ -127,12 +134,16 @@ def _said(contents: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _written(message: Message) -> dict[str, Any]:
-    said, role = text_of(message), message["role"]
+    words = text_of(message)
+    role = message["role"]
     if role in ("tool", "function"):
-        result = {"type": "function_result", "call_id": message.get("tool_call_id"), "result": said}
+        result = {"type": "function_result", "call_id": message.get("tool_call_id"), "result": words}
         return {"type": "message", "role": "tool", "contents": [result]}
-    contents: list[dict[str, Any]] = [{"type": "text", "text": said}] if said.strip() else []
+    contents: list[dict[str, Any]] = []
+    if words.strip():
+        contents.append({"type": "text", "text": words})
     for call_id, call in given_calls(message).items():
-        name, arguments = call_name_of(call) or UNKNOWN_TOOL, call_arguments_of(call)
+        name = call_name_of(call) or UNKNOWN_TOOL
+        arguments = call_arguments_of(call)
         contents.append({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments})
     return {"type": "message", "role": role, "contents": contents}

@@ -32,7 +32,7 @@ from ..messages.text import block_text, blocks_without_calls
 from ..messages.uncarried_blocks import original_of
 from . import calls_among_blocks, mcp
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, with_whole_pairs
-from .block_text import as_blocks, result_blocks, told
+from .block_text import as_blocks, result_blocks, words_or_line
 from .calls_among_blocks import is_next_part, read_said, write_answer
 from .canonical import (
     PLAIN_TEXT,
@@ -167,24 +167,23 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
 
 def _read_answer(message: Mapping[str, Any]) -> Message:
     content = message.get("content")
-    told_of: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "model": text(message.get("model")),
         "stop_reason": text(message.get("stop_reason")),
         "usage": usage(message.get("usage")),
     }
     if isinstance(content, list):
-        read_answer = calls_among_blocks.read_answer(
-            objects_in(content, ".content"), _read_call, _read_block, **told_of
-        )
+        blocks = objects_in(content, ".content")
+        read_answer = calls_among_blocks.read_answer(blocks, _read_call, _read_block, **facts)
     else:
-        read_answer = answer(content, (), **told_of)
+        read_answer = answer(content, (), **facts)
     if "usage" in message:
         read_answer["metadata"] = {"provider": NAME, **metadata_of(read_answer)}
     metadata = {**metadata_of(message), **metadata_of(read_answer)}
     rest = without(message, *_ENVELOPE, "role", "content", "metadata")
     whole = {**read_answer, **rest, "metadata": metadata}
-    told = without(message, "content", "role", "metadata", "type", "model", "usage", "stop_reason", *rest)
-    return marked(whole, NAME, beside=told)
+    kept = without(message, "content", "role", "metadata", "type", "model", "usage", "stop_reason", *rest)
+    return marked(whole, NAME, beside=kept)
 
 
 def _read_block(block: Mapping[str, Any]) -> Message:
@@ -230,7 +229,9 @@ def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
     if block.get("type") != "tool_result":
         return None
     where = f".content[{at}]"
-    key = "tool_call_id" if "tool_use_id" not in block and "tool_call_id" in block else "tool_use_id"
+    key = "tool_use_id"
+    if key not in block and "tool_call_id" in block:  # as Amplifier names it
+        key = "tool_call_id"
     call_id = call_id_in(block, key, where, of="result")
     content = block.get("content", block.get("output"))
     if isinstance(content, Mapping):
@@ -263,20 +264,23 @@ def write(messages: Iterable[Message], *, exact: bool = False, goes_on: bool = F
     written: list[Message] = []
     before: Message | None = None
     for message in messages:
-        one = _write_one(message, exact=exact)
-        if one is None:
+        new = _write_one(message, exact=exact)
+        if new is None:
             continue
-        if before is not None and written[-1]["role"] == one["role"] == "user" and _joins(before, message, exact=exact):
-            written[-1]["content"] = [*as_blocks(written[-1]["content"]), *as_blocks(one["content"])]
+        last = written[-1] if written else None
+        are_both_user = last is not None and last["role"] == new["role"] == "user"
+        if last is not None and before is not None and are_both_user and _joins(before, message, exact=exact):
+            last["content"] = [*as_blocks(last["content"]), *as_blocks(new["content"])]
         else:
-            written.append(one)
+            written.append(new)
         before = message
     return written if exact else with_whole_pairs(written, goes_on=goes_on)
 
 
 def system_text(message: Message) -> str:
     """Return the text of a system message."""
-    return "\n".join(said for block in blocks_without_calls(message) if (said := block_text(block)).strip())
+    texts = [block_text(block) for block in blocks_without_calls(message)]
+    return "\n".join(text for text in texts if text.strip())
 
 
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
@@ -284,7 +288,9 @@ def _joins(before: Message, message: Message, *, exact: bool) -> bool:
 
     It is if both are parts of one foreign message or, in a request, if both are results.
     """
-    return is_next_part(before, message) or (not exact and _is_result(before) and _is_result(message))
+    if is_next_part(before, message):
+        return True
+    return not exact and _is_result(before) and _is_result(message)
 
 
 def _is_result(message: Message) -> bool:
@@ -318,25 +324,28 @@ def _write_one(message: Message, *, exact: bool) -> Message | None:
 
 def _answer_blocks(message: Message, *, exact: bool) -> list[Message]:
     given = blocks_without_calls(message)
-    own = message.get("thinking_block")
-    if isinstance(own, dict) and not any(is_block(block, THINKING_BLOCKS) for block in given):
-        given = [own, *given]
+    thinking = message.get("thinking_block")
+    has_thinking = any(is_block(block, THINKING_BLOCKS) for block in given)
+    if isinstance(thinking, dict) and not has_thinking:
+        given = [thinking, *given]
     blocks = write_answer(
         message,
         NAME,
-        lambda call_id, asked: _write_call(call_id, asked, message),
+        lambda call_id, call: _write_call(call_id, call, message),
         lambda block: _answer_block(block, message, exact=exact),
         given=given,
     )
-    while blocks and not exact and is_block(blocks[-1], THINKING_BLOCKS):  # "the final block cannot be thinking"
-        blocks.pop()
+    if not exact:
+        while blocks and is_block(blocks[-1], THINKING_BLOCKS):  # "the final block cannot be thinking"
+            blocks.pop()
     return blocks
 
 
-def _write_call(call_id: str, asked: Message, message: Message) -> Message:
-    more = {key: value for key, value in asked.items() if key not in _OURS_ON_A_CALL} if is_own(message) else {}
-    name, arguments = call_name_of(asked), call_arguments_of(asked)
-    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments, **more}
+def _write_call(call_id: str, call: Message, message: Message) -> Message:
+    use: Message = {"type": "tool_use", "id": call_id, "name": call_name_of(call), "input": call_arguments_of(call)}
+    if is_own(message):
+        use |= {key: value for key, value in call.items() if key not in _OURS_ON_A_CALL}
+    return use
 
 
 def _answer_block(block: Message, message: Message, *, exact: bool) -> Message | None:
@@ -346,14 +355,15 @@ def _answer_block(block: Message, message: Message, *, exact: bool) -> Message |
     if is_block(original, SERVER_CALLS | SERVER_RESULTS) and form_of(message) in ("", NAME):
         return dict(original)
     if source_of(original) is not None or original.get("type") == "search_result":  # from a user or a tool
-        return {"type": "text", "text": told(block)}
+        return {"type": "text", "text": words_or_line(block)}
     return _block(block, message, exact=exact)
 
 
 def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) -> list[Message]:
     """Return the blocks of a user's or a tool's message, without thinking."""
-    spoken = (block for block in blocks if not is_block(block, THINKING_BLOCKS))
-    return [shown for block in spoken if (shown := _block(block, message, exact=exact)) is not None]
+    spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
+    written = [_block(block, message, exact=exact) for block in spoken]
+    return [block for block in written if block is not None]
 
 
 def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
@@ -390,7 +400,7 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return {**medium, **marks}
     if kind == "text" and own and isinstance(original.get("text"), str):
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK | _OF_MCP_ON_A_TEXT}
-    said = told(block)
+    said = words_or_line(block)
     return {"type": "text", "text": said, **marks} if said.strip() else None
 
 
@@ -434,7 +444,8 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
         block: the medium.
         form: the form of its message; a file id is of use only to the provider that gave it.
     """
-    source, given = source_of(block), block.get("source")
+    source = source_of(block)
+    given = block.get("source")
     if source is None or source.kind not in ("image", "document"):
         return None
     is_image = source.kind == "image"

@@ -34,7 +34,7 @@ from ..messages.media_blocks import source_of
 from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call_name_of, is_block, parsed
 from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import original_of
-from .block_text import result_blocks, told
+from .block_text import result_blocks, words_or_line
 from .calls_among_blocks import read_answer, read_said, write_answer
 from .canonical import (
     as_text,
@@ -121,14 +121,15 @@ def read_response(response: Mapping[str, Any]) -> list[Message]:
     if not isinstance(given, Mapping):
         raise refused(".output.message", "is missing", "give the whole answer of `converse`")
     messages = _read_one(given)
-    told_of = {
+    facts = {
         "provider": NAME,
         "model": text(response.get("modelId")),
         "stop_reason": text(response.get("stopReason")),
         "usage": usage(response.get("usage")),
     }
-    more = {key: value for key, value in told_of.items() if value}
-    return [*messages[:-1], {**messages[-1], "metadata": {**metadata_of(messages[-1]), **more}}]
+    last = messages[-1]
+    metadata = {**metadata_of(last), **{key: value for key, value in facts.items() if value}}
+    return [*messages[:-1], {**last, "metadata": metadata}]
 
 
 def usage(reported: Any) -> dict[str, Any]:
@@ -145,42 +146,50 @@ def usage(reported: Any) -> dict[str, Any]:
 
 def _read_one(message: Mapping[str, Any]) -> list[Message]:
     content = message.get("content")
-    blocks = objects_in(content if isinstance(content, list) else [as_text(content or "")], ".content")
+    if not isinstance(content, list):
+        content = [as_text(content or "")]
+    blocks = objects_in(content, ".content")
     rest = without(message, "content", "metadata")
-    given = _told_by_strands(mapping(message.get("metadata")))
     if message.get("role") == "assistant":
         parts = [read_answer(blocks, _read_call, _read_block)]
     else:
         parts = read_said(blocks, _read_result, _read_block, **rest) or [{**rest, "content": []}]
-    told_of = [{**rest, **part, "metadata": {**given, **metadata_of(part)}} for part in parts]
-    return numbered_parts([marked(part, NAME) for part in told_of], NAME)
+    metadata = _with_known_usage(mapping(message.get("metadata")))
+    messages = list[Message]()
+    for part in parts:
+        whole = {**rest, **part, "metadata": {**metadata, **metadata_of(part)}}
+        messages.append(marked(whole, NAME))
+    return numbered_parts(messages, NAME)
 
 
-def _told_by_strands(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_known_usage(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return metadata with usage under the names that the log uses; Strands stores it under the service's names."""
     reported = metadata.get("usage")
-    return {**metadata, "usage": usage(reported)} if "inputTokens" in mapping(reported) else metadata
+    if "inputTokens" not in mapping(reported):
+        return metadata
+    return {**metadata, "usage": usage(reported)}
 
 
 def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
-    asked = block.get("toolUse")
-    if not isinstance(asked, Mapping) or asked.get("type") == _ON_SERVER:
+    given = block.get("toolUse")
+    if not isinstance(given, Mapping) or given.get("type") == _ON_SERVER:
         return None
-    call_id = call_id_in(asked, "toolUseId", f".content[{at}].toolUse", of="call")
-    rest = without(asked, "toolUseId", "name", "input")
+    call_id = call_id_in(given, "toolUseId", f".content[{at}].toolUse", of="call")
+    rest = without(given, "toolUseId", "name", "input")
     more = {"beside": rest} if rest else {}
-    return call(call_id, text(asked.get("name")), asked.get("input"), **more)
+    return call(call_id, text(given.get("name")), given.get("input"), **more)
 
 
 def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
     given = block.get("toolResult")
     if not isinstance(given, Mapping):
         return None
-    call_id = call_id_in(given, "toolUseId", f".content[{at}].toolResult", of="result")
-    listed = objects_in(items(given.get("content")), f".content[{at}].toolResult.content")
-    read_result = result(call_id, list(map(_read_block, listed)), failed=given.get("status") == "error")
-    told_of = without(given, "toolUseId", "content")
-    return marked(read_result, NAME, beside={key: item for key, item in told_of.items() if item != "error"})
+    where = f".content[{at}].toolResult"
+    call_id = call_id_in(given, "toolUseId", where, of="result")
+    blocks = [_read_block(inner) for inner in objects_in(items(given.get("content")), f"{where}.content")]
+    read_result = result(call_id, blocks, failed=given.get("status") == "error")
+    kept = without(given, "toolUseId", "content")
+    return marked(read_result, NAME, beside={key: value for key, value in kept.items() if value != "error"})
 
 
 def _read_block(block: Mapping[str, Any]) -> Message:
@@ -230,25 +239,33 @@ def _write_wrapped(block: Mapping[str, Any], said: str) -> Message | None:
 
 
 def _read_medium(kind: str, given: Mapping[str, Any]) -> Message:
-    source, name = given["source"], text(given.get("name"))
-    media_type = _TYPES.get(text(given.get("format")), text(given.get("format")))
+    source = given["source"]
+    name = text(given.get("name"))
+    short_type = text(given.get("format"))
+    media_type = _TYPES.get(short_type, short_type)
     more = without(given, "source", "name", "format")
-    if isinstance(data := source.get("bytes"), str):
+    data = source.get("bytes")
+    if isinstance(data, str):
         return medium(kind, base64_source(data, media_type), name, **more)
-    if isinstance(said := source.get("text"), str):
-        return medium(kind, {"type": "text", "media_type": media_type or "text/plain", "data": said}, name, **more)
+    words = source.get("text")
+    if isinstance(words, str):
+        return medium(kind, {"type": "text", "media_type": media_type or "text/plain", "data": words}, name, **more)
     place = mapping(source.get("s3Location"))
-    address = {"type": "url", "url": text(place.get("uri")), "media_type": media_type}
-    owner = without(place, "uri")
-    return medium(kind, {**address, **({"location": owner} if owner else {})}, name, **more)
+    address: Message = {"type": "url", "url": text(place.get("uri")), "media_type": media_type}
+    other_keys = without(place, "uri")
+    if other_keys:
+        address["location"] = other_keys
+    return medium(kind, address, name, **more)
 
 
 def _read_reasoning(given: Mapping[str, Any]) -> Message:
-    said = mapping(given.get("reasoningText"))
-    if said:
-        signed = {"signature": said["signature"]} if isinstance(said.get("signature"), str) else {}
-        return {"type": "thinking", "thinking": text(said.get("text")), **signed}
-    return {"type": "redacted_thinking", "data": text(given.get("redactedContent"))}
+    readable = mapping(given.get("reasoningText"))
+    if not readable:
+        return {"type": "redacted_thinking", "data": text(given.get("redactedContent"))}
+    block: Message = {"type": "thinking", "thinking": text(readable.get("text"))}
+    if isinstance(readable.get("signature"), str):
+        block["signature"] = readable["signature"]
+    return block
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -288,31 +305,37 @@ def _blocks_of(message: Message, *, exact: bool) -> list[Message]:
     return written
 
 
-def _write_call(call_id: str, asked: Message) -> Message:
-    told_of = {"toolUseId": call_id, "name": call_name_of(asked), "input": call_arguments_of(asked)}
-    return {"toolUse": {**told_of, **mapping(asked.get("beside"))}}
+def _write_call(call_id: str, call: Message) -> Message:
+    use = {"toolUseId": call_id, "name": call_name_of(call), "input": call_arguments_of(call)}
+    return {"toolUse": {**use, **mapping(call.get("beside"))}}
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
-    given = list(result_blocks(message))
-    if not exact:
-        given = [_text_of_audio(block) for block in given]
-    blocks = [shown for block in given if (shown := _block(block, message)) is not None]
-    failed = {"status": "error"} if metadata_of(message).get("is_error") is True else {}
-    more = beside(message) if _is_own(message) else {}
-    told_of = {"toolUseId": message.get("tool_call_id"), "content": blocks, **failed, **more}
-    return {"toolResult": told_of}
+    content = list[Message]()
+    for block in result_blocks(message):
+        written = _block(block if exact else _text_of_audio(block), message)
+        if written is not None:
+            content.append(written)
+    result: Message = {"toolUseId": message.get("tool_call_id"), "content": content}
+    if metadata_of(message).get("is_error") is True:
+        result["status"] = "error"
+    if _is_own(message):
+        result |= beside(message)
+    return {"toolResult": result}
 
 
 def _text_of_audio(block: Message) -> Message:
     """Return one line of text for audio, which results cannot contain; any other block unchanged."""
     source = source_of(original_of(block))
-    return text_block(told(block)) if source is not None and source.kind == "audio" else block
+    if source is None or source.kind != "audio":
+        return block
+    return text_block(words_or_line(block))
 
 
 def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     """Return a block as Bedrock accepts it; None for an empty block and for thinking without a signature."""
-    original, own = original_of(block), _is_own(message)
+    original = original_of(block)
+    own = _is_own(message)
     if is_block(original, THINKING_BLOCKS):
         return _write_reasoning(original, own=own)
     medium = _write_medium(original, own=own)
@@ -320,7 +343,7 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
         return medium
     if own and is_item(original):
         return {key: with_bytes(item, key) for key, item in part_of(original).items()}
-    said = told(block)
+    said = words_or_line(block)
     if own and original.get("json") is True:
         try:
             return {"json": parsed(said)}
@@ -338,13 +361,16 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
 
 
 def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:
-    if block.get("type") == "redacted_thinking":
-        return {"reasoningContent": {"redactedContent": decoded_bytes(text(block.get("data")))}} if own else None
+    kind = block.get("type")
+    if kind == "redacted_thinking" and own:
+        return {"reasoningContent": {"redactedContent": decoded_bytes(text(block.get("data")))}}
     signature = text(block.get("signature"))
-    if block.get("type") != "thinking" or not (signature or own):
+    if kind != "thinking" or not (signature or own):
         return None
-    said = {"text": text(block.get("thinking")), **({"signature": signature} if signature else {})}
-    return {"reasoningContent": {"reasoningText": said}}
+    readable = {"text": text(block.get("thinking"))}
+    if signature:
+        readable["signature"] = signature
+    return {"reasoningContent": {"reasoningText": readable}}
 
 
 def _write_medium(block: Mapping[str, Any], *, own: bool) -> Message | None:
@@ -364,11 +390,12 @@ def _write_medium(block: Mapping[str, Any], *, own: bool) -> Message | None:
         body = {"s3Location": {"uri": source.url, **mapping(given.get("location"))}}
     else:
         return None
-    named = {"name": source.name or "document"} if source.kind == "document" else {}
     more = without(block, "type", "source", "title", "cache_control", "original", "visibility", "detail")
+    if source.kind != "document":
+        return {source.kind: {"format": form, "source": body, **(more if own else {})}}
     if not own:
-        more = {key: value for key, value in more.items() if source.kind == "document" and key in _OF_DOCUMENTS}
-    return {source.kind: {"format": form, **named, "source": body, **more}}
+        more = {key: value for key, value in more.items() if key in _OF_DOCUMENTS}
+    return {"document": {"format": form, "name": source.name or "document", "source": body, **more}}
 
 
 def _with_usable_documents(messages: list[Message]) -> list[Message]:
@@ -378,11 +405,13 @@ def _with_usable_documents(messages: list[Message]) -> list[Message]:
 
 
 def _usable_blocks(blocks: list[Message], seen: set[str]) -> list[Message]:
-    named = [_with_usable_name(block, seen) for block in blocks]
-    document = next((block["document"] for block in named if "document" in block), None)
-    if document is None or any("text" in block for block in named):
-        return named
-    return [*named, {"text": f"[document: {document['name']}]"}]
+    usable = [_with_usable_name(block, seen) for block in blocks]
+    if any("text" in block for block in usable):
+        return usable
+    for block in usable:
+        if "document" in block:
+            return [*usable, {"text": f"[document: {block['document']['name']}]"}]
+    return usable
 
 
 def _with_usable_name(block: Message, seen: set[str]) -> Message:
@@ -392,17 +421,20 @@ def _with_usable_name(block: Message, seen: set[str]) -> Message:
         block: a block in Bedrock's form.
         seen: the names so far; the new name is added.
     """
-    if isinstance(given := block.get("toolResult"), dict):
-        return {"toolResult": {**given, "content": [_with_usable_name(inner, seen) for inner in given["content"]]}}
-    if not isinstance(given := block.get("document"), dict):
+    result = block.get("toolResult")
+    if isinstance(result, dict):
+        return {"toolResult": {**result, "content": [_with_usable_name(inner, seen) for inner in result["content"]]}}
+    document = block.get("document")
+    if not isinstance(document, dict):
         return block
-    plain = _name_of_document(text(given.get("name")), text(given.get("format")))
-    name, number = plain, 1
+    plain = _name_of_document(text(document.get("name")), text(document.get("format")))
+    name = plain
+    number = 1
     while name.casefold() in seen:
         number += 1
         name = f"{plain[: _NAME_CHARS - 10]}-{number}"
     seen.add(name.casefold())
-    return {**block, "document": {**given, "name": name}}
+    return {**block, "document": {**document, "name": name}}
 
 
 def _name_of_document(name: str, form: str) -> str:

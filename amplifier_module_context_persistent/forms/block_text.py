@@ -20,25 +20,27 @@ def as_blocks(content: Any) -> list[Message]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-def told(block: Mapping[str, Any]) -> str:
+def words_or_line(block: Mapping[str, Any]) -> str:
     """Return a block as text: its words, or one line about it; "" for a cache mark of Bedrock's."""
     original = original_of(block)
     if original.keys() == _CACHE_POINT:
         return ""
     if original is not block:
         return text(block.get("text"))
-    if (source := source_of(block)) is not None and source.text:
+    source = source_of(block)
+    if source is not None and source.text:
         return source.text
-    said = block.get("text")
-    return said if isinstance(said, str) else line_about(block)
+    words = block.get("text")
+    return words if isinstance(words, str) else line_about(block)
 
 
 def result_blocks(message: Message) -> Iterator[Message]:
     """Yield the blocks of a result; `tool_result` blocks are replaced by the blocks in them."""
     for block in blocks_without_calls(message):
+        output = block.get("output")
         if block.get("type") != "tool_result":
             yield block
-        elif isinstance(output := block.get("output"), list | str):
+        elif isinstance(output, list | str):
             yield from blocks_without_calls({"content": output})
         else:
             yield {"type": "text", "text": to_json(output)}

@@ -34,28 +34,32 @@ def with_ids_of_calls(messages: Sequence[Message], before: Sequence[Message] = (
         messages: the messages in order. Messages that need no other id are returned unchanged.
         before: the messages before them, from the last answer on.
     """
-    asked = _Asked()
+    calls = _Calls()
     for message in before:
-        asked.note(message)
-    written = []
+        calls.note(message)
+    with_ids = list[Message]()
     for message in messages:
-        message = asked.answered_by(message)
-        asked.note(message)
-        written.append(message)
-    return written
+        with_id = calls.answered_by(message)
+        calls.note(with_id)
+        with_ids.append(with_id)
+    return with_ids
 
 
-class _Asked:
+class _Calls:
     """The calls of the last answer that has calls, and earlier calls without a result."""
 
     def __init__(self) -> None:
         self._calls: list[Mapping[str, Any]] = []
         self._answered: list[str] = []
+        """The ids of the results since the last answer that has calls."""
 
     def note(self, message: Message) -> None:
-        if calls := _calls(message):
+        """Note the calls of an answer, or the call that a result answers."""
+        calls = _calls(message)
+        if calls:
             open_calls = [call for call in self._calls if call["id"] not in self._answered]
-            self._calls, self._answered = [*open_calls, *calls], []
+            self._calls = [*open_calls, *calls]
+            self._answered = []
         elif message.get("role") == "tool":
             self._answered.append(str(message.get("tool_call_id")))
 
@@ -63,20 +67,22 @@ class _Asked:
         """Return a result with the id of the call that it answers; any other message unchanged."""
         if not _is_result(message):
             return message
-        named = [call for call in self._calls if call_name_of(call) == message.get("name")]
-        if not beside(message).get("unnamed"):
+        calls = [call for call in self._calls if call_name_of(call) == message.get("name")]
+        kept = beside(message)
+        has_own_id = not kept.get("unnamed")
+        if has_own_id:
             if any(call["id"] == message["tool_call_id"] for call in self._calls):
                 return message
-            named = [call for call in named if call.get("unnamed")]
-        if not named:
+            calls = [call for call in calls if call.get("unnamed")]
+        if not calls:
             return message
         # if all calls of this name are answered, the result is another one of the call that was answered least often
-        call_id = min((call["id"] for call in named), key=self._answered.count)
+        call_id = min((call["id"] for call in calls), key=self._answered.count)
         if call_id == message["tool_call_id"]:
             return message
-        told_of = beside(message)
-        given = {} if told_of.get("unnamed") else {"id": message["tool_call_id"]}
-        return marked({**message, "tool_call_id": call_id}, GEMINI, beside={**told_of, **given})
+        if has_own_id:
+            kept = {**kept, "id": message["tool_call_id"]}
+        return marked({**message, "tool_call_id": call_id}, GEMINI, beside=kept)
 
 
 def _calls(message: Message) -> list[Mapping[str, Any]]:

@@ -106,9 +106,11 @@ def marked(message: Message, name: str, **facts: Any) -> Message:
 
 def unmarked(message: Message) -> Message:
     """Return a message without its mark, for importers, whose records have other fields for the origin of a message."""
+    unmarked_message = {key: value for key, value in message.items() if key != "metadata"}
     metadata = {key: value for key, value in metadata_of(message).items() if key != FORM_KEY}
-    rest = {key: value for key, value in message.items() if key != "metadata"}
-    return {**rest, "metadata": metadata} if metadata else rest
+    if metadata:
+        unmarked_message["metadata"] = metadata
+    return unmarked_message
 
 
 def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
@@ -134,9 +136,9 @@ def part_number(message: Mapping[str, Any]) -> int:
 # -- blocks ------------------------------------------------------------------------------------------------------------
 
 
-def text_block(said: str, **more: Any) -> Message:
+def text_block(words: str, **more: Any) -> Message:
     """Return a text as a content block."""
-    return {"type": "text", "text": said, **more}
+    return {"type": "text", "text": words, **more}
 
 
 def medium(kind: str, source: Mapping[str, Any], name: str = "", **more: Any) -> Message:
@@ -269,8 +271,8 @@ def answer(content: Any, calls: Sequence[Message], calls_at: Sequence[int] = (),
 
 def in_places(blocks: Sequence[Message], calls: Sequence[Message], places: Any) -> list[Message]:
     """Return blocks and calls in the order in which their provider gave them; without `places`, calls at the end."""
-    known = isinstance(places, list) and len(places) == len(calls) and places == sorted(set(places))
-    if not known or (places and places[-1] >= len(blocks) + len(calls)):
+    is_list = isinstance(places, list) and len(places) == len(calls) > 0
+    if not is_list or places != sorted(set(places)) or places[-1] >= len(blocks) + len(calls):
         return [*blocks, *calls]
     ordered = list(blocks)
     for place, one in zip(places, calls, strict=True):
@@ -359,8 +361,8 @@ def call_id_in(block: Mapping[str, Any], key: str, where: str, *, of: str) -> st
     call_id = block.get(key)
     if isinstance(call_id, str):
         return call_id
-    told = "is missing" if call_id is None else f"is {type(call_id).__name__}, no text"
-    raise refused(f"{where}.{key}", told, f"a {of} needs the id of its call")
+    finding = "is missing" if call_id is None else f"is {type(call_id).__name__}, no text"
+    raise refused(f"{where}.{key}", finding, f"a {of} needs the id of its call")
 
 
 def objects_in(content: Any, where: str) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from ..messages.message import (
 )
 from ..messages.uncarried_blocks import original_of
 from .anthropic import KINDS as OF_ANTHROPIC
-from .block_text import told
+from .block_text import words_or_line
 from .canonical import (
     base64_source,
     form_of,
@@ -146,5 +146,5 @@ def _audio_format(media_type: str) -> str:
 
 def text_part(block: Mapping[str, Any]) -> Message | None:
     """Return a block as a text part; other blocks become a line about them, empty ones None."""
-    said = told(block)
+    said = words_or_line(block)
     return {"type": "text", "text": said} if said.strip() else None

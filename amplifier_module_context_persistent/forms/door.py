@@ -46,8 +46,12 @@ def read_given(
     """
     if form is None and all(map(_is_own_text, messages)):
         return list(messages)  # type: ignore[arg-type]  # they are dictionaries
-    read = [message for run in _runs(messages, form, before, guesses=guesses) for message in run.read()]
-    return with_ids_of_calls(read) if any(form_of(message) == gemini.NAME for message in read) else read
+    read = list[Message]()
+    for run in _runs(messages, form, before, guesses=guesses):
+        read += run.read()
+    if any(form_of(message) == gemini.NAME for message in read):
+        return with_ids_of_calls(read)
+    return read
 
 
 def with_messages_before(messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:

@@ -37,7 +37,7 @@ from ..messages.message import (
 )
 from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import original_of
-from .block_text import result_blocks, told
+from .block_text import result_blocks, words_or_line
 from .calls_among_blocks import is_next_part, read_answer, read_said, write_answer
 from .calls_by_name import GEMINI
 from .canonical import (
@@ -367,7 +367,7 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
 
 def _response(message: Message, *, own: bool) -> Any:
     """Return the words of a result under a key, or for a result in this form the JSON value that it was read from."""
-    said = "\n".join(told(block) for block in result_blocks(message) if not _is_medium(block))
+    said = "\n".join(words_or_line(block) for block in result_blocks(message) if not _is_medium(block))
     key = text(beside(message).get("key"))
     if own and "key" not in beside(message):
         try:
@@ -417,7 +417,7 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         return {**medium, **more, **_signature(original)}
     if own and is_item(original):
         return part_of(original)
-    said = told(block)
+    said = words_or_line(block)
     if own and original.get("type") == "text":
         if not said and not exact:
             return None

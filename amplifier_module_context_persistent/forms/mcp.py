@@ -27,7 +27,7 @@ from ..messages.message import Message, as_json, parsed
 from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import original_of
 from ..tokens.media import type_of_image
-from .block_text import result_blocks, told
+from .block_text import result_blocks, words_or_line
 from .canonical import (
     base64_source,
     beside,
@@ -68,17 +68,19 @@ def _read_one(message: Mapping[str, Any]) -> Message:
         remedy = "add it: {'role': 'tool', 'tool_call_id': ..., **result}"
         raise refused(".tool_call_id", "is missing: a result of an MCP tool does not name its call", remedy)
     content: Any = message.get("content")
-    told_of = without(message, "content", "role", "tool_call_id", "name", "metadata", "isError", "timestamp")
+    kept = without(message, "content", "role", "tool_call_id", "name", "metadata", "isError", "timestamp")
     structured = message.get("structuredContent")
     if structured is not None and not content:
         content = [text_block(as_json(structured), structured=True)]
-        del told_of["structuredContent"]
+        del kept["structuredContent"]
     elif isinstance(content, list):
         content = [read_block(block) for block in objects_in(content, ".content")]
-    rest = {key: item for key, item in message.items() if key not in ("content", *told_of, *ON_RESULTS)}
-    failed = {"is_error": True} if message.get("isError") is True else {}
-    whole = {"role": "tool", **rest, "content": content, "metadata": {**mapping(message.get("metadata")), **failed}}
-    return marked(whole, NAME, beside=told_of)
+    rest = {key: value for key, value in message.items() if key not in ("content", *kept, *ON_RESULTS)}
+    metadata = dict(mapping(message.get("metadata")))
+    if message.get("isError") is True:
+        metadata["is_error"] = True
+    whole = {"role": "tool", **rest, "content": content, "metadata": metadata}
+    return marked(whole, NAME, beside=kept)
 
 
 def read_block(block: Mapping[str, Any]) -> Message:
@@ -118,8 +120,11 @@ def _link(block: Mapping[str, Any]) -> str:
     """Return a link as one line: its name, its description and its address."""
     name = text(block.get("title")) or text(block.get("name"))
     details = [text(block.get("description")), text(block.get("mimeType")), text(block.get("uri"))]
-    told_of = ", ".join(" ".join(detail.split()) for detail in details if detail)
-    return f"[link to {name}: {told_of}]" if name and told_of else f"[link to {name or told_of}]"
+    in_one_line = [" ".join(detail.split()) for detail in details if detail]
+    described = ", ".join(in_one_line)
+    if name and described:
+        return f"[link to {name}: {described}]"
+    return f"[link to {name or described}]"
 
 
 def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
@@ -170,4 +175,4 @@ def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
         return {"type": source.kind, "data": source.data, "mimeType": source.media_type, **more}
     if original.get("type") == "text":
         return {"type": "text", "text": text(original.get("text")), **more}
-    return dict(original) if own else {"type": "text", "text": told(block)}
+    return dict(original) if own else {"type": "text", "text": words_or_line(block)}

@@ -44,7 +44,7 @@ from ..messages.uncarried_blocks import original_of
 from ..view.recipients import OPENAI
 from ..view.wire_rules import rules_of
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, on_server
-from .block_text import result_blocks, told
+from .block_text import result_blocks, words_or_line
 from .canonical import (
     beside,
     form_of,
@@ -271,7 +271,7 @@ def _named(message: Message) -> Message:
 
 def _write_result(message: Message, *, exact: bool) -> Message:
     blocks = list(result_blocks(message))
-    content: Any = "\n".join(told(block) for block in blocks)
+    content: Any = "\n".join(words_or_line(block) for block in blocks)
     if exact and beside(message).get("role") == "function":
         return {"role": "function", "name": message.get("name"), "content": content}
     if _keeps_list(message, exact=exact):
@@ -386,7 +386,7 @@ def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
         if is_block(block, SERVER_CALLS):
             name = _RULES.name(str(block.get("name") or "unknown"))
             calls.append(_function(_RULES.call_id(block["id"]), name, to_json(block.get("input") or {})))
-        elif told(block):
+        elif words_or_line(block):
             spoken.append(block)
     if results:
         yield from _answer(spoken, calls, message, reasoning=reasoning)
@@ -427,7 +427,7 @@ def _content_of_answer(spoken: list[Message], message: Message) -> Any:
         if was_list or spoken[0].get("refusal"):
             parts = [part for part in map(spoken_part, spoken) if part is not None]
             return parts or None
-    return "\n".join(told(block) for block in spoken) or None
+    return "\n".join(words_or_line(block) for block in spoken) or None
 
 
 def _write_call(call_id: str, call: Message, *, own: bool) -> Message:

@@ -70,7 +70,8 @@ def words_of_agent(item: Mapping[str, Any]) -> str:
     content = item.get("content")
     if isinstance(content, str):
         return content.strip()
-    return "\n".join(said for part in items(content) if (said := text(mapping(part).get("text")))).strip()
+    texts = [text(mapping(part).get("text")) for part in items(content)]
+    return "\n".join(filter(None, texts)).strip()
 
 
 def is_older_call(message: Mapping[str, Any]) -> bool:
@@ -104,7 +105,8 @@ def read_output(item: Mapping[str, Any]) -> tuple[str, Any, bool]:
     The content is a text, blocks, or any other value that the file has.
     """
     item = _as_function(item)
-    call_id, output = id_text(item.get("call_id")), item.get("output")
+    call_id = id_text(item.get("call_id"))
+    output = item.get("output")
     failed = mapping(output).get("success") is False
     if isinstance(output, dict):
         output = output.get("content", output)
@@ -144,20 +146,23 @@ def with_items_as_text(message: Message) -> Message:
     content = message["content"]
     if not isinstance(content, list) or not any(is_block(block, ON_SERVER) for block in content):
         return message
-    return {**message, "content": [_as_text(block) if is_block(block, ON_SERVER) else block for block in content]}
+    blocks = [_as_text(block) if is_block(block, ON_SERVER) else block for block in content]
+    return {**message, "content": blocks}
 
 
 def _as_text(item: Message) -> Message:
-    said = "" if item["type"] == "image_generation_call" else f"\n{as_json(item)}"
-    return text_block(f"{line_about(item)}{said}")
+    line = line_about(item)
+    if item["type"] == "image_generation_call":
+        return text_block(line)
+    return text_block(f"{line}\n{as_json(item)}")
 
 
 def _read_part(part: Message) -> Message:
-    said = part.get("text")
-    if len(part) == 2 and isinstance(said, str) and part.get("type") in _TEXTS:  # nearly all parts are like this
-        return text_block(said)
+    words = part.get("text")
+    if len(part) == 2 and isinstance(words, str) and part.get("type") in _TEXTS:  # nearly all parts are like this
+        return text_block(words)
     if not isinstance(part.get("type"), str):
-        return text_block(said) if isinstance(said, str) else part
+        return text_block(words) if isinstance(words, str) else part
     return _bare(read_part(chat_parts.read_part(part)))
 
 
@@ -165,7 +170,9 @@ def _bare(block: Message) -> Message:
     """Return a block without the keys that only its own form needs to write it again."""
     if block["type"] == "text":
         return text_block(text(block.get("text")))
-    return {key: value for key, value in block.items() if key != "part"} if "part" in block else block
+    if "part" not in block:
+        return block
+    return {key: value for key, value in block.items() if key != "part"}
 
 
 def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -189,15 +196,18 @@ def _completed(item: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
         return {**item, **{key: blocks_of(item.get(key)) for key in ("summary", "content")}}
     if kind not in CALLS:
         return item
-    told = {"call_id": id_text(item.get("call_id")) or id_text(item.get("id"))}
-    if item.get("arguments") is None and isinstance(summary := item.get("summary"), str):
-        return {**item, **told, "arguments": {"summary": summary}}
-    return {**item, **told}
+    completed = {**item, "call_id": id_text(item.get("call_id")) or id_text(item.get("id"))}
+    summary = item.get("summary")
+    if item.get("arguments") is None and isinstance(summary, str):
+        completed["arguments"] = {"summary": summary}
+    return completed
 
 
-def _reasoning(said: str, state: list[Any]) -> list[Message]:
+def _reasoning(summary: str, state: list[Any]) -> list[Message]:
     """Return reasoning as hosts store it: the summary as text, with the encrypted state and the item's id beside it."""
-    if not said and not any(state):
+    if not summary and not any(state):
         return []
-    thought: Message = {"type": "thinking", "thinking": said, "signature": None}
-    return [{**thought, "content": state} if any(state) else thought]
+    thought: Message = {"type": "thinking", "thinking": summary, "signature": None}
+    if any(state):
+        thought["content"] = state
+    return [thought]

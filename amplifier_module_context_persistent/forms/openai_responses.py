@@ -39,7 +39,7 @@ from ..messages.message import (
 from ..messages.metadata import metadata_of
 from ..messages.text import blocks_without_calls
 from ..messages.uncarried_blocks import original_of
-from .block_text import told
+from .block_text import words_or_line
 from .canonical import (
     answer,
     beside,
@@ -152,7 +152,8 @@ def _read_answer(
     metadata: dict[str, Any] = {}
     for item in run:
         kind = kind_of(item)
-        metadata |= mapping(item.get("metadata")) if kind == "message" else {}
+        if kind == "message":
+            metadata |= mapping(item.get("metadata"))
         if kind in CALLS and item.get("call_id") not in on_server:
             places.append(len(blocks) + len(calls))
             calls.append(read_call(item, kind))
@@ -164,20 +165,23 @@ def _read_answer(
             blocks.append(item_block(item))
     read_answer = answer(blocks, calls, places)
     whole = {**read_answer, "metadata": {**metadata, **metadata_of(read_answer)}}
-    reasons = any(kind_of(item) == "reasoning" for item in run)
-    is_alone = len(run) == 1 and not is_whole
-    told_of = {key: True for key, holds in (("reasons", reasons), ("alone", is_alone)) if holds}
-    return marked(whole, NAME, beside=told_of)
+    facts: Message = {}
+    if any(kind_of(item) == "reasoning" for item in run):
+        facts["reasons"] = True
+    if len(run) == 1 and not is_whole:
+        facts["alone"] = True
+    return marked(whole, NAME, beside=facts)
 
 
 def _texts_of(item: Mapping[str, Any]) -> list[Message]:
+    """Return the content of a message as blocks. The first one gets the message's other keys."""
     content = item.get("content")
-    parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else content
-    read_parts = [read_part(part) for part in objects_in(items(parts), ".content")] or [text_block("")]
     first = without(item, "type", "role", "content", "metadata")
     if isinstance(content, str):
+        content = [{"type": "output_text", "text": content}]
         first["content"] = "text"
-    return [{**part, "item": _SAME if number else first} for number, part in enumerate(read_parts)]
+    parts = [read_part(part) for part in objects_in(items(content), ".content")] or [text_block("")]
+    return [{**part, "item": first if number == 0 else _SAME} for number, part in enumerate(parts)]
 
 
 def _read_item(item: Mapping[str, Any]) -> Message:
@@ -295,19 +299,15 @@ def _is_lost(item: Mapping[str, Any], bound: Bound) -> bool:
 
 def _answer_message(block: Message, *, keeps_ids: bool, exact: bool) -> Iterator[Message]:
     item = mapping(block.get("item"))
-    said = told(block)
+    words = words_or_line(block)
     if item.get("content") == "text":
-        yield {
-            **({"type": "message"} if exact else {}),
-            **without(item, "content"),
-            "role": "assistant",
-            "content": said,
-        }
+        kind = {"type": "message"} if exact else {}
+        yield {**kind, **without(item, "content"), "role": "assistant", "content": words}
     elif item and keeps_ids:
         yield {"type": "message", **item, "role": "assistant", "content": [_answer_part(block, exact=exact)]}
-    elif said.strip():
+    elif words.strip():
         phase = {"phase": item["phase"]} if isinstance(item.get("phase"), str) else {}
-        yield {"role": "assistant", "content": said, **phase}
+        yield {"role": "assistant", "content": words, **phase}
 
 
 def _answer_part(block: Message, *, exact: bool) -> Message:
@@ -316,7 +316,7 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
     more = without(block, "type", "text", "item", "visibility", "original")
     if not exact and "annotations" not in more:
         more["annotations"] = []
-    return {"type": "output_text", "text": told(block), **more}
+    return {"type": "output_text", "text": words_or_line(block), **more}
 
 
 def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:

@@ -35,7 +35,7 @@ def read_message(message: Mapping[str, Any], **facts: Any) -> list[Message]:
     if message.get("kind") == "response":
         messages = [_answer(parts, message)]
     else:
-        messages = [read for part in parts if (read := _asked(part)) is not None]
+        messages = [read for read in map(_message_of, parts) if read is not None]
     if not can_be_stored(messages):
         messages = [for_people(f"[{text(message.get('kind')) or 'message'}]")]
     return with_body(messages, dict(message), NAME, **facts)
@@ -57,27 +57,24 @@ def write(messages: Iterable[Message]) -> list[dict[str, Any]]:
     return [message for message in written if message["parts"]]
 
 
-def _asked(part: Mapping[str, Any]) -> Message | None:
+def _message_of(part: Mapping[str, Any]) -> Message | None:
     """Return a part of a request as a message; None if the part is empty."""
-    kind, content = part.get("part_kind"), part.get("content")
+    kind = part.get("part_kind")
+    content = part.get("content")
     if kind == "system-prompt":
         return {"role": "system", "content": text(content)}
     if kind == "user-prompt":
         return {"role": "user", "content": content if isinstance(content, str) else _blocks(content)}
     if content is None:
         return None
-    said = content if isinstance(content, str) else as_json(content)
-    if not part.get("tool_name"):
-        return {"role": "user", "content": said, "metadata": {"source": NAME}}
-    answered: Message = {
-        "role": "tool",
-        "tool_call_id": part.get("tool_call_id"),
-        "name": part["tool_name"],
-        "content": said,
-    }
+    words = content if isinstance(content, str) else as_json(content)
+    tool = part.get("tool_name")
+    if not tool:
+        return {"role": "user", "content": words, "metadata": {"source": NAME}}
+    result: Message = {"role": "tool", "tool_call_id": part.get("tool_call_id"), "name": tool, "content": words}
     if kind == "retry-prompt" or part.get("outcome") in ("failed", "denied", "retried"):
-        answered["metadata"] = {"is_error": True}
-    return answered
+        result["metadata"] = {"is_error": True}
+    return result
 
 
 def _blocks(content: Any) -> list[Message]:
@@ -154,20 +151,24 @@ def _arguments(given: Any) -> dict[str, Any]:
 
 
 def _answer_parts(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
-    said = text_of(message)
-    parts: list[dict[str, Any]] = [{"part_kind": "text", "content": said}] if said.strip() else []
+    """Return the parts of an answer, and note the names of its calls in `names`."""
+    words = text_of(message)
+    parts: list[dict[str, Any]] = []
+    if words.strip():
+        parts.append({"part_kind": "text", "content": words})
     for call_id, call in given_calls(message).items():
-        name = names[call_id] = call_name_of(call) or UNKNOWN_TOOL
+        name = call_name_of(call) or UNKNOWN_TOOL
+        names[call_id] = name
         arguments = call_arguments_of(call)
         parts.append({"part_kind": "tool-call", "tool_name": name, "args": arguments, "tool_call_id": call_id})
     return parts
 
 
 def _request_part(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
-    said = text_of(message)
+    words = text_of(message)
     if message["role"] in ("tool", "function"):
         call_id = str(message.get("tool_call_id"))
         name = text(message.get("name")) or names.get(call_id, UNKNOWN_TOOL)
-        return {"part_kind": "tool-return", "tool_name": name, "content": said, "tool_call_id": call_id}
+        return {"part_kind": "tool-return", "tool_name": name, "content": words, "tool_call_id": call_id}
     kind = "system-prompt" if message["role"] in ("system", "developer") else "user-prompt"
-    return {"part_kind": kind, "content": said}
+    return {"part_kind": kind, "content": words}

@@ -174,11 +174,14 @@ def is_json(value: Any, levels: int = _MOST_LEVELS) -> bool:
         for key, item in value.items():
             if type(key) is not str:
                 return False
-            if type(item) not in _SCALARS and not (levels and is_json(item, levels - 1)):
+            if type(item) not in _SCALARS and (levels == 0 or not is_json(item, levels - 1)):
                 return False
         return True
     if kind is list:
-        return all(type(item) in _SCALARS or (levels > 0 and is_json(item, levels - 1)) for item in value)
+        for item in value:
+            if type(item) not in _SCALARS and (levels == 0 or not is_json(item, levels - 1)):
+                return False
+        return True
     return kind in _SCALARS or (kind is float and isfinite(value))
 
 

@@ -13,7 +13,7 @@ from ..messages.message import (
     given_arguments_of,
 )
 from ..messages.metadata import metadata_of
-from .block_text import result_blocks, told
+from .block_text import result_blocks, words_or_line
 from .canonical import (
     beside,
     call_id_in,
@@ -174,7 +174,7 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
 def _output(message: Message, kind: str, chunks: Sequence[Any], *, is_own: bool, exact: bool) -> Any:
     """Return the `output` of a result in the shape of its type: a screenshot, chunks, parts, or text."""
     blocks = list(result_blocks(message))
-    said = "\n".join(told(block) for block in blocks)
+    said = "\n".join(words_or_line(block) for block in blocks)
     if kind == "computer_call_output":
         for block in blocks:
             if block.get("type") == "image":
@@ -216,15 +216,29 @@ _STREAMS = ("stdout", "stderr")
 
 def _chunk(chunk: Mapping[str, Any], number: int) -> list[Message]:
     """Return a chunk of a shell's output as text blocks; the other keys of the chunk are in the mark."""
-    return [text_block(said, chunk=number, stream=stream) for stream in _STREAMS if (said := text(chunk.get(stream)))]
+    blocks = list[Message]()
+    for stream in _STREAMS:
+        words = text(chunk.get(stream))
+        if words:
+            blocks.append(text_block(words, chunk=number, stream=stream))
+    return blocks
 
 
-def _chunks(blocks: Sequence[Message], told_of: Sequence[Any]) -> list[Message]:
-    """Return a shell's output in chunks, as `_chunk` split it; a text without a number is put into the first chunk."""
-    ended = {"outcome": {"type": "exit", "exit_code": 0}}
-    chunks = [{"stdout": "", "stderr": "", **ended, **mapping(rest)} for rest in told_of or [{}]]
+def _chunks(blocks: Sequence[Message], other_keys: Sequence[Any]) -> list[Message]:
+    """Return a shell's output in chunks, as `_chunk` split it; a text without a number is put into the first chunk.
+
+    Args:
+        blocks: the blocks of the output.
+        other_keys: the keys of each chunk beside its words; empty if the output came from another provider.
+    """
+    chunks = list[Message]()
+    for given in other_keys or [{}]:
+        outcome = {"type": "exit", "exit_code": 0}
+        chunks.append({"stdout": "", "stderr": "", "outcome": outcome, **mapping(given)})
     for block in blocks:
-        number, stream = block.get("chunk"), block.get("stream")
-        at = number if isinstance(number, int) and 0 <= number < len(chunks) else 0
-        chunks[at]["stderr" if stream == "stderr" else "stdout"] += told(block)
+        number = block.get("chunk")
+        if not isinstance(number, int) or not 0 <= number < len(chunks):
+            number = 0
+        stream = "stderr" if block.get("stream") == "stderr" else "stdout"
+        chunks[number][stream] += words_or_line(block)
     return chunks

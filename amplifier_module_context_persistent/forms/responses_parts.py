@@ -12,7 +12,7 @@ from ..messages.message import (
 )
 from ..messages.uncarried_blocks import original_of
 from .anthropic import KINDS as OF_ANTHROPIC
-from .block_text import told
+from .block_text import words_or_line
 from .canonical import (
     base64_source,
     form_of,
@@ -77,7 +77,7 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
         return {"type": "input_file", "file_url": source.url}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
-    said = told(block)
+    said = words_or_line(block)
     if own and exact and original.get("type") == "text":
         return {"type": "input_text", "text": said, **without(original, "type", "text", "item")}
     return {"type": "input_text", "text": said} if said.strip() else None

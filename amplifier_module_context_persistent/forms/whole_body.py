@@ -75,10 +75,11 @@ def for_people(said: str) -> Message:
 
 
 def _groups(messages: Iterable[Message], name: str) -> Iterator[list[Message]]:
+    """Yield the messages in groups: those that one message of the form `name` became, and single others."""
     group: list[Message] = []
     for message in messages:
-        goes_on = bool(group) and part_number(message) == len(group) and mark_of(message).get("name") == name
-        if group and not goes_on:
+        is_next_part = part_number(message) == len(group) and mark_of(message).get("name") == name
+        if group and not is_next_part:
             yield group
             group = []
         group.append(message)
@@ -115,7 +116,8 @@ class _Places:
             return self._refer_to_text(value)
         if not isinstance(value, dict | list):
             return value
-        if (path := self._find(value)) is not None:
+        path = self._find(value)
+        if path is not None:
             return {_REFERENCE: path}
         if isinstance(value, list):
             return [self.refer(item) for item in value]
@@ -125,7 +127,8 @@ class _Places:
     def _refer_to_text(self, text: str) -> Any:
         if len(text) < _LEAST_BYTES:
             return text
-        if (path := self._by_text.get(text)) is not None:
+        path = self._by_text.get(text)
+        if path is not None:
             return {_REFERENCE: path}
         if text[0] not in "{[":
             return text
@@ -134,9 +137,12 @@ class _Places:
         except ValueError:
             return text
         path = self._find(value)
-        styles = (style for style in _SPACING if path and _as_text(value, style) == text)
-        style = next(styles, None)
-        return text if style is None else {_REFERENCE: path, "json": style}
+        if path is None:
+            return text
+        for style in _SPACING:
+            if _as_text(value, style) == text:
+                return {_REFERENCE: path, "json": style}
+        return text
 
     def _find(self, value: Any) -> list[str | int] | None:
         known = self._by_size.get((type(value), len(value))) if isinstance(value, dict | list) else None
