@@ -33,7 +33,7 @@ from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left, remove_left
 from .confirm import ask, check_can_ask
-from .erasing import check_says_which, erasing_options, extent, say_left_by_age
+from .erasing import check_says_which, erasing_options, extent, say_left_by_age, what_follows
 from .error_messages import reason_beside, unreadable, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import filter_options, watched
@@ -513,6 +513,8 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     if scope:
         say(f"This is {scope}.")
     say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
+    if follows := what_follows(str(one.seen.session.path) for one in todo):
+        say(follows)
     if not host_files and any(deletion.host_files for deletion in todo):
         say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 import click
 
+from ...log.database_location import split_location, stored_name, without_password
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.overview import Overview
+from ..transfer.sync_places import synced_places
 from .session_rows import scaled
 from .terminal import counted, one_line
 
 R = TypeVar("R")
 
-FOLLOWS = "Copies on other machines follow at their next `context-persistent sync` with the same place."
-"""The sentence that says what happens to copies after an erasure."""
 _MOST_PROJECTS = 5
 
 
@@ -65,6 +67,31 @@ def extent(projects: Sequence[str], size_bytes: int) -> str:
     more = f", and {len(counts) - _MOST_PROJECTS:,} more" if len(counts) > _MOST_PROJECTS else ""
     of = f" of {counted(len(counts), 'project')}" if len(counts) > 1 else ""
     return f"{counted(len(projects), 'session')}{of}, {size} ({listed}{more})"
+
+
+def what_follows(logs: Iterable[str]) -> str:
+    """Return a line that says where the next sync erases copies; "" if this home was not synced with any place.
+
+    Args:
+        logs: the paths or locations of the logs in which something is erased.
+    """
+    synced = synced_places()
+    if not synced:
+        return ""
+    erased_in = set(map(_place_of, logs))
+    places = [place for place in synced if place not in erased_in]
+    if erased_in.intersection(synced):
+        places.insert(0, "this home")
+    named = one_line(", ".join(places))
+    return f"At the next `context-persistent sync` it is erased in {named} too, and on other machines at theirs."
+
+
+def _place_of(log: str) -> str:
+    """Return the name that a sync gives the directory or the database with a log."""
+    if stored_name(log) is not None:
+        return without_password(split_location(log)[0])
+    parents = Path(os.path.abspath(log)).parents
+    return os.fspath(parents[3]) if len(parents) > 3 else ""
 
 
 def say_left_by_age(sessions: Iterable[Overview], older: float) -> None:

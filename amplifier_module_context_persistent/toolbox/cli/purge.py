@@ -31,7 +31,7 @@ from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
 from .confirm import ask, check_can_ask
-from .erasing import FOLLOWS, check_says_which, erasing_options, extent
+from .erasing import check_says_which, erasing_options, extent, what_follows
 from .error_messages import UnusableError, reason_beside, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options
@@ -318,6 +318,8 @@ def _purge(
         report.end(planned, [])
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     _say_extent(todo, sessions, report)
+    if not what.is_torn_only and (follows := what_follows(one.path for one in todo)):
+        report.say(follows)
     if report.dry_run:
         report.say("Nothing was done (--dry-run).")
         report.end(planned, todo)
@@ -335,8 +337,6 @@ def _purge(
     said = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
     left = ", but files named above still hold what was to go: remove it there too." if is_left else "."
     report.say(f"{said}{left}")
-    if done and not what.is_torn_only:
-        report.say(FOLLOWS)
     if any(stored_name(one.path) is not None for one in todo):
         report.say(VACUUM_ADVICE)
     report.end(planned, done)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import click
@@ -20,6 +21,7 @@ from ...sessions.other_projects import named_projects
 from ...sessions.session_name import read_name
 from ..transfer.erasures import SESSION, Erasure
 from ..transfer.sync_erasures import ErasingStep, erase, erasing_steps, plan_erasing, travelling_erasures
+from ..transfer.sync_places import note_synced
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
 from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
 from .confirm import ask, check_can_ask
@@ -91,6 +93,8 @@ def sync(
     if not dry_run:
         if count := sum(not step.error for step in erasing) + sum(step.what is What.REPLACE for step in plan.steps):
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
+        with suppress(OSError):  # only the messages of deletions need the note
+            note_synced(there.name)
         with unusable():
             erase(erasing, travelling, now=utc_now)
             if erasing:

@@ -18,7 +18,7 @@ def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Ho
     laptop.says("talk", f"my key is {KEY}", "two")
     carry(stick, laptop, desktop)
     desktop.says("talk", "three")
-    assert "Copies on other machines follow" in laptop.run("purge", "talk", "--redact", KEY, "--yes").output
+    laptop.run("purge", "talk", "--redact", KEY, "--yes")
     assert "redacted" in laptop.run("sync", stick, "--dry-run").output
     assert "answer y" in laptop.run("sync", stick, code=2).output
     assert f"Other machines that sync with {stick} follow" in laptop.run("sync", stick, "--yes").output
@@ -199,3 +199,33 @@ def test_what_a_killed_deletion_left_is_removed(laptop: Home, stick: Path) -> No
     WrittenFiles.beside(log).begin(DELETING)
     carry(stick, laptop)
     assert not list(stick.rglob("sessions/talk/*"))
+
+
+@pytest.mark.parametrize("command", [("delete", "talk"), ("purge", "talk", "--everything"), ("prune", "--everything")])
+def test_an_erasure_names_the_places_where_the_next_sync_erases_too(
+    laptop: Home, desktop: Home, stick: Path, command: tuple[str, ...]
+) -> None:
+    """Before the question; a home that was never synced is told nothing of it."""
+    laptop.says("talk", "one")
+    assert "sync" not in laptop.run(*command, "--dry-run").output
+    laptop.run("sync", stick, "--dry-run")
+    assert "sync" not in laptop.run(*command, "--dry-run").output
+    laptop.run("sync", stick)
+    assert f"it is erased in {stick} too" in laptop.run(*command, "--dry-run").output
+    other = stick.parent / "other"
+    other.mkdir()
+    laptop.run("sync", other)
+    assert f"it is erased in {other}, {stick} too" in laptop.run(*command, "--dry-run").output
+    assert f"it is erased in {other}, {stick} too" in laptop.run(*command, "--yes").output
+
+
+def test_an_erasure_on_the_stick_names_this_home(laptop: Home, stick: Path) -> None:
+    laptop.says("talk", "one")
+    laptop.run("sync", stick)
+    log = next(stick.rglob(LOG_NAME))
+    for command in (("delete", log), ("purge", log, "--everything")):
+        assert "it is erased in this home too" in laptop.run(*command, "--dry-run").output
+    (laptop.root / ".amplifier" / "context-synced.json").write_text('{"version": 1, "places": 7}')
+    assert "this home" not in laptop.run("delete", log, "--dry-run").output
+    laptop.run("sync", stick)
+    assert "it is erased in this home too" in laptop.run("delete", log, "--dry-run").output
