@@ -8,7 +8,7 @@ Rules:
 - A connection is open for one transaction. If the file cannot be used, everything works without it.
 
 Where things are done:
-- the file is made, opened, checked and removed: `catalogue_file`; how far it covers a log: `covered`;
+- the file is made, opened, checked and removed: `catalogue_file`; how far it covers a log: `log_coverage`;
 - figures are queried and stored: `kept_figures`, in a database `stored_figures`; computed: `compute_figures`;
 - words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, `server_words`;
 - the lines of `list`: `take_glance`, stored by `session_list_cache`; snapshots of scans: `index_snapshots`.

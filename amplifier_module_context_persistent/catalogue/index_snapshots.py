@@ -23,8 +23,18 @@ import orjson
 from ..log.file_handle import FileHandle, size_of_log
 from ..log.scanner import Scanner
 from .catalogue_file import Catalogue, CatalogueError, catalogue_of, may_be_written, old_files
-from .covered import SNAPSHOT, LogCoverage, Stamp, cover, covered_of, follow_file, is_same_file, name_of, session_id
 from .lock_wait import COMMAND_WAIT_S
+from .log_coverage import (
+    SNAPSHOT,
+    LogCoverage,
+    Stamp,
+    cover,
+    covered_of,
+    follow_file,
+    is_same_file,
+    name_of,
+    session_id,
+)
 from .snapshot_data import Snapshot, SnapshotError, restore
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from .catalogue_file import (
     catalogue_of,
     in_memory,
 )
-from .covered import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 from .lock_wait import COMMAND_WAIT_S
+from .log_coverage import FIGURES, LogCoverage, Stamp, cover, covered_of, is_same_file, name_of, session_id
 
 if TYPE_CHECKING:  # the modules that compute figures are imported only when needed
     import sqlite3

@@ -17,7 +17,7 @@ from ..log.reader import LogReader
 from ..messages.message import Message
 from ..search.ranked_segment import Segment, SegmentBuilder
 from .catalogue_file import Catalogue, CatalogueError
-from .covered import LogCoverage, Stamp, is_same_file
+from .log_coverage import LogCoverage, Stamp, is_same_file
 from .ranked_words import MOST_SMALL, SMALL_TEXT, KnownWords, RankedWords, note_covered, take_in_segment
 
 BATCH_MESSAGES = 64

@@ -23,7 +23,7 @@ from zlib import crc32
 from ..search.message_terms import VERSION
 from ..search.ranked_segment import LEVELS, MOST_TEXT, MessageColumns, Postings, Segment, bucket_of, postings_in
 from .catalogue_file import CatalogueError, DamagedError
-from .covered import LogCoverage, cover, covered_by_path, covered_of, session_id
+from .log_coverage import LogCoverage, cover, covered_by_path, covered_of, session_id
 
 if TYPE_CHECKING:
     import sqlite3

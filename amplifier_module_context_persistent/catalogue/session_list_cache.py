@@ -18,8 +18,8 @@ from ..log.database_location import split_location, stored_name
 from ..log.file_handle import FileHandle
 from ..log.filesystem import FileSystem
 from .catalogue_file import Catalogue, CatalogueError, catalogue_of, is_usable
-from .covered import GLANCE, LogCoverage, Stamp, cover, covered_by_path, name_of, session_id
 from .glance import Glance, glance_told, told_of
+from .log_coverage import GLANCE, LogCoverage, Stamp, cover, covered_by_path, name_of, session_id
 
 if TYPE_CHECKING:
     from ..log.base import Log, ReadableLog
@@ -76,7 +76,7 @@ class Glances:
 
     def is_archived(self, location: str) -> bool:
         """Return whether a log in a database is archived entirely."""
-        from ..log.postgres.names import archived_among  # its driver is an extra
+        from ..log.postgres.list_logs import archived_among  # its driver is an extra
 
         storage, name = split_location(location)
         known = self._archived.setdefault(storage, {})
@@ -94,7 +94,7 @@ class Glances:
 
     def _asked(self, storage: str, name: str) -> dict[str, tuple[str, bytes]]:
         """Read the stored glances of a log and of the logs expected after it."""
-        from ..log.postgres.names import archived_among, kept_glances  # its driver is an extra
+        from ..log.postgres.list_logs import archived_among, kept_glances  # its driver is an extra
 
         expected = self._expected.get(storage, [])
         start = expected.index(name) if name in expected else len(expected)
@@ -158,7 +158,7 @@ class Glances:
 
     def _keep_stored(self) -> None:
         for storage, glances in self._new_stored.items() if is_usable() else ():
-            from ..log.postgres.names import keep_glances
+            from ..log.postgres.list_logs import keep_glances
 
             keep_glances(storage, glances)
         self._new_stored = {}

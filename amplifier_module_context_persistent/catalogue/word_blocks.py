@@ -28,7 +28,7 @@ from ..search.pattern import Pattern
 from ..search.word_search import AllWords
 from .block_filter import PARTS, RUN_CHARS, Places, asked_parts, make_filters, may_hold
 from .catalogue_file import FIGURE_TABLES, FILTER_TABLES, DamagedError
-from .covered import WORDS, LogCoverage, cover, covered_of, session_id
+from .log_coverage import WORDS, LogCoverage, cover, covered_of, session_id
 from .ranked_words import forget_ranked
 
 if TYPE_CHECKING:

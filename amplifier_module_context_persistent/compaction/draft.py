@@ -22,7 +22,7 @@ from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
 from .quotes import SAID_SHARE, estimated_tokens, quote_tokens
-from .rows import with_whole_rows
+from .whole_rows import with_whole_rows
 
 MARKER_TOKENS = 20  # the approximate size of a cut's marker; a cut that saves less is not worth it
 GAP_TOKENS = 20  # the approximate size of a gap's marker that names two tools and the reference

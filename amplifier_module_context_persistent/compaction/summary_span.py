@@ -12,7 +12,7 @@ from ..view.entry import Entry
 from .always_kept import recent_start
 from .draft import Draft
 from .plan_request import Summary
-from .refusals import MOST_REFUSAL_CHARS, is_refusal
+from .summary_refusals import MOST_REFUSAL_CHARS, is_refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from itertools import accumulate
 from operator import itemgetter
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
-from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import LEAST_LOG_BYTES
+from ..catalogue.log_coverage import Stamp, name_of
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read_batch, still_known
 from ..catalogue.ranked_words import KnownWords, StoredSegments, check_unchanged, known_words
 from ..catalogue.server_words import ServerWords, counts_of, kept_in_database, segments_of

@@ -20,8 +20,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from ..catalogue.catalogue_file import BrokenCatalogueError, Catalogue, CatalogueError, catalogue_of, is_usable
-from ..catalogue.covered import Stamp, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..catalogue.log_coverage import Stamp, name_of
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lacking, still_known
 from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, check_unchanged, known_words
 from ..catalogue.server_words import ServerFill, ServerWords, counts_of, ends_of, kept_in_databases

@@ -79,7 +79,7 @@ def delete_log(
         LogFailedError: the system refused to delete some of the files; the deletion can be repeated.
     """
     if stored_name(path) is not None:
-        from ..log.postgres.names import delete_stored_log  # its driver is an extra
+        from ..log.postgres.list_logs import delete_stored_log  # its driver is an extra
 
         delete_stored_log(path, size_bytes, begin=begin, timeout_s=lock_timeout_s)
         return [path]

@@ -76,7 +76,7 @@ def session_files(
         LogUnreadableError: the database of `storage` cannot be queried.
     """
     if storage is not None:
-        from ..log.postgres.names import stored_logs  # its driver is an extra
+        from ..log.postgres.list_logs import stored_logs  # its driver is an extra
 
         logs = stored_logs(storage, project, since_s=since_s)
         return [stored_session(storage, name, changed_s) for name, changed_s in logs]
@@ -139,7 +139,7 @@ def _age(session: SessionFile) -> tuple[float, str]:
 
 def _stored_of_id(storage: str, beginning: str, project: str | None) -> list[SessionFile]:
     """Return the sessions in a database whose id, or whole name, has this beginning; `project` None searches all."""
-    from ..log.postgres.names import stored_logs_of_id  # its driver is an extra
+    from ..log.postgres.list_logs import stored_logs_of_id  # its driver is an extra
 
     logs = stored_logs_of_id(storage, beginning, project)
     return [stored_session(storage, name, changed_s) for name, changed_s in logs]
@@ -175,7 +175,7 @@ def _stored_with_names(storage: str, project: str | None) -> list[SessionFile]:
         storage: the location of the database.
         project: the project of the sessions; None for all projects.
     """
-    from ..log.postgres.names import stored_logs_with_names  # its driver is an extra
+    from ..log.postgres.list_logs import stored_logs_with_names  # its driver is an extra
 
     hosted = [f"{path.parents[2].name}/{path.parent.name}" for path in metadata_files(project)]
     logs = stored_logs_with_names(storage, hosted, project)
@@ -202,7 +202,7 @@ def stored_session_pages(storage: str, project: str | None) -> Iterator[list[Ses
     Raises:
         LogUnreadableError: the database cannot be queried.
     """
-    from ..log.postgres.names import stored_pages  # its driver is an extra
+    from ..log.postgres.list_logs import stored_pages  # its driver is an extra
 
     for page in stored_pages(storage, project):
         yield [stored_session(storage, *found) for found in page]

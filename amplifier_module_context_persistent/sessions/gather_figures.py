@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..catalogue.catalogue_file import SQLITE_ERRORS, Catalogue, CatalogueError, catalogue_of, in_memory
-from ..catalogue.covered import FIGURES, covered_by_path, name_of
 from ..catalogue.kept_figures import Figures, figures_of, insert
+from ..catalogue.log_coverage import FIGURES, covered_by_path, name_of
 from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter

@@ -141,7 +141,7 @@ def _file_stamp(path: str) -> Stamp:
 
 
 def _stored_stamps(places: Iterable[str]) -> dict[str, Stamp]:
-    from ..log.postgres.names import stored_heads  # its driver is an extra
+    from ..log.postgres.list_logs import stored_heads  # its driver is an extra
 
     by_storage: dict[str, dict[str, str]] = {}
     for place in places:

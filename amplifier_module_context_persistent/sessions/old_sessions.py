@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..catalogue.session_list_cache import Glances
-from ..log.postgres.names import stored_heads  # its driver is an extra
+from ..log.postgres.list_logs import stored_heads  # its driver is an extra
 from ..log.postgres.old_logs import logs_without_news
 from ..messages.metadata import instant_of
 from .find_session import SessionFile, stored_session

@@ -231,7 +231,7 @@ def held_logs(sessions: Sequence[SessionFile]) -> frozenset[Identity | str]:
     held: set[Identity | str] = {*(files or ())}
     locations = [session.path for session in sessions if isinstance(session.path, str)]
     for storage in {split_location(location)[0] for location in locations}:
-        from ..log.postgres.names import open_marks_in  # its driver is an extra
+        from ..log.postgres.list_logs import open_marks_in  # its driver is an extra
         from ..log.postgres.open_marks import mark_key
 
         with suppress(LogError, ValueError):

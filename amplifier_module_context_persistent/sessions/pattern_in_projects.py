@@ -29,8 +29,8 @@ from math import inf
 from pathlib import Path
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
-from ..catalogue.covered import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..catalogue.log_coverage import WORDS, LogCoverage, Stamp, covered_by_path, is_same_file, name_of
 from ..catalogue.word_blocks import BLOCK_BYTES, Block, asked_of, find_blocks, forget_session, take_in
 from ..errors import LogError
 from ..log.database_location import stored_name
@@ -232,7 +232,7 @@ def may_match_there(sessions: Sequence[SessionFile], storage: str, pattern: Patt
     Raises:
         LogUnreadableError: the server cannot be queried.
     """
-    from ..log.postgres.names import logs_with_word  # its driver is an extra
+    from ..log.postgres.list_logs import logs_with_word  # its driver is an extra
 
     word, ignores_case = word_of_matches(pattern)
     if not word:

@@ -12,8 +12,8 @@ from amplifier_module_context_persistent.compaction.choose import (
 from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
 from amplifier_module_context_persistent.compaction.markers import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
-from amplifier_module_context_persistent.compaction.reasons import why
 from amplifier_module_context_persistent.compaction.shorter_forms import Forms
+from amplifier_module_context_persistent.compaction.why_shown import why
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.view.render import render
 from tests.support.drafts import check_total, draft, history, kept, named, request_of

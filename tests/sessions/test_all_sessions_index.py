@@ -23,7 +23,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import (
     catalogue_of,
     switched_off,
 )
-from amplifier_module_context_persistent.catalogue.covered import Stamp, name_of
+from amplifier_module_context_persistent.catalogue.log_coverage import Stamp, name_of
 from amplifier_module_context_persistent.catalogue.ranked_fill import FillTarget, RankedFill, lacking
 from amplifier_module_context_persistent.catalogue.ranked_words import known_words
 from amplifier_module_context_persistent.log.reader import LogReader

@@ -9,8 +9,8 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue import index_snapshots
 from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX, Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.covered import Stamp
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.catalogue.log_coverage import Stamp
 from amplifier_module_context_persistent.log import file_log
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import Index

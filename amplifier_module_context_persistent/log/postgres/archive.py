@@ -26,11 +26,11 @@ from ..archive_log import OPEN, Archived
 from ..database_location import Location, parse_location
 from . import archive_frames, rows
 from .layout import LogId, layout_of
+from .migration_steps import ARCHIVE
 from .open_marks import is_direct, may_go
 from .pulse import Pulse
 from .rows import Columns, Head, Row
 from .server import Server, ServerError, using
-from .steps import ARCHIVE
 from .stored_lines import StoredLines
 
 if TYPE_CHECKING:

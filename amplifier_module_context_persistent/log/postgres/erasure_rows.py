@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...errors import AppendError
-from .names import TIMEOUT_S, asking
-from .steps import ERASURES
+from .list_logs import TIMEOUT_S, asking
+from .migration_steps import ERASURES
 
 
 def erasure_lines(storage: str) -> list[str]:

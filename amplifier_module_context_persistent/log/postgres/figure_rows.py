@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from ...errors import LogUnreadableError
 from .layout import layout_of
-from .names import TIMEOUT_S, asking
+from .list_logs import TIMEOUT_S, asking
 
 
 def kept_figures(storage: str, names: Sequence[str], counted: str) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ContextPersistentError
 from ..database_location import check_schema_name
-from .steps import quoted
+from .migration_steps import quoted
 
 if TYPE_CHECKING:
     import psycopg

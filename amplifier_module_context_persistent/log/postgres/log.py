@@ -35,7 +35,7 @@ from ..record_line import seal
 from ..scanner import Scanner
 from . import rows
 from .append_one_row import append_one_row
-from .columns import row_of, row_of_sealed
+from .index_columns import row_of, row_of_sealed
 from .open_marks import mark_key
 from .reader import PostgresReader
 from .rows import Head, Row

@@ -19,7 +19,7 @@ from ..database_location import parse_location
 from ..record_limits import MAX_RECORD_BYTES
 from ..scanner import Scanner
 from . import rows
-from .columns import row_of
+from .index_columns import row_of
 from .layout import LogKey, layout_of
 from .pulse import Pulse
 from .rows import Head

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from ...errors import LogUnreadableError
-from .names import SEARCH_S, asking, of_project
+from .list_logs import SEARCH_S, asking, of_project
 
 _LAST_DAY = """
     pg_catalog.substr(told, nullif(pg_catalog.position(told, '"last_message":"'), 0) + 16, 10) collate "C"

@@ -25,8 +25,8 @@ from ..read_back import NumberedLine, checked, numbered_lines, parsed
 from ..record_line import Message
 from ..scanner import Scanner
 from . import rows
-from .columns import lines_to_read, scan_line, take_columns
 from .connection import waiting_longer
+from .index_columns import lines_to_read, scan_line, take_columns
 from .replica import place_to_read
 from .row_bytes import RowBytes
 from .rows import Columns, Head, Row

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
+from .migration_steps import run_briefly
 from .partitions import whole_table
-from .steps import run_briefly
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..record_line import MARK
 from .layout import LogId, LogKey, id_of, layout_of
-from .steps import ARCHIVE
+from .migration_steps import ARCHIVE
 
 if TYPE_CHECKING:
     import psycopg

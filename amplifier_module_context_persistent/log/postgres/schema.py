@@ -8,7 +8,7 @@ survive). Rows of `record` are never updated. The index of a session is read fro
 A schema is versioned by the one row of `version`. A client works with the versions that it knows (`layout.py`); it
 refuses a newer one when it connects, and asks for `storage init --migrate` if it finds an older one. New tables get the
 newest version. Tables that exist keep their layout. Within a version, new parts of the tables are added by steps
-(`steps.py`); a client also works without them.
+(`migration_steps.py`); a client also works without them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..database_location import check_schema_name
-from . import steps
+from . import migration_steps
 from .layout import LAYOUTS
+from .migration_steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of, written
 from .partitions import divided, divisible_tables, grant_statements, part_statements
 from .row_security import is_secured, secure_rows
-from .steps import APPEND, PURGE, READ, Step, migrate, quoted, rights_of, written
 
 if TYPE_CHECKING:
     import psycopg
@@ -110,7 +110,7 @@ def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (),
         has_parts: whether the tables are partitioned; a backup reads the parts themselves.
     """
     base = _RIGHTS[kind].format(s=check_schema_name(schema), role=quoted(role))
-    done = [step for step in steps.STEPS if step not in without]
+    done = [step for step in migration_steps.STEPS if step not in without]
     added = [right.replace("{s}", schema) for step in done for right in rights_of(step, {role: [kind]})]
     if has_parts:
         added += grant_statements(divisible_tables(_creation(schema, done), schema), schema, quoted(role))
@@ -119,7 +119,7 @@ def rights(kind: str, schema: str, role: str, *, without: Collection[Step] = (),
 
 def create_statements(schema: str, *, has_parts: bool = False) -> str:
     """Return the statements that create the tables; with `has_parts`, partitioned tables."""
-    creation = _creation(check_schema_name(schema), steps.STEPS)
+    creation = _creation(check_schema_name(schema), migration_steps.STEPS)
     if has_parts:  # the parts are created last, so that they get the indexes and settings of their tables
         parts = part_statements(creation, schema)
         creation = divided(creation, schema) + "".join(f"{statement};\n" for statement in parts)

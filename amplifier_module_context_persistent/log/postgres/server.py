@@ -30,9 +30,9 @@ from ..database_location import Location, split_location
 from . import rows
 from .connection import connection_class, waiting_longer
 from .layout import LAYOUTS
+from .migration_steps import TOUCHED, is_done_query, names_done
 from .open_marks import OpenMarks
 from .schema import SCHEMA_VERSION
-from .steps import TOUCHED, is_done_query, names_done
 
 if TYPE_CHECKING:
     import psycopg

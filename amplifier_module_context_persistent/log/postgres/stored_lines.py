@@ -22,9 +22,9 @@ from ..base import FrameDamage
 from ..record_line import MARK
 from . import archive_frames, rows
 from .layout import LogKey
+from .migration_steps import ARCHIVE
 from .rows import Columns, Head
 from .server import read_steps
-from .steps import ARCHIVE
 
 if TYPE_CHECKING:
     import psycopg

@@ -259,9 +259,9 @@ SECTIONS = {
             "Compress the logs of closed sessions, which every command goes on reading.",
         ),
         "verify": CommandEntry(
-            "cli.maintenance:verify", "Check logs: their records, their chain of checksums, their tails."
+            "cli.verify_and_repair:verify", "Check logs: their records, their chain of checksums, their tails."
         ),
-        "repair": CommandEntry("cli.maintenance:repair", "Repair the end of a log without losing anything."),
+        "repair": CommandEntry("cli.verify_and_repair:repair", "Repair the end of a log without losing anything."),
         "storage": CommandEntry("cli.storage:storage", "Prepare a PostgreSQL database for logs."),
     },
     "More": {

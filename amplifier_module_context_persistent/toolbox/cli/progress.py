@@ -154,7 +154,7 @@ def _size_of(path: str) -> int:
     try:
         if stored_name(path) is None:
             return os.stat(path).st_size
-        from ...log.postgres.names import stored_heads  # its driver is an extra
+        from ...log.postgres.list_logs import stored_heads  # its driver is an extra
 
         storage, name = split_location(path)
         return stored_heads(storage, [name])[name][-1]

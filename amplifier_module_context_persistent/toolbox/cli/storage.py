@@ -16,6 +16,7 @@ from ...errors import LogUnreadableError
 from ...installation import needs_extra
 from ...log.database_location import Location, parse_location
 from ...log.postgres.init_checks import WouldBeRefusedError, check_may_alter, check_may_create, check_roles
+from ...log.postgres.migration_steps import STEPS, MigrationError, Step, missing_steps
 from ...log.postgres.partitions import LEAST_SERVER, is_partitioned
 from ...log.postgres.row_security import secure_rows, secured_statements, tables_with_logs, unsecured_tables
 from ...log.postgres.schema import (
@@ -28,7 +29,6 @@ from ...log.postgres.schema import (
     version_after,
 )
 from ...log.postgres.server import read_conninfo
-from ...log.postgres.steps import STEPS, MigrationError, Step, missing_steps
 from .error_messages import UnusableError
 from .terminal import escaped
 

@@ -17,7 +17,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ...compaction.reasons import why
+from ...compaction.why_shown import why
 from ...messages.message import Message
 from ...messages.metadata import given_id
 from ...sessions.find_request import FoundRequest

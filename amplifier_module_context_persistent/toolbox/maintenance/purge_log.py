@@ -36,12 +36,12 @@ from ...log.scanner import Scanner
 from ...messages.replace_in_message import Replace
 from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id
-from .first_look import LookingScanner
-from .known_scan import KnownScan
+from .plan_redaction import LookingScanner
 from .purge_new_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
 from .purge_rewrite import SCANNER, ChainedLines, NoLines, Rewrite, check_written
-from .raw_bytes import holds_match
+from .redact_raw_bytes import holds_match
+from .reused_scan import KnownScan
 
 if TYPE_CHECKING:
     from .purge_new_rows import PurgeRows

@@ -43,8 +43,8 @@ from ...messages.metadata import bound_to, metadata_of, without_bound
 from ...messages.replace_in_message import Replace, holds_in_names, redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
 from .purge_options import Purge, PurgeCounts
-from .raw_bytes import redact_bytes
 from .redact_control import redact_control, without_title
+from .redact_raw_bytes import redact_bytes
 
 SCANNER = partial(Scanner, finds_plain_users=False)
 """Make the scanner of a purge; it does not determine which messages are plain messages of a person."""

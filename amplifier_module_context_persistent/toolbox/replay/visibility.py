@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise
 
-from ...compaction.reasons import count_unshown
+from ...compaction.why_shown import count_unshown
 from ...log.index import Index
 from ...messages.message import Message, text_of
 from ...messages.metadata import COMPACTION_SOURCE, metadata_of

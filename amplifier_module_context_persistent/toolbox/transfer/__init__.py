@@ -2,7 +2,7 @@
 
 Rules of this package:
 - A source is never changed. A second import of a session appends to its log. An existing log is replaced only by a sync
-  that erases, and by `--keep both` (`take_over`), after a question.
+  that erases, and by `--keep both` (`replace_copy`), after a question.
 - If something cannot be copied, the report names its line; nothing is dropped in silence.
 - Formats of other agents have one file each, in `importers` and `exporters`.
 

@@ -75,7 +75,7 @@ def is_archived_session(path: str) -> bool:
     """Return whether a log is archived as a whole; False if its database cannot be reached."""
     if stored_name(path) is None:
         return is_archived(path)
-    from ...log.postgres.names import archived_among  # its driver is an extra
+    from ...log.postgres.list_logs import archived_among  # its driver is an extra
 
     storage, name = split_location(path)
     return name in archived_among(storage, [name])

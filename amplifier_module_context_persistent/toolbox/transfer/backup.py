@@ -30,11 +30,11 @@ from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
-from .beside_synced import host_files_made
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
 from .host_files import is_unfinished, making_session, write_host_files
+from .host_files_of_sync import host_files_made
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
 from .sync_sessions import pairs_of
 from .sync_sides import Side

@@ -29,8 +29,8 @@ from .copy_log import CopiedMessage, check_size
 from .importers.account import Account
 from .importers.events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .importers.fields import iso_time, result
-from .left_out import with_texts_for_left_out
 from .spool import RecordBodies, Spool
+from .too_large_value import with_texts_for_left_out
 
 SOURCE_KIND = "source"
 """The kind of control record that holds an entry of the source that is not a message."""

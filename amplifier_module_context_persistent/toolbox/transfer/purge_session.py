@@ -27,11 +27,11 @@ from ...log.filesystem import FileSystem
 from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME
 from ...sessions.hosts import projects_dirs
-from ..maintenance.known_scan import KnownScan
 from ..maintenance.leftovers import doubtful_parts, files_left, place_left
 from ..maintenance.purge_log import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import ordinals_gone
+from ..maintenance.reused_scan import KnownScan
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from .archive_session import archive_session, is_archived_session
 from .erasure_list import lift, note_erasure

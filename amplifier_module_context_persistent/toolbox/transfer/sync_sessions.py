@@ -28,7 +28,6 @@ from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
 from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like
-from .beside_synced import beside_copy, finish, is_interrupted
 from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
 from .erasures import SESSION, ErasedError, Erasure
@@ -36,9 +35,10 @@ from .erasures_of_log import erasures_of_log
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .host_copies import backups
 from .host_files import is_unfinished, making_session, write_host_files
+from .host_files_of_sync import beside_copy, finish, is_interrupted
 from .purge_session import remove_left
+from .replace_copy import replace_copy
 from .sync_sides import Projects, Side
-from .take_over import take_over
 
 
 class What(Enum):
@@ -300,7 +300,7 @@ class Sync:
         elif step.what is What.REPLACE:
             remove_left(list(map(os.fspath, backups(step.target))), step.target)  # as every purge does
         with beside_copy(step.target, step.source, is_home=to.is_home, now=self.now):
-            take_over(step.source, step.target, kept=step.fork)
+            replace_copy(step.source, step.target, kept=step.fork)
 
     def _keep(self, step: Step) -> None:
         """Fork the other side's history into a session of its own here, and copy the fork to the other side."""

@@ -18,14 +18,14 @@ from amplifier_module_context_persistent.log.open_log import new_log
 from amplifier_module_context_persistent.log.open_reader import open_reader
 from amplifier_module_context_persistent.log.postgres import archive as module
 from amplifier_module_context_persistent.log.postgres import connection as connections
-from amplifier_module_context_persistent.log.postgres import steps
+from amplifier_module_context_persistent.log.postgres import migration_steps
 from amplifier_module_context_persistent.log.postgres.archive import (
     archive_stored_log,
     bring_back_stored_log,
     estimate_stored,
 )
+from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.names import delete_stored_log
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
@@ -282,7 +282,11 @@ def test_what_is_missing_is_told(storage: str, server: TestServer, monkeypatch: 
         archive_stored_log(f"{storage}#nobody")
     schema = f"{parse_location(storage).schema}_old"
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "STEPS", tuple(step for step in steps.STEPS if step.name != steps.ARCHIVE))
+        patch.setattr(
+            migration_steps,
+            "STEPS",
+            tuple(step for step in migration_steps.STEPS if step.name != migration_steps.ARCHIVE),
+        )
         create_schema(server.connection, schema)
     location = f"{storage.rpartition('=')[0]}={schema}#s"
     fill(location, numbered(FEW))
@@ -305,7 +309,11 @@ def test_a_client_without_frames_refuses_an_archived_log(location: str, monkeypa
     fill(location, numbered(FEW))
     archive_stored_log(location)
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "STEPS", tuple(step for step in steps.STEPS if step.name != steps.ARCHIVE))
+        patch.setattr(
+            migration_steps,
+            "STEPS",
+            tuple(step for step in migration_steps.STEPS if step.name != migration_steps.ARCHIVE),
+        )
         patch.setattr("amplifier_module_context_persistent.log.postgres.server._SERVERS", {})
         with closing(PostgresLog(location)) as log:
             with pytest.raises(LogUnreadableError, match="line 1 is not in the database"):
@@ -325,7 +333,7 @@ def test_a_role_that_may_append_goes_on_in_an_archived_log(location: str, server
     from amplifier_module_context_persistent.log.postgres.schema import rights
 
     try:
-        server.execute(rights(steps.APPEND, schema, role))
+        server.execute(rights(migration_steps.APPEND, schema, role))
         theirs = location_of(f"{storage}&user={role}", parse_location(location).name)
         with closing(PostgresLog(theirs)) as log:
             append(log, FEW)

@@ -13,8 +13,8 @@ import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
 from amplifier_module_context_persistent.errors import DeleteError
+from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.names import delete_stored_log
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log
 from tests.support.logs import append, numbers
 from tests.support.postgres import TestServer, every_kind

@@ -18,8 +18,8 @@ from amplifier_module_context_persistent.log.postgres import archive_frames, ran
 from amplifier_module_context_persistent.log.postgres import server as server_module
 from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS, id_of
+from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.names import delete_stored_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.maintenance.verify import verify_log

@@ -9,9 +9,9 @@ import pytest
 
 from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log.database_location import parse_location, split_location
-from amplifier_module_context_persistent.log.postgres import names, open_marks
+from amplifier_module_context_persistent.log.postgres import list_logs, open_marks
+from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log, open_marks_in
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.names import delete_stored_log, open_marks_in
 from amplifier_module_context_persistent.log.postgres.open_marks import mark_key
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
@@ -113,7 +113,7 @@ def test_behind_a_pooler_it_is_not_known(location: str, monkeypatch: pytest.Monk
     """A lock would stay with the pooler's connection, so none is taken."""
     storage, _, name = location.partition("#")
     pooled = f"{storage}{'&' if '?' in storage else '?'}prepare=off#{name}"
-    monkeypatch.setattr(names, "is_direct", lambda _: False)
+    monkeypatch.setattr(list_logs, "is_direct", lambda _: False)
     monkeypatch.setattr(open_marks, "is_direct", lambda _: False)
     with closing(PostgresLog(location, marks_open=True)) as log:  # a pooler that nobody named
         append(log, 1)

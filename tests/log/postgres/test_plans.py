@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log.database_location import parse_location
-from amplifier_module_context_persistent.log.postgres import figure_rows, names
+from amplifier_module_context_persistent.log.postgres import figure_rows, list_logs
 from tests.support.postgres import IN_PARTS, NEW, OLD, TestServer, id_in_sql
 from tests.support.sweeps import proof
 
@@ -61,7 +61,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
 
 
 def some_names(storage: str) -> list[str]:
-    return [name for name, _ in next(names.stored_pages(storage))[:20]]
+    return [name for name, _ in next(list_logs.stored_pages(storage))[:20]]
 
 
 def scans(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -73,14 +73,14 @@ def scans(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 QUESTIONS: dict[str, tuple[Callable[[str], object], str]] = {
-    "a page of all": (lambda storage: next(names.stored_pages(storage)), "log_by_time"),
-    "a page of a project": (lambda storage: next(names.stored_pages(storage, "-p7")), "log_by_project"),
-    "a project": (lambda storage: names.stored_logs(storage, "-p7"), "log_by_project"),
-    "since a time": (lambda storage: names.stored_logs(storage, since_s=4e9), "log_by_time"),
-    "the beginning of an id": (lambda storage: names.stored_logs_of_id(storage, "abcd"), "log_by_id"),
-    "list entries": (lambda storage: names.kept_glances(storage, some_names(storage)), "glance_pkey"),
+    "a page of all": (lambda storage: next(list_logs.stored_pages(storage)), "log_by_time"),
+    "a page of a project": (lambda storage: next(list_logs.stored_pages(storage, "-p7")), "log_by_project"),
+    "a project": (lambda storage: list_logs.stored_logs(storage, "-p7"), "log_by_project"),
+    "since a time": (lambda storage: list_logs.stored_logs(storage, since_s=4e9), "log_by_time"),
+    "the beginning of an id": (lambda storage: list_logs.stored_logs_of_id(storage, "abcd"), "log_by_id"),
+    "list entries": (lambda storage: list_logs.kept_glances(storage, some_names(storage)), "glance_pkey"),
     "figures": (lambda storage: figure_rows.kept_figures(storage, some_names(storage), "1 estimate"), "figures_pkey"),
-    "the ends of logs": (lambda storage: names.stored_heads(storage, some_names(storage)), "log_pkey"),
+    "the ends of logs": (lambda storage: list_logs.stored_heads(storage, some_names(storage)), "log_pkey"),
 }
 FOUND_BY_NAME = {"the ends of logs": "log_name_key"}
 """In older tables."""

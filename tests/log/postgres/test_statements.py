@@ -13,12 +13,12 @@ import pytest
 
 from amplifier_module_context_persistent.log.postgres import (
     figure_rows,
-    names,
+    list_logs,
+    migration_steps,
     old_logs,
     ranked_rows,
     row_security,
     schema,
-    steps,
 )
 from amplifier_module_context_persistent.log.postgres.append_one_row import statement_for
 from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log, bring_back_stored_log
@@ -76,19 +76,19 @@ def do_everything(storage: str) -> None:
         ordinals = range(len(log.index))
         for ignores_case in (True, False):
             log.find_bytes(ordinals, "größe".encode(), ignores_case=ignores_case)
-            names.logs_with_word(storage, b"a", b"b", ignores_case=ignores_case)
-        names.open_marks_in(storage)
-    names.keep_glances(storage, [("p/s", log.describe().size_bytes, "told", 0)])
-    names.kept_glances(storage, ["p/s"])
+            list_logs.logs_with_word(storage, b"a", b"b", ignores_case=ignores_case)
+        list_logs.open_marks_in(storage)
+    list_logs.keep_glances(storage, [("p/s", log.describe().size_bytes, "told", 0)])
+    list_logs.kept_glances(storage, ["p/s"])
     for project in (None, "p"):
-        names.stored_logs(storage, project)
-        names.stored_logs(storage, project, since_s=1.0)
-        names.stored_logs_of_id(storage, "s", project)
-        list(names.stored_pages(storage, project))
-    names.stored_heads(storage, ["p/s"])
+        list_logs.stored_logs(storage, project)
+        list_logs.stored_logs(storage, project, since_s=1.0)
+        list_logs.stored_logs_of_id(storage, "s", project)
+        list(list_logs.stored_pages(storage, project))
+    list_logs.stored_heads(storage, ["p/s"])
     for project in (None, "p"):
         assert old_logs.logs_without_news(storage, 0.0, project) is not None
-        assert names.stored_logs_with_names(storage, ["p/s"], project) is not None
+        assert list_logs.stored_logs_with_names(storage, ["p/s"], project) is not None
     figure_rows.keep_figures(storage, "1 estimate", [("p/s", log.describe().size_bytes, b"told")])
     figure_rows.kept_figures(storage, ["p/s"], "1 estimate")
     with ranked_rows.ranked_server(storage, 1) as ranked:
@@ -103,13 +103,13 @@ def do_everything(storage: str) -> None:
         append(log, 5)
         list(log.read(range(len(log.index))))
         log.find_bytes(range(len(log.index)), b"a", ignores_case=False)
-    names.archived_among(storage, ["p/s"])
+    list_logs.archived_among(storage, ["p/s"])
     bring_back_stored_log(location)
     purge_log(location, Purge(cleared=True), now=lambda: STAMP)
     with closing(PostgresLog(location)) as log:
         log.follow()
         size = log.describe().size_bytes
-    names.delete_stored_log(location, size)
+    list_logs.delete_stored_log(location, size)
 
 
 @every_kind
@@ -137,9 +137,14 @@ def test_the_statements_of_storage_init_name_where_functions_are(has_parts: bool
     """Its owner may have a schema in the path that others may create in; row security and rights are among them."""
     pglast = pytest.importorskip("pglast", reason="pglast is not installed (the extra `dev`)")
     created = schema.create_statements("s", has_parts=has_parts)
-    kinds = (steps.READ, steps.APPEND, steps.PURGE)
+    kinds = (migration_steps.READ, migration_steps.APPEND, migration_steps.PURGE)
     rights = [schema.rights(kind, "s", "somebody", has_parts=has_parts) for kind in kinds]
-    statements = [created, row_security.secured_statements("s", created), *rights, f"select {steps.is_done_query('s')}"]
+    statements = [
+        created,
+        row_security.secured_statements("s", created),
+        *rights,
+        f"select {migration_steps.is_done_query('s')}",
+    ]
     for statement in statements:
         for tree in pglast.parse_sql(statement):
             check_names(tree.stmt, statement)

@@ -12,7 +12,7 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.catalogue_file import Catalogue, catalogue_of
-from amplifier_module_context_persistent.catalogue.covered import WORDS, covered_by_path, name_of
+from amplifier_module_context_persistent.catalogue.log_coverage import WORDS, covered_by_path, name_of
 from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.file_log import FileLog

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import AppendError, LogUnreadableError
-from amplifier_module_context_persistent.log.postgres import steps
+from amplifier_module_context_persistent.log.postgres import migration_steps
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
-from amplifier_module_context_persistent.log.postgres.steps import APPEND, READ, Step
+from amplifier_module_context_persistent.log.postgres.migration_steps import APPEND, READ, Step
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.cli import storage as storage_command
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
@@ -147,7 +147,7 @@ def test_a_table_that_a_step_adds_is_kept_to_owners_too(server: TestServer, monk
     init(url, "--row-security")
     made = "create table if not exists {s}.extra (\n    log_id {id} primary key references {s}.log on delete cascade\n)"
     step = Step("extra", "more", "pg_catalog.to_regclass('{s}.extra') is not null", (made,))
-    monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, step))
+    monkeypatch.setattr(migration_steps, "STEPS", (*migration_steps.STEPS, step))
     init(url, "--migrate")
     assert server.execute("select relrowsecurity from pg_class where oid = 'secured.extra'::regclass") == [(True,)]
 
@@ -204,7 +204,7 @@ def test_steps_that_are_missing_are_added_to_new_tables(in_parts: bool, server: 
     server.execute(f"drop table {schema}.figures, {schema}.ranked_message; drop index {schema}.log_by_id")
     if in_parts:
         half_made = f"{schema}.log_part_3_log_by_id"
-        server.execute(f"create index log_part_3_log_by_id on {schema}.log_part_3 (({steps.ID}))")
+        server.execute(f"create index log_part_3_log_by_id on {schema}.log_part_3 (({migration_steps.ID}))")
         server.execute(f"update pg_index set indisvalid = false where indexrelid = '{half_made}'::regclass")
     said = " ".join(init(url, "--migrate").split())
     assert "got the tables of ranked words" in said
@@ -316,7 +316,7 @@ def test_a_step_is_added_under_running_sessions(server: TestServer, monkeypatch:
     location = f"{url.replace('postgres:@', 'runner:@', 1)}#s"
     with closing(PostgresLog(location)) as log:
         append(log, 1)
-        monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, A_STEP))
+        monkeypatch.setattr(migration_steps, "STEPS", (*migration_steps.STEPS, A_STEP))
         with closing(PostgresLog(f"{location}-2")) as newer:
             append(newer, 1)
         assert "lack a color for each log" in " ".join(init(url).split())
@@ -337,8 +337,8 @@ def test_a_step_that_somebody_stands_in_the_way_of_is_given_up(
     """With a word on who it is; sessions wait a second at most; the next call goes on."""
     url = f"{server.server.get_uri()}&schema=waiting"
     init(url)
-    monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, A_STEP))
-    monkeypatch.setattr(steps, "ATTEMPTS", 2)
+    monkeypatch.setattr(migration_steps, "STEPS", (*migration_steps.STEPS, A_STEP))
+    monkeypatch.setattr(migration_steps, "ATTEMPTS", 2)
     with closing(PostgresLog(f"{url}#s", lock_timeout_s=5)) as log:
         append(log, 1)
         with looking(server, "waiting.log"), ThreadPoolExecutor() as threads:
@@ -363,7 +363,7 @@ def test_an_index_that_was_left_half_made_is_made_anew(server: TestServer, monke
     step = dataclasses.replace(
         A_STEP, is_done="exists (select from pg_index where indexrelid = to_regclass('{s}.by_color') and indisvalid)"
     )
-    monkeypatch.setattr(steps, "STEPS", (*steps.STEPS, step))
+    monkeypatch.setattr(migration_steps, "STEPS", (*migration_steps.STEPS, step))
     init(url, "--migrate")
     assert server.execute("select indisvalid from pg_index where indexrelid = 'halfmade.by_color'::regclass") == [
         (True,)

@@ -15,7 +15,7 @@ import pytest
 from amplifier_module_context_persistent.catalogue import session_list_cache
 from amplifier_module_context_persistent.catalogue.glance import Glance, told_of
 from amplifier_module_context_persistent.clock import utc_now
-from amplifier_module_context_persistent.log.postgres import names, old_logs
+from amplifier_module_context_persistent.log.postgres import list_logs, old_logs
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions import find_session as find_session_module
@@ -59,11 +59,11 @@ def test_pages_hold_every_session_once(
     if not has_index:
         server.execute(f"alter table {sessions.rpartition('=')[2]}.log drop column touched cascade")
     everything = listed(sessions)
-    monkeypatch.setattr(names, "_FIRST_PAGE", page)
-    monkeypatch.setattr(names, "_LARGEST_PAGE", page)
+    monkeypatch.setattr(list_logs, "_FIRST_PAGE", page)
+    monkeypatch.setattr(list_logs, "_LARGEST_PAGE", page)
     assert listed(sessions) == everything
     assert sorted(everything) == [f"s{number:02}" for number in range(SESSIONS)]
-    paged = [name for found in names.stored_pages(sessions, "-p1") for name, _ in found]
+    paged = [name for found in list_logs.stored_pages(sessions, "-p1") for name, _ in found]
     order = server.execute(f"select name, changed from {sessions.rpartition('=')[2]}.log")
     changed = dict(order)
     assert paged == sorted(paged, key=lambda name: (changed[name], name), reverse=True)
@@ -75,14 +75,14 @@ def test_the_newest_sessions_are_all_that_is_looked_at(sessions: str, monkeypatc
     """A list of two asks for a page, and not for what is kept of every session."""
     run("list", "--all", "--storage", sessions)  # keeps what it had to look at
     asked = list[str]()
-    kept = names.kept_glances
+    kept = list_logs.kept_glances
 
     def noting(storage: str, wanted: Any) -> dict[str, tuple[str, bytes]]:
         asked.extend(wanted)
         return kept(storage, wanted)
 
-    monkeypatch.setattr(names, "kept_glances", noting)
-    monkeypatch.setattr(names, "_FIRST_PAGE", 5)
+    monkeypatch.setattr(list_logs, "kept_glances", noting)
+    monkeypatch.setattr(list_logs, "_FIRST_PAGE", 5)
     assert listed(sessions, "-n", "2") == ["s00", "s01"]
     assert len(set(asked)) <= 10  # one page, and the next, which says that nothing newer comes
 
@@ -188,13 +188,13 @@ def test_a_session_is_found_by_the_beginning_of_its_id(
         with closing(PostgresLog(f"{storage}#{name}")) as log:
             append(log, 1)
     server.execute(f"update {schema}.log set changed = %s where name = '-q/x'", STAMP)
-    found = dict(names.stored_logs(storage, since_s=time.time() - 3600))
+    found = dict(list_logs.stored_logs(storage, since_s=time.time() - 3600))
     assert sorted(found) == ["-p/abc-1", "-p/abd", "-q/größe%_"]
 
     def refuse(*_: Any, **__: Any) -> Any:
         pytest.fail("the names of all sessions are asked for")
 
-    monkeypatch.setattr(names, "stored_logs", refuse)
+    monkeypatch.setattr(list_logs, "stored_logs", refuse)
     for given, expected in (
         ("abc", "-p/abc-1"),
         ("-p/abd", "-p/abd"),
@@ -233,7 +233,7 @@ def test_a_session_is_found_by_its_name_without_a_look_at_all(
     (home / ".amplifier/projects/-p/sessions/s3/metadata.json").write_text('{"name": "Release"}')
     if is_kept:
         run("list", "--all", "--storage", storage)
-        asked = names.stored_logs_with_names(storage, ["-p/s3"])
+        asked = list_logs.stored_logs_with_names(storage, ["-p/s3"])
         assert asked is not None
         assert sorted(name for name, _ in asked) == ["-p/s2", "-p/s3"]
         monkeypatch.setattr(find_session_module, "session_files", lambda *_, **__: pytest.fail("all are asked for"))
@@ -248,7 +248,7 @@ def test_a_command_on_one_session_asks_for_no_others(storage: str, monkeypatch: 
     for session in ("p/s1", "p/s1-2_sub", "p/s2", "q/s1-3_sub"):
         with closing(PostgresLog(f"{storage}#{session}")) as log:
             append(log, 1)
-    monkeypatch.setattr(names, "stored_logs", lambda *_, **__: pytest.fail("all are asked for"))
+    monkeypatch.setattr(list_logs, "stored_logs", lambda *_, **__: pytest.fail("all are asked for"))
     told = json.loads(run("delete", "p/s1", "--storage", storage, "--dry-run", "--json").output)
     assert [one["session"] for one in told["deleted"]] == ["s1", "s1-2_sub"]
     run("files", "p/s1", "--storage", storage, code=1)

@@ -173,7 +173,7 @@ def test_what_is_missing_is_said(
         (f"mysql://u:{SECRET}@h/db", "postgresql://"),
     ):
         timeout_s = 0.2 if "localhost:1/" in storage else 60.0  # nobody listens there
-        monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.names.TIMEOUT_S", timeout_s)
+        monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.list_logs.TIMEOUT_S", timeout_s)
         done = run(*command, "--storage", storage, code=2)
         assert said in " ".join(done.output.split()), done.output
         assert SECRET not in done.output
@@ -199,7 +199,7 @@ def test_a_session_can_be_followed(both: str, monkeypatch: pytest.MonkeyPatch) -
             raise KeyboardInterrupt
         return dict.fromkeys(names, (len(looks),))
 
-    monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.names.stored_heads", appending)
+    monkeypatch.setattr("amplifier_module_context_persistent.log.postgres.list_logs.stored_heads", appending)
     monkeypatch.setattr("amplifier_module_context_persistent.sessions.log_watch.DATABASES_S", 0.01)
     assert "77" in run("tail", "s1", "-f", "-n", "1", "--storage", both, code=130).output
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.log.database_location import parse_location
-from amplifier_module_context_persistent.log.postgres import row_security, steps
+from amplifier_module_context_persistent.log.postgres import migration_steps, row_security
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.toolbox.transfer.erasure_list import erasures, lift, note_erasure
 from amplifier_module_context_persistent.toolbox.transfer.erasures import SESSION, SourceNames, erasure_of
@@ -110,7 +110,11 @@ def test_a_list_is_read_and_lifted_in_both_places(storage: str, home: Path) -> N
 def test_tables_without_a_list_go_on(server: TestServer, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Only this user's list says what was erased; the migration adds the table."""
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "STEPS", tuple(step for step in steps.STEPS if step.name != steps.ERASURES))
+        patch.setattr(
+            migration_steps,
+            "STEPS",
+            tuple(step for step in migration_steps.STEPS if step.name != migration_steps.ERASURES),
+        )
         create_schema(server.connection, "without_list")
     storage = f"{server.server.get_uri()}&schema=without_list"
     note_erasure(erasure_of(SourceNames(("key:a",)), SESSION, time="t"), storage)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ..left_out import left_out_text
+from ..too_large_value import left_out_text
 
 _LEAST_BYTES = 1 << 20
 """The least size of a text that is left out. A line that is too long without such texts is given up."""

@@ -12,9 +12,9 @@ from amplifier_module_context_persistent.errors import PurgeError
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.toolbox.maintenance.known_scan import KnownScan
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge, purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
+from amplifier_module_context_persistent.toolbox.maintenance.reused_scan import KnownScan
 from tests.support.logs import (
     STAMP,
     append_bodies,

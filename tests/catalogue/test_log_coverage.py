@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from amplifier_module_context_persistent.catalogue.covered import Stamp, is_same_file
+from amplifier_module_context_persistent.catalogue.log_coverage import Stamp, is_same_file
 
 
 def test_a_file_is_the_same_until_another_takes_its_place(tmp_path: Path) -> None:

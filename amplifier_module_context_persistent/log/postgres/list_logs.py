@@ -17,11 +17,11 @@ from ...errors import AppendError, DeleteError, LogUnreadableError
 from ..database_location import Location, parse_location
 from . import rows
 from .layout import layout_of
+from .migration_steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 from .open_marks import is_direct, may_go
 from .replica import place_to_read
 from .rows import TOUCHED_S
 from .server import ServerError, using
-from .steps import ARCHIVE, BY_ID, ID, PROJECT, TOUCHED
 
 if TYPE_CHECKING:
     import psycopg

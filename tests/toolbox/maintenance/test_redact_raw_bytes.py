@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amplifier_module_context_persistent.toolbox.maintenance.raw_bytes import holds_match, redact_bytes
+from amplifier_module_context_persistent.toolbox.maintenance.redact_raw_bytes import holds_match, redact_bytes
 from tests.support.commands import run
 from tests.support.sessions_of_a_home import log_of, write
 from tests.support.sweeps import proof

@@ -18,7 +18,7 @@ from .compare_logs import Relation, compare_read
 from .fork_whole import fork_id
 
 
-def take_over(source: str, target: str, *, kept: str = "") -> None:
+def replace_copy(source: str, target: str, *, kept: str = "") -> None:
     """Replace a copy by another log.
 
     Args:

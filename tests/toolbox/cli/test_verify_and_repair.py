@@ -8,8 +8,8 @@ import pytest
 
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.toolbox.cli import purge as cli_purge
-from amplifier_module_context_persistent.toolbox.cli.maintenance import _show_findings
 from amplifier_module_context_persistent.toolbox.cli.terminal import console
+from amplifier_module_context_persistent.toolbox.cli.verify_and_repair import _show_findings
 from amplifier_module_context_persistent.toolbox.maintenance.verify import Finding
 from tests.support.commands import refused, run, shows
 from tests.support.logs import (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.rows import with_whole_rows
+from amplifier_module_context_persistent.compaction.whole_rows import with_whole_rows
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, elide_message, excerpt_cut
 
 HOSTS = [{"host": f"web-{n}", "status": "up" if n % 3 else "down", "ticket": f"OPS-{7919 * n}"} for n in range(90)]

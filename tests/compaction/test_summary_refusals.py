@@ -2,7 +2,7 @@
 
 import pytest
 
-from amplifier_module_context_persistent.compaction.refusals import is_refusal
+from amplifier_module_context_persistent.compaction.summary_refusals import is_refusal
 from amplifier_module_context_persistent.compaction.summary_span import Span, why_no_summary
 
 REFUSALS = [
