@@ -52,7 +52,14 @@ if TYPE_CHECKING:
 @click.command("list")
 @storage_option
 @no_catalogue_option
-@click.argument("directories", metavar="[DIRECTORY]...", nargs=-1, callback=check_place, type=click.Path())
+@click.argument(
+    "directories",
+    metavar="[DIRECTORY]...",
+    nargs=-1,
+    callback=check_place,
+    type=click.Path(),  # a file gets an error that says what shows it
+    shell_complete=click.Path(file_okay=False).shell_complete,
+)
 @filter_options()
 @click.option("--grep", "words", metavar="TEXT", help="Only those in which a message says TEXT, whatever its case.")
 @click.option(
