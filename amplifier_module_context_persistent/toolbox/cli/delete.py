@@ -333,15 +333,17 @@ def _looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> l
     interrupted call need not read them again.
     """
     sessions = list(sessions)
-    not_opened = [one.path for one in sessions if older is not None and _is_stored_before(one, older)]
+    not_opened = dict.fromkeys(
+        str(one.path) for one in sessions if older is not None and _is_stored_before(one, older)
+    )  # in the order of the sessions, and found at once among hundreds of thousands
     cached = Glances()
-    cached.expect([str(path) for path in not_opened])
+    cached.expect(not_opened)
     open_logs = held_logs(sessions)
     seen = list[Overview]()
     with stages() as tell:
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
-            glances = cached if session.path in not_opened else None
+            glances = cached if str(session.path) in not_opened else None
             seen.append(look_at(session, open_logs, glances=glances))
     cached.keep()
     return seen
