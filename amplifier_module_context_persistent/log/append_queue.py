@@ -198,26 +198,29 @@ class AppendQueue:
     def _do_next(self) -> None:
         """Run the next batch of appends, or the next call. Do nothing if all items were withdrawn meanwhile."""
         with self._mutex:
-            taken = self._take()
-            if not taken:
+            items = self._take()
+            if not items:
                 return
-            outcomes = self._append(taken) if taken[0].appends else [self._call(taken[0])]
-        _settle(taken, outcomes)
+            outcomes = self._append(items) if items[0].appends else [self._call(items[0])]
+        _settle(items, outcomes)
 
     def _take(self) -> list[_Item]:
         """Take the next call from the queue, or the next appends that may form one batch, and return them."""
-        taken, ids, queue = list[_Item](), set[str](), self._queue
+        items = list[_Item]()
+        ids = set[str]()
+        queue = self._queue
         try:
-            while queue and (not taken or taken[0].appends):
+            while queue and (not items or items[0].appends):
                 item = queue.popleft()  # checked only afterwards, since a withdrawal may change the queue at any moment
-                if taken and (not item.appends or item.looks_back or not ids.isdisjoint(item.ids)):
+                begins_new_batch = not item.appends or item.looks_back or not ids.isdisjoint(item.ids)
+                if items and begins_new_batch:
                     queue.appendleft(item)
                     break
-                taken.append(item)
+                items.append(item)
                 ids |= item.ids
         except IndexError:  # the last item was withdrawn at this moment
             pass
-        return taken
+        return items
 
     def _append(self, items: Sequence[_Item]) -> Sequence[Outcome]:
         try:

@@ -46,7 +46,9 @@ def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
             return ArchiveEstimate(log.archive.file_bytes, log.archive.file_bytes, is_archived=True, is_exact=True)
         step = max(FRAME_BYTES, size // _SAMPLES)
         parts = [log.read(at, FRAME_BYTES) for at in range(0, size, step)][: _SAMPLES + 1]
-    sampled = sum(map(len, parts))
-    packed = sum(len(compressed(part)) for part in parts)
-    archived = len(HEAD) + _ENTRY_BYTES * (1 + size // FRAME_BYTES) + (packed * size // sampled if sampled else 0)
-    return ArchiveEstimate(size, archived, is_archived=False, is_exact=sampled >= size)
+    sampled_bytes = sum(map(len, parts))
+    packed_sample_bytes = sum(len(compressed(part)) for part in parts)
+    packed_bytes = packed_sample_bytes * size // sampled_bytes if sampled_bytes else 0
+    descriptions_bytes = _ENTRY_BYTES * (1 + size // FRAME_BYTES)
+    archived_bytes = len(HEAD) + descriptions_bytes + packed_bytes
+    return ArchiveEstimate(size, archived_bytes, is_archived=False, is_exact=sampled_bytes >= size)

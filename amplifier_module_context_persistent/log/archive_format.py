@@ -83,7 +83,7 @@ class Frame:
     def entry(self) -> bytes:
         """Encode the frame's description as a line."""
         chain = [f"{self.seed:08x}", f"{self.next_seed:08x}"]
-        told = {
+        description = {
             "frame": self.packed_bytes,
             "crc": f"{self.crc:08x}",
             "offset": self.offset,
@@ -93,7 +93,7 @@ class Frame:
             "chain": chain,
             "of": self.log_bytes,
         }
-        return sealed(told)
+        return sealed(description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ def is_archive(first: bytes, path: str) -> bool:
     return True
 
 
-def sealed(told: dict[str, Any]) -> bytes:
+def sealed(description: dict[str, Any]) -> bytes:
     """Encode an object as a line with LF and a checksum that covers only this line."""
-    return seal(orjson.dumps(told)[:-1], 0)[0]
+    return seal(orjson.dumps(description)[:-1], 0)[0]
 
 
 def skippable(content: bytes) -> bytes:
@@ -188,7 +188,7 @@ def unpack(packed: bytes, size: int) -> bytes:
     return content
 
 
-def stand_in(frame: Frame, told: bytes) -> bytes:
+def stand_in(frame: Frame, explanation: bytes) -> bytes:
     """Return a replacement for the content of a damaged frame: an unreadable line, and empty lines for the rest.
 
     So all other lines keep their numbers and offsets. The first line has the checksum that the next record continues,
@@ -196,12 +196,15 @@ def stand_in(frame: Frame, told: bytes) -> bytes:
 
     Args:
         frame: the damaged frame.
-        told: the explanation that the unreadable line contains.
+        explanation: the text of the unreadable line.
     """
-    tail = b',"_crc":"%08x"}' % frame.next_seed
-    room = frame.size - frame.lines
-    line = told[: max(0, room - len(tail))].ljust(max(0, room - len(tail))) + tail
-    return (line if len(line) == room else b" " * room) + b"\n" * frame.lines
+    checksum = b',"_crc":"%08x"}' % frame.next_seed
+    line_bytes = frame.size - frame.lines  # the other lines are empty
+    text_bytes = max(0, line_bytes - len(checksum))
+    line = explanation[:text_bytes].ljust(text_bytes) + checksum
+    if len(line) != line_bytes:  # the frame is too short for the checksum
+        line = b" " * line_bytes
+    return line + b"\n" * frame.lines
 
 
 def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[Frame, bytes]:
@@ -305,21 +308,22 @@ def frame_of_entry(line: bytes, at: int) -> Frame:
     Raises:
         ValueError, KeyError, TypeError: the line is not a description.
     """
-    told = orjson.loads(line)
-    seed, next_seed = (int(one, 16) for one in told["chain"])
+    description = orjson.loads(line)
+    seed, next_seed = description["chain"]
     frame = Frame(
         at=at,
-        packed_bytes=told["frame"],
-        offset=told["offset"],
-        size=told["size"],
-        line=told["line"],
-        lines=told["lines"],
-        seed=seed,
-        next_seed=next_seed,
-        crc=int(told["crc"], 16),
-        log_bytes=told["of"],
+        packed_bytes=description["frame"],
+        offset=description["offset"],
+        size=description["size"],
+        line=description["line"],
+        lines=description["lines"],
+        seed=int(seed, 16),
+        next_seed=int(next_seed, 16),
+        crc=int(description["crc"], 16),
+        log_bytes=description["of"],
     )
-    if not all(type(one) is int and one >= 0 for one in (frame.packed_bytes, frame.offset, frame.size, frame.line)):
+    figures = (frame.packed_bytes, frame.offset, frame.size, frame.line)
+    if not all(type(figure) is int and figure >= 0 for figure in figures):
         raise ValueError("a frame has no place")
     if frame.size > MOST_FRAME_BYTES + FRAME_BYTES or not 0 <= frame.lines <= frame.size:
         raise ValueError("a frame is larger than any may be")
@@ -353,14 +357,17 @@ def no_frame(at: int) -> Frame:
 
 def lost_frame(before: Frame, after: Frame) -> Frame:
     """Return a damaged frame that replaces all frames between two others."""
-    at, size = before.at + before.packed_bytes, after.offset - before.end
+    at = before.at + before.packed_bytes
+    line = before.line + before.lines
+    size = after.offset - before.end
+    lines = max(0, after.line - line)
     return Frame(
         at=at,
         packed_bytes=max(0, after.at - at),
         offset=before.end,
         size=size,
-        line=before.line + before.lines,
-        lines=min(size, max(0, after.line - before.line - before.lines)),
+        line=line,
+        lines=min(size, lines),
         seed=before.next_seed,
         next_seed=after.seed,
         crc=-1,

@@ -170,11 +170,12 @@ def restore_for_append(file: FileHandle) -> None:
     try:
         restore_in_place(file)
     except (ArchiveError, OSError) as error:
-        told, code = str(error), errno.EIO
+        why = str(error)
+        code = errno.EIO
         if isinstance(error, OSError):
-            told = error.strerror or told
+            why = error.strerror or why
             code = error.errno or code
-        reason = f"the log is archived and could not be brought back ({told}); nothing was stored"
+        reason = f"the log is archived and could not be brought back ({why}); nothing was stored"
         raise AppendError(code, reason, file.path) from error
 
 
@@ -254,8 +255,8 @@ def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
     """
     if archive.damaged:
         number, why = next(iter(archive.damaged.items()))
-        told = f"the archive is damaged: {archive.place_of(number)}: {why}"
-        raise ArchiveError(f"{told}; put a backup in its place, or import what can be read of it as a new session")
+        finding = f"the archive is damaged: {archive.place_of(number)}: {why}"
+        raise ArchiveError(f"{finding}; put a backup in its place, or import what can be read of it as a new session")
     if archive.sha256 and archive.sha256 != sha256:
         raise ArchiveError("the archive does not hold the log that was archived; put a backup in its place")
 

@@ -87,8 +87,8 @@ class ArchivedBytes:
         """
         found = []
         for number, frame in enumerate(self.frames):
-            told = skippable(frame.entry())
-            if self._whole(len(told), frame.at - len(told)) != told:
+            description = skippable(frame.entry())
+            if self._whole(len(description), frame.at - len(description)) != description:
                 found.append(number)
         return found
 
@@ -124,12 +124,16 @@ class ArchivedBytes:
         if number not in self.damaged:
             self.damaged[number] = why
             logger.error("%s: the archive is damaged: %s: %s", self._path, self.place_of(number), why)
-        told = b"(damaged frame %d of the archive: bytes %d to %d of the file)"
-        return stand_in(frame, told % (number + 1, frame.at, frame.at + frame.packed_bytes))
+        end = frame.at + frame.packed_bytes
+        explanation = b"(damaged frame %d of the archive: bytes %d to %d of the file)" % (number + 1, frame.at, end)
+        return stand_in(frame, explanation)
 
     def _whole(self, size: int, at: int) -> bytes:
         block = self._read(size, at)
-        while len(block) < size and (more := self._read(size - len(block), at + len(block))):
+        while len(block) < size:
+            more = self._read(size - len(block), at + len(block))
+            if not more:
+                break
             block += more
         return block
 

@@ -130,7 +130,8 @@ class NewFile:
         fd, files = self._fd, self._files
         assert fd is not None  # noqa: S101 - as above
         check_free(self.path, replace=self._replace)
-        if not (self._is_unnamed and not self._replace and self._named_at_once(fd)):
+        may_name_at_once = self._is_unnamed and not self._replace
+        if not may_name_at_once or not self._named_at_once(fd):
             self._name_by_way_of_aside(fd)
         self._close()
         try:
@@ -183,10 +184,12 @@ class NewFile:
             self._is_unnamed = False
 
     def _copy_aside(self, fd: int) -> None:
-        copy, offset = self._create_aside(), 0
+        copy = self._create_aside()
+        offset = 0
         try:
             while block := self._files.read(fd, _BLOCK_BYTES, offset):
-                if (written := self._files.write(copy, block)) != len(block):
+                written = self._files.write(copy, block)
+                if written != len(block):
                     raise OSError(errno.ENOSPC, no_room(written, len(block)), self.path)
                 offset += len(block)
             self._files.sync(copy)

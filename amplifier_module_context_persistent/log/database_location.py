@@ -105,10 +105,13 @@ def why_no_place(place: object) -> str:
     The text repeats only the URL's scheme, since a password may follow.
     """
     text = os.fspath(place) if isinstance(place, str | os.PathLike) else None
-    found = _URL.match(text) if isinstance(text, str) and not is_postgres(text) else None
+    if not isinstance(text, str) or is_postgres(text):
+        return ""
+    found = _URL.match(text)
     if found is None:
         return ""
-    scheme, slashes = found[1].lower(), found[2]
+    scheme = found[1].lower()
+    slashes = found[2]
     if scheme.startswith("postgres"):  # a `Path` keeps only one slash
         return f"this {scheme}: URL cannot be read; give a text that begins with postgresql://"
     if slashes == "/":
@@ -177,7 +180,8 @@ def parse_location(location: str) -> Location:
         raise ValueError("the storage parameter prepare must be on or off")
     if storage.read and not all(_READ.fullmatch(host) for host in storage.read.split(",")):
         raise ValueError("the storage parameter read must be HOST or HOST:PORT, or several with commas")
-    name, shown = split_location(location)[1], storage.shown
+    _, name = split_location(location)
+    shown = storage.shown
     return Location(
         _WITH_PASSWORDS.get(shown, storage.conninfo),
         name,
@@ -206,10 +210,17 @@ class _Storage(NamedTuple):
 
 def _read_service(location: str) -> _Storage:
     words = _words(split_location(location)[0])
-    ours = {key: _unquoted(words.pop(key, default)) for key, default in _OURS.items()}
+    own_parameters = {key: _unquoted(words.pop(key, default)) for key, default in _OURS.items()}
     _check_parameters({key: _unquoted(value) for key, value in words.items()})
-    shown = {key: value for key, value in words.items() if key not in _SECRETS} | _not_default(ours)
-    return _Storage(_as_words(words), ours["schema"], ours["prepare"], ours["read"], _as_words(shown))
+    without_secrets = {key: value for key, value in words.items() if key not in _SECRETS}
+    shown = without_secrets | _not_default(own_parameters)
+    return _Storage(
+        _as_words(words),
+        own_parameters["schema"],
+        own_parameters["prepare"],
+        own_parameters["read"],
+        _as_words(shown),
+    )
 
 
 def _as_words(words: Mapping[str, str]) -> str:

@@ -191,19 +191,26 @@ class Index:
 
         For many ids, one pass over the column of hashes finds all of them, without the table.
         """
+        found = dict[str, int]()
         if len(message_ids) <= _FEW:
-            pairs = ((message_id, self.find(message_id)) for message_id in message_ids)
-            return {message_id: ordinal for message_id, ordinal in pairs if ordinal is not None}
+            for message_id in message_ids:
+                ordinal = self.find(message_id)
+                if ordinal is not None:
+                    found[message_id] = ordinal
+            return found
         wanted = {id_hash_of(message_id): message_id for message_id in message_ids}
-        missing, found, hashes = set(wanted), dict[str, int](), self.columns.id_hashes
+        missing = set(wanted)
+        hashes = self.columns.id_hashes
+        flags = self.columns.flags
         for start in range(len(hashes) // _BLOCK * _BLOCK, -1, -_BLOCK):  # most wanted ids are near the end
             block = hashes[start : start + _BLOCK]
             if missing.isdisjoint(block):
                 continue
-            for ordinal, hashed in zip(range(start + len(block) - 1, -1, -1), reversed(block), strict=False):
-                if hashed in missing and not self.columns.flags[ordinal] & UNHELD:
+            for number in range(len(block) - 1, -1, -1):
+                hashed = block[number]
+                if hashed in missing and not flags[start + number] & UNHELD:
                     missing.discard(hashed)
-                    found[wanted[hashed]] = ordinal
+                    found[wanted[hashed]] = start + number
             if not missing:
                 break
         return found

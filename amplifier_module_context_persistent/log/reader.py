@@ -327,11 +327,13 @@ class LogReader:
             self._let_go()
             raise
         if restored is not None and restored.offset <= self.size:
-            self.scanner, self._is_restored = restored, True
+            self.scanner = restored
+            self._is_restored = True
             self.covered_bytes = self.scanner.offset
         self._scan_or_close()
         if self._before is not None:
-            lost, self._before = count_lost(self._before, self.index), None
+            lost = count_lost(self._before, self.index)
+            self._before = None
             self.lost_messages += lost
             if lost:
                 logger.error("%s: %d messages that it held are gone; restore them from a backup", self.file.path, lost)
@@ -342,13 +344,13 @@ class LogReader:
         """Log an unknown version, damage and a torn tail, each as one warning."""
         damage, torn, version = self.index.damage, self.torn, self.index.unknown_version
         if version:
-            told = "%s has format version %s, which is later than %d; it is only read"
-            logger.warning(told, self.path, version, FORMAT_VERSION)
+            finding = "%s has format version %s, which is later than %d; it is only read"
+            logger.warning(finding, self.path, version, FORMAT_VERSION)
         if damage:
             logger.warning("%s: %d findings; the first: %s", self.path, len(damage), damage[0])
         if torn:
-            told = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
-            logger.warning(told, self.path, torn.torn_bytes, torn.offset)
+            finding = "%s ends in %d bytes that are no whole record (at byte %d); the next append saves them aside"
+            logger.warning(finding, self.path, torn.torn_bytes, torn.offset)
 
     def _scan_or_close(self) -> None:
         """Scan up to the known size. After an error the log is closed, so that a half-read log is never used."""

@@ -45,10 +45,13 @@ def is_too_deep(line: bytes, value: Any, most: int = MAX_READ_DEPTH) -> bool:
 
 def _is_deeper(value: Any, levels: int) -> bool:
     """Return whether objects and lists are nested in more than `levels` levels."""
-    layer = [value]
+    containers = [value]  # of one level
     for _ in range(levels):
-        parts = (one.values() if isinstance(one, dict) else one for one in layer)
-        layer = [item for part in parts for item in part if isinstance(item, dict | list)]
-        if not layer:
+        inner = list[Any]()
+        for container in containers:
+            items = container.values() if isinstance(container, dict) else container
+            inner += [item for item in items if isinstance(item, dict | list)]
+        if not inner:
             return False
+        containers = inner
     return True

@@ -105,16 +105,19 @@ def _with_last(given_metadata: Message, timestamp: Any) -> Message:
     """Return a copy of metadata whose last keys are `timestamp`, `pinned` and `critical`; without the message id."""
     metadata = {**given_metadata}
     marks: dict[str, Any] = {}
-    if "pinned" in metadata or "critical" in metadata:
-        marks = {key: metadata.pop(key) for key in ("pinned", "critical") if metadata.get(key) is True}
-    timed, given = "timestamp" in metadata, metadata.pop("timestamp", None)
-    brought = metadata.pop("message_id", None)
-    if brought is not None and not (isinstance(brought, str) and brought):
-        metadata["given_message_id"] = brought
-    if given is None and timestamp is not None:
+    for mark in ("pinned", "critical"):
+        if metadata.get(mark) is True:
+            marks[mark] = metadata.pop(mark)
+    has_timestamp = "timestamp" in metadata
+    own_timestamp = metadata.pop("timestamp", None)
+    own_id = metadata.pop("message_id", None)
+    is_id = isinstance(own_id, str) and own_id
+    if own_id is not None and not is_id:
+        metadata["given_message_id"] = own_id
+    if own_timestamp is None and timestamp is not None:
         metadata["timestamp"] = timestamp
-    elif timed:
-        metadata["timestamp"] = given
+    elif has_timestamp:
+        metadata["timestamp"] = own_timestamp
     return {**metadata, **marks}
 
 

@@ -94,23 +94,26 @@ class SessionReader:
     def receipt(self, line: bytes) -> bool:
         """Apply a sound receipt without parsing it, which saves time. Return False if it must be parsed."""
         names = b""
-        if (start := line.find(_PROVIDER)) != -1:
-            start += len(_PROVIDER)
+        provider_start = line.find(_PROVIDER)
+        if provider_start != -1:
+            start = provider_start + len(_PROVIDER)
             end = line.find(b'"', start)
             if line.startswith(_MODEL, end):
                 end = line.find(b'"', end + len(_MODEL))
             names = line[start:end]
         if b"\\" in names or _LINE in line:
             return False
-        if names != self._names:
+        if names != self._names:  # else the code is known
             provider, _, model = names.partition(_MODEL)
-            self._names, self._names_code = names, self._code_of(_text(provider), _text(model))
+            self._names = names
+            self._names_code = self._code_of(_text(provider), _text(model))
         self.index.control_counts["view"] += 1
         records = self.index.session
         records.line_shown = (0, "")
-        if (begin := line.find(_TIME)) != -1:
-            begin += len(_TIME)
-            records.viewed_at = _text(line[begin : line.find(b'"', begin)])
+        time_start = line.find(_TIME)
+        if time_start != -1:
+            start = time_start + len(_TIME)
+            records.viewed_at = _text(line[start : line.find(b'"', start)])
         self.pending_model = self._names_code
         return True
 

@@ -231,12 +231,16 @@ def _blocks(connection: Connection, schema: str, head: Head, on_read: Callable[[
 
 def _parts(blocks: Iterator[Part]) -> Iterator[Part]:
     """Divide lines into parts of about `FRAME_BYTES`, one for each frame."""
-    lines, columns, size = list[bytes](), list[Columns](), 0
-    for block in blocks:
-        for line, row in zip(*block, strict=True):
+    lines = list[bytes]()
+    columns = list[Columns]()
+    size = 0
+    for block_lines, block_columns in blocks:
+        for line, row in zip(block_lines, block_columns, strict=True):
             if size + row.length > FRAME_BYTES and size >= LEAST_FRAME_BYTES:
                 yield lines, columns
-                lines, columns, size = [], [], 0
+                lines = []
+                columns = []
+                size = 0
             lines.append(line)
             columns.append(row)
             size += row.length
@@ -272,23 +276,30 @@ def _delete_rows(connection: Connection, schema: str, head: Head) -> None:
 
 
 def _estimated(connection: Connection, schema: str, head: Head, *, samples: int) -> ArchiveEstimate:
-    made = archive_frames.read_frames(connection, schema, head.key, head.archived)
-    packed = archive_frames.frames_bytes(connection, schema, head.key)
-    plain = head.size - (made[-1].end if made else 0)
-    sampled = sample = 0
-    step = max(1, (head.head - head.archived) // max(1, samples))
-    for start in range(head.archived, head.head, step) if samples else ():
-        lines = rows.read_block(connection, schema, head.key, start, head.head)
-        columns = rows.read_columns(connection, schema, head.key, start, start + len(lines))
-        for part, facts in list(_parts(iter([(lines, columns)])))[:1]:
-            content = b"\n".join(part) + b"\n"
-            sampled += len(content)
-            sample += len(compressed(content)) + len(archive_frames.pack_columns(facts))
-    estimated = packed + (sample * plain // sampled if sampled else plain)
+    """Estimate the archived size of a log by compressing up to about `samples` frames of its lines that are rows."""
+    frames = archive_frames.read_frames(connection, schema, head.key, head.archived)
+    frames_bytes = archive_frames.frames_bytes(connection, schema, head.key)
+    plain_bytes = head.size - (frames[-1].end if frames else 0)
+    sampled_bytes = 0
+    packed_sample_bytes = 0
+    if samples:
+        step = max(1, (head.head - head.archived) // samples)
+        for start in range(head.archived, head.head, step):
+            lines = rows.read_block(connection, schema, head.key, start, head.head)
+            columns = rows.read_columns(connection, schema, head.key, start, start + len(lines))
+            first_part = next(_parts(iter([(lines, columns)])), None)
+            if first_part is not None:
+                part_lines, part_columns = first_part
+                content = b"\n".join(part_lines) + b"\n"
+                sampled_bytes += len(content)
+                packed_sample_bytes += len(compressed(content)) + len(archive_frames.pack_columns(part_columns))
+    packed_bytes = plain_bytes
+    if sampled_bytes:
+        packed_bytes = packed_sample_bytes * plain_bytes // sampled_bytes
     is_archived = 0 < head.head <= head.archived
     return ArchiveEstimate(
-        packed + plain,
-        estimated,
+        frames_bytes + plain_bytes,
+        frames_bytes + packed_bytes,
         is_archived=is_archived,
         is_exact=is_archived,
         is_partly_archived=0 < head.archived < head.head,

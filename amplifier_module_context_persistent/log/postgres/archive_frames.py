@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..archive_format import Frame, compressed, frame_of_entry, is_sealed, lost_frame, no_frame, unpack
@@ -39,17 +40,22 @@ def read_frames(connection: Connection, schema: str, key: LogKey, archived: int)
     of_log = layout_of(connection).of_log
     statement = f"select described from {schema}.frame where {of_log} and seq < %(archived)s order by seq"
     frames = list[Frame]()
-    for (described,) in connection.execute(statement.encode(), {**key._asdict(), "archived": archived}).fetchall():
+    values = {**key._asdict(), "archived": archived}
+    last = no_frame(0)
+    for (described,) in connection.execute(statement.encode(), values).fetchall():
         line = described.encode()
         if not is_sealed(line + b"\n"):
             continue
-        frame, last = frame_of_entry(line, 0), frames[-1] if frames else no_frame(0)
+        frame = frame_of_entry(line, 0)
         if frame.line > last.line + last.lines:
             frames.append(lost_frame(last, frame))
         frames.append(frame)
-    if frames and (last := frames[-1]).line + last.lines < archived:
-        end = Frame(0, 0, last.log_bytes, 0, archived, 0, last.next_seed, last.next_seed, 0, last.log_bytes)
-        frames.append(lost_frame(last, end))
+        last = frame
+    if frames and last.line + last.lines < archived:
+        after_last = replace(
+            no_frame(0), offset=last.log_bytes, line=archived, seed=last.next_seed, log_bytes=last.log_bytes
+        )
+        frames.append(lost_frame(last, after_last))
     return frames
 
 
@@ -101,9 +107,10 @@ def frames_bytes(connection: Connection, schema: str, key: LogKey) -> int:
 
 def pack_columns(columns: Sequence[Columns]) -> bytes:
     """Compress the columns of some rows."""
-    fields = zip(*columns, strict=True)
-    content = [struct.pack(f"<{len(columns)}{code}", *values) for code, values in zip(_CODES, fields, strict=True)]
-    return compressed(b"".join(content))
+    packed = list[bytes]()
+    for code, values in zip(_CODES, zip(*columns, strict=True), strict=True):
+        packed.append(struct.pack(f"<{len(columns)}{code}", *values))
+    return compressed(b"".join(packed))
 
 
 def unpack_columns(packed: bytes, count: int) -> list[Columns]:

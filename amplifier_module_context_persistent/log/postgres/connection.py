@@ -30,11 +30,12 @@ def until(generator: Generator[Any, Any, Any], deadline: float) -> Generator[Any
 @contextmanager
 def waiting_longer(connection: Any, answer_s: float) -> Iterator[None]:
     """Let each answer on a connection take up to `answer_s` seconds, even beyond its deadline, until the block ends."""
-    before, connection.answer_s = connection.answer_s, max(answer_s, connection.answer_s)
+    answer_s_before = connection.answer_s
+    connection.answer_s = max(answer_s, answer_s_before)
     try:
         yield
     finally:
-        connection.answer_s = before
+        connection.answer_s = answer_s_before
 
 
 class PreparedStatements:
@@ -48,7 +49,7 @@ class PreparedStatements:
     wait: Any
     prepared: frozenset[bytes] = frozenset()
     """The names of the statements that `run` has prepared."""
-    met = b""
+    sent_unprepared = b""
     """The name of the statement that `run` sent last without preparing it."""
 
     def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> int:
@@ -70,11 +71,13 @@ class PreparedStatements:
             psycopg.Error, TimeoutError: as for a cursor.
         """
         with self.lock:
-            if name not in self.prepared and (self.met != name or self.prepare_threshold is None):
-                self.met = name
-                self.pgconn.send_query_params(statement, values, param_formats=formats)
-                return self._changed_rows()
             if name not in self.prepared:
+                is_second_time = name == self.sent_unprepared
+                may_prepare = self.prepare_threshold is not None
+                if not is_second_time or not may_prepare:
+                    self.sent_unprepared = name
+                    self.pgconn.send_query_params(statement, values, param_formats=formats)
+                    return self._changed_rows()
                 self.pgconn.send_prepare(name, statement)
                 self._changed_rows()
                 self.prepared |= {name}

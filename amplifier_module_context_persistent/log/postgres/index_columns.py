@@ -109,7 +109,8 @@ def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[in
         columns: the columns of the rows.
         lines: the lines that `lines_to_read` names, by their positions in `columns`.
     """
-    start, codes = 0, dict[int, int]()
+    start = 0
+    codes = dict[int, int]()
     for place in [*sorted(lines), len(columns)]:
         if start < place:
             _take_known(scanner, columns[start:place], codes)
@@ -128,7 +129,11 @@ def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int
         columns: the columns of the rows.
         codes: for the hash of each recipient, its position in `Index.models`.
     """
-    builder, at, seed, rows = scanner.builder, scanner.offset, scanner.seed, list[IndexRow]()
+    builder = scanner.builder
+    offset = scanner.offset
+    seed = scanner.seed
+    rows = list[IndexRow]()
+    id_hashes = list[int]()
     for kind, role, flags, length, crc, id_hash in columns:
         if kind == RECEIPT:
             builder.session.pending_model = codes[id_hash]
@@ -136,9 +141,11 @@ def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int
         else:
             model = builder.session.pop_pending_model() if role == ASSISTANT else 0
             plain = int(flags & PLAIN_USER > 0)
-            rows.append((at, length, role, flags & PINNED | LIVE, id_hash, seed, crc, model, plain))
-        at, seed = at + length, crc
-    builder.withdraw_copies(row[4] for row in rows)
+            rows.append((offset, length, role, flags & PINNED | LIVE, id_hash, seed, crc, model, plain))
+            id_hashes.append(id_hash)
+        offset += length
+        seed = crc
+    builder.withdraw_copies(id_hashes)
     for row in rows:
         builder.index.add(row)
-    scanner.skip_indexed(len(columns), at, seed)
+    scanner.skip_indexed(len(columns), offset, seed)

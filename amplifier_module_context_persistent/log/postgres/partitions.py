@@ -33,20 +33,23 @@ def divisible_tables(creation: str, schema: str) -> list[str]:
 
 def part_statements(creation: str, schema: str) -> list[str]:
     """Return statements that create all parts of the tables with rows of logs which `creation` creates."""
-    return [
-        f"create table if not exists {schema}.{part} partition of {schema}.{table}"
-        f" for values with (modulus {PARTS}, remainder {number})"
-        for table in divisible_tables(creation, schema)
-        for number, part in enumerate(names_of_parts(table))
-    ]
+    statements = list[str]()
+    for table in divisible_tables(creation, schema):
+        for number, part in enumerate(names_of_parts(table)):
+            statements.append(
+                f"create table if not exists {schema}.{part} partition of {schema}.{table}"
+                f" for values with (modulus {PARTS}, remainder {number})"
+            )
+    return statements
 
 
 def grant_statements(tables: Iterable[str], schema: str, role: str) -> list[str]:
     """Return statements that let a role (quoted already) read the parts of tables directly, as a backup does."""
-    return [
-        f"grant select on {', '.join(f'{schema}.{part}' for part in names_of_parts(table))} to {role}"
-        for table in tables
-    ]
+    statements = list[str]()
+    for table in tables:
+        parts = ", ".join(f"{schema}.{part}" for part in names_of_parts(table))
+        statements.append(f"grant select on {parts} to {role}")
+    return statements
 
 
 def names_of_parts(table: str) -> list[str]:

@@ -142,11 +142,13 @@ def limit_waits(connection: Connection, *, limit_s: float, idle_s: float = 0.0) 
 
 def read_head(connection: Connection, schema: str, name: str, *, lock: bool = False) -> Head | None:
     """Read a log's row; None if there is no such log. With `lock`, lock the row until the transaction ends."""
-    archived = "archived" if connection.has(ARCHIVE) else "0"  # type: ignore[attr-defined]  # of DeadlineConnection
     layout = layout_of(connection)
+    has_archive = connection.has(ARCHIVE)  # type: ignore[attr-defined]  # of DeadlineConnection
+    archived = "archived" if has_archive else "0"
+    for_update = " for update" if lock else ""
     statement = f"""
         select {layout.id_from("log_id")}, head, size, crc, generation, {archived} from {schema}.log
-         where {layout.name_column} = %s{" for update" if lock else ""}
+         where {layout.name_column} = %s{for_update}
     """
     row = connection.execute(statement.encode(), [layout.key_of(name)]).fetchone()
     return Head(*row) if row else None
@@ -173,22 +175,23 @@ def create(
         generation: the former generation of a log that is created again with its old lines; None for a new one.
     """
     layout = layout_of(connection)
-    values, source = {"name": "%(name)s::text"}, ""
+    expressions = {"name": "%(name)s::text"}  # by column
+    source = ""
+    parameters: dict[str, Any] = {"name": name, "new_id": id_of(name), "new_generation": generation}
     if layout.has_derived_ids:
-        values["log_id"] = "%(new_id)s::uuid"
+        expressions["log_id"] = "%(new_id)s::uuid"
     if generation is not None:
-        values["generation"] = "%(new_generation)s::bigint"
-    given: dict[str, Any] = {"name": name, "new_id": id_of(name), "new_generation": generation}
+        expressions["generation"] = "%(new_generation)s::bigint"
     if like is not None:
-        values |= {"owner": "owner", "created": "created"}
+        expressions |= {"owner": "owner", "created": "created"}
         source = f"from {schema}.log where log_id = %(log_id)s and generation = %(generation)s"
-        given |= like._asdict()
+        parameters |= like._asdict()
     statement = f"""
-        insert into {schema}.log ({", ".join(values)}) select {", ".join(values.values())} {source}
+        insert into {schema}.log ({", ".join(expressions)}) select {", ".join(expressions.values())} {source}
             on conflict do nothing
         returning {layout.id_from("log_id")}, head, size, crc, generation
     """
-    row = connection.execute(statement.encode(), given).fetchone()
+    row = connection.execute(statement.encode(), parameters).fetchone()
     return Head(*row) if row else None
 
 
@@ -239,12 +242,14 @@ def append(
         touches: set `touched`, if it is more than an hour old. `changed` is the exact time of the last append, but only
             `touched` has an index, which is seldom updated for this reason (`steps.TOUCHED`).
     """
-    values, columns = _values_of(rows), layout_of(connection).key_columns
+    values = _values_of(rows)
+    columns = layout_of(connection).key_columns
+    touching = TOUCHING if touches else ""
     statement = f"""
         with advanced as (
             update {schema}.log as log
                set head = log.head + %(count)s, size = %(size)s, crc = %(last_crc)s,
-                   changed = pg_catalog.now(){TOUCHING if touches else ""}
+                   changed = pg_catalog.now(){touching}
               from ({level_of(durable=durable)}) as level
              where log.log_id = %(log_id)s and log.head = %(head)s and log.crc = %(crc_before)s
                and log.generation = %(generation)s

@@ -167,15 +167,16 @@ class Server:
             LogUnreadableError: the tables are missing, older or newer; the text says what to do.
         """
         if self._is_held:
-            held = self._held.connection
-            held.deadline = deadline
-            with self.telling(held), waiting_longer(held, answer_s):
-                yield held
+            connection = self._held.connection
+            connection.deadline = deadline
+            with self.telling(connection), waiting_longer(connection, answer_s):
+                yield connection
             return
         if not self._slots.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise ServerError(f"all {MOST_CONNECTIONS} connections of this process are busy")
         try:
-            self._held.connection = connection = self._take(deadline)
+            connection = self._take(deadline)
+            self._held.connection = connection
             try:
                 with self.telling(connection), waiting_longer(connection, answer_s):
                     yield connection
@@ -202,15 +203,17 @@ class Server:
         Raises:
             ServerError: the server refused, or did not answer.
         """
-        furthest, end = reached(), time.monotonic() + limit_s
+        progress = reached()
+        end = time.monotonic() + limit_s
         answer_s = limit_s if self._is_held else limit_s * FIRST_SHARE  # a transaction has one attempt
         while True:
             try:
                 with self.connected(time.monotonic() + answer_s, answer_s=answer_s) as connection:
                     return function(connection)
             except ServerError as error:
-                if reached() > furthest:
-                    furthest, end = reached(), time.monotonic() + limit_s
+                if reached() > progress:
+                    progress = reached()
+                    end = time.monotonic() + limit_s
                 if error.is_refusal or time.monotonic() >= end:
                     raise
             time.sleep(PAUSE_S)
@@ -232,13 +235,14 @@ class Server:
         except Exception as error:
             if isinstance(error, ServerError) or not hasattr(error, "sqlstate"):
                 raise
-            state, refused = error.sqlstate or "", is_refusal(error)
-            if not refused or state == READ_ONLY:  # another host of the location may accept writes
+            sqlstate = error.sqlstate or ""
+            was_refused = is_refusal(error)
+            if not was_refused or sqlstate == READ_ONLY:  # another host of the location may accept writes
                 connection.pgconn.finish()
             reason = first_line(error)
-            if state in _PREPARED_STATEMENTS_LOST:
+            if sqlstate in _PREPARED_STATEMENTS_LOST:
                 reason += " (behind a pooler without prepared statements, add prepare=off to the location)"
-            raise ServerError(reason, sqlstate=state, is_refusal=refused) from error
+            raise ServerError(reason, sqlstate=sqlstate, is_refusal=was_refused) from error
 
     def close(self) -> None:
         """Close the connections that are not in use."""
@@ -284,7 +288,9 @@ class Server:
         Returns:
             Text for an error, which names the processes that blocked the statement; "" if they are unknown.
         """
-        pid, psycopg, holders = connection.info.backend_pid, _import_psycopg(), ""
+        pid = connection.info.backend_pid
+        psycopg = _import_psycopg()
+        holders = ""
         with contextlib.suppress(Exception):  # it explains an error, and must not take its place
             aside = self._connect_once(psycopg, time.monotonic() + _ASIDE_S)
             try:
@@ -320,13 +326,14 @@ class Server:
     def _connect_once(self, psycopg: Any, deadline: float) -> psycopg.Connection[Any]:
         left_s = max(deadline - time.monotonic(), 0.0)
         given = read_conninfo(self.location)
+        defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
         connection = connection_class(psycopg).connect(
             self.location.conninfo,
             autocommit=True,
             prepare_threshold=2 if self.location.prepares else None,
             connect_timeout=max(_SHORTEST_CONNECT_S, round(left_s)),
             tcp_user_timeout=max(1, round(1000 * left_s)),
-            **{name: value for name, value in _DEFAULTS.items() if name not in given},
+            **defaults,
         )
         connection.deadline = deadline
         connection.add_notice_handler(connection.heed)
