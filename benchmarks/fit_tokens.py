@@ -1,4 +1,4 @@
-"""Fit the tables of the token estimate, and write `amplifier_module_context_persistent/estimate_tables.py`.
+"""Fit the tables of the token estimate, and write `amplifier_module_context_persistent/tokens/_estimate_tables.py`.
 
     python -m benchmarks.fit_tokens [--packages DIRECTORY] [--write]
 
@@ -137,7 +137,7 @@ def _solve(rows: Floats, goals: Floats, weights: Floats, said: Floats, seen: Flo
 
 
 def tables_module(networks: dict[str, tuple[Tables, Bytes]]) -> str:
-    """Return the source of `estimate_tables`."""
+    """Return the source of `_estimate_tables`."""
     source = '"""The tables of the token estimate. Written by `benchmarks/fit_tokens.py`; do not edit."""\n\n'
     source += "from typing import Final\n"
     for name, (tables, last) in networks.items():
@@ -183,7 +183,7 @@ def main() -> None:
         if held:
             print(f"{kind:13} {true:9} tokens held out, error {100 * guess / max(1, true) - 100:+.1f} %")
     if options.write:
-        with open(estimate.__file__.replace("estimate.py", "estimate_tables.py"), "w", encoding="utf-8") as file:
+        with open(estimate.__file__.replace("estimate.py", "_estimate_tables.py"), "w", encoding="utf-8") as file:
             file.write(source)
     else:
         print(source)

@@ -20,6 +20,13 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from ..errors import ConfigError
+from .hidden_password import (
+    HOW_TO_WRITE,
+    SECRET_PARAMETERS,
+    remember_password,
+    with_password,
+    without_userinfo_password,
+)
 
 DEFAULT_SCHEMA = "context_persistent"
 PREFIXES = ("postgresql://", "postgres://", "service=")
@@ -29,7 +36,6 @@ STORAGE_VARIABLE = "AMPLIFIER_CONTEXT_STORAGE"
 _OURS = {"schema": DEFAULT_SCHEMA, "prepare": "on", "read": ""}
 _WORD = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\#]|\\.)*)\s*")
 _WORDS = re.compile(f"(?:{_WORD.pattern})*")
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:@/]*)(:\d*)?")
 _READ = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:@,?&#%\s]+)(?::(\d+))?")
 _PORT = re.compile(r"\d*(,\d*)*")
 _PARAMETER = re.compile(r"[a-z_]{1,40}")
@@ -49,9 +55,6 @@ _WORDS_OF_LIBPQ = """
 """
 LIBPQ_PARAMETERS = frozenset(_WORDS_OF_LIBPQ.split())
 """The parameters of libpq, up to version 18. https://www.postgresql.org/docs/current/libpq-connect.html"""
-
-_SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
-_HOW_TO_WRITE = "write postgresql://USER@HOST:PORT/DATABASE, with other characters as %XX"
 
 
 def check_schema_name(name: str) -> str:
@@ -141,10 +144,6 @@ def stored_name(location: str) -> str | None:
     return split_location(location)[1] if is_postgres(location) else None
 
 
-_WITH_PASSWORDS: dict[str, str] = {}
-"""The connection strings with passwords that `without_password` got, by the location that it returned."""
-
-
 def without_password(location: str) -> str:
     """Return a location without its password. This process keeps the password, so the result names the same server.
 
@@ -154,7 +153,7 @@ def without_password(location: str) -> str:
     parsed = parse_location(location)
     server = split_location(parsed.shown)[0]
     if server != split_location(location)[0]:
-        _WITH_PASSWORDS[server] = parsed.conninfo
+        remember_password(server, parsed.conninfo)
     return parsed.shown
 
 
@@ -183,7 +182,7 @@ def parse_location(location: str) -> Location:
     _, name = split_location(location)
     shown = storage.shown
     return Location(
-        _WITH_PASSWORDS.get(shown, storage.conninfo),
+        with_password(shown, storage.conninfo),
         name,
         check_schema_name(storage.schema),
         storage.prepare == "on",
@@ -212,7 +211,7 @@ def _read_service(location: str) -> _Storage:
     words = _words(split_location(location)[0])
     own_parameters = {key: _unquoted(words.pop(key, default)) for key, default in _OURS.items()}
     _check_parameters({key: _unquoted(value) for key, value in words.items()})
-    without_secrets = {key: value for key, value in words.items() if key not in _SECRETS}
+    without_secrets = {key: value for key, value in words.items() if key not in SECRET_PARAMETERS}
     shown = without_secrets | _not_default(own_parameters)
     return _Storage(
         _as_words(words),
@@ -230,7 +229,7 @@ def _as_words(words: Mapping[str, str]) -> str:
 def _read_url(location: str) -> _Storage:
     server, name = split_location(location)
     server, _, query = server.partition("?")
-    shown_server = _without_userinfo_password(server, name)
+    shown_server = without_userinfo_password(server, name)
     ours, theirs, shown = dict(_OURS), list[str](), list[str]()
     given: dict[str, str] = {}
     for pair in filter(None, query.split("&")):
@@ -241,7 +240,7 @@ def _read_url(location: str) -> _Storage:
         key = unquote(written_key)
         given[key] = unquote(value)
         theirs.append(pair)
-        if key not in _SECRETS:
+        if key not in SECRET_PARAMETERS:
             shown.append(pair)
     _check_parameters(given, names_unknown="@" not in query)  # else it may begin in a password
     shown += [f"{key}={value}" for key, value in _not_default(ours).items()]
@@ -270,7 +269,7 @@ def _check_parameters(given: Mapping[str, str], *, names_unknown: bool = True) -
         if name == "port" and not _PORT.fullmatch(value):
             raise ValueError("the storage has a port that is no number")
         if name in ("host", "hostaddr", "dbname") and "@" in value:
-            raise ValueError(f"the storage has a {name} with an @ in it; {_HOW_TO_WRITE}")
+            raise ValueError(f"the storage has a {name} with an @ in it; {HOW_TO_WRITE}")
 
 
 def _words(server: str) -> dict[str, str]:
@@ -294,29 +293,6 @@ def _unquoted(value: str) -> str:
     if value.startswith("'"):
         value = value[1:-1]
     return re.sub(r"\\(.)", r"\1", value)
-
-
-def _without_userinfo_password(server: str, name: str) -> str:
-    """Return the part of a URL before `?` (`server`) without a password. It may name several hosts.
-
-    Raises:
-        ValueError: a host, a port or a database cannot be read; it may be a part of a password.
-    """
-    scheme, _, rest = server.partition("://")
-    authority, slash, database = rest.partition("/")
-    user, at, hosts = authority.partition("@")  # libpq too splits at the first `@`
-    if not at:
-        user, hosts = "", authority
-    names_no_database = not database or (not at and ":" in hosts)
-    has_password_in_name = "@" in name and names_no_database  # a `#` in a password cut the location there
-    has_password_in_database = "@" in unquote(database)
-    if has_password_in_name or has_password_in_database or not all(map(_is_host, hosts.split(","))):
-        raise ValueError(f"the storage URL cannot be read; {_HOW_TO_WRITE}")
-    return f"{scheme}://{user.partition(':')[0]}{at}{hosts}{slash}{database}"
-
-
-def _is_host(host: str) -> bool:
-    return _HOST.fullmatch(host) is not None and "@" not in unquote(host)
 
 
 def _url(server: str, pairs: list[str]) -> str:

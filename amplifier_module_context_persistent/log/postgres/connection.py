@@ -109,13 +109,13 @@ def connection_class(psycopg: Any) -> Any:
         steps: frozenset[str] = frozenset()
 
         def has(self, step: str) -> bool:
-            """Return whether the tables had the additions of a step (`steps.STEPS`) when this connection was made."""
+            """Return whether the tables had a step of `migration_steps.STEPS` when this connection was made."""
             return step in self.steps
 
         waits = False
         """Whether the server's own setting made it wait for its disk when this was last checked."""
         touches = False
-        """Whether appends update the column `touched` (`steps.TOUCHED`)."""
+        """Whether appends update the column `touched` (`migration_steps.TOUCHED`)."""
         is_unreplicated = False
         """Whether the server gave up waiting for a replica, so that a commit is on its own disk only."""
 

@@ -56,7 +56,7 @@ MAY_TOUCH = """
 """SQL: whether the role may write `touched`. A role that got its rights before `touched` was added may not."""
 _IS_BEHIND = f"log.touched < pg_catalog.now() - interval '{TOUCHED_S} s'"
 TOUCHING = f", touched = case when {_IS_BEHIND} then pg_catalog.now() else log.touched end"
-"""SQL, in an update of a log's row: keep `touched` at most an hour behind `changed` (`steps.TOUCHED`)."""
+"""SQL, in an update of a log's row: keep `touched` at most an hour behind `changed` (`migration_steps.TOUCHED`)."""
 
 
 WAITS = "coalesce(pg_catalog.current_setting('synchronous_commit', true), 'off') <> 'off'"
@@ -240,7 +240,7 @@ def append(
         rows: the lines.
         durable: wait until the server has the lines on its disk; if false, a crash of the server may lose them.
         touches: set `touched`, if it is more than an hour old. `changed` is the exact time of the last append, but only
-            `touched` has an index, which is seldom updated for this reason (`steps.TOUCHED`).
+            `touched` has an index, which is seldom updated for this reason (`migration_steps.TOUCHED`).
     """
     values = _values_of(rows)
     columns = layout_of(connection).key_columns

@@ -137,7 +137,7 @@ class Server:
     _steps: frozenset[str] = frozenset()
 
     def has(self, step: str) -> bool:
-        """Return whether the tables had the additions of a step (`steps.STEPS`) at the last new connection."""
+        """Return whether the tables had a step of `migration_steps.STEPS` at the last new connection."""
         return step in self._steps
 
     @property
@@ -378,7 +378,7 @@ class Server:
 
 
 def read_steps(connection: psycopg.Connection[Any], schema: str) -> frozenset[str]:
-    """Read the names of the steps (`steps.STEPS`) that are done in the tables.
+    """Read the names of the steps (`migration_steps.STEPS`) that are done in the tables.
 
     Raises:
         psycopg.Error: the server refused the question.
