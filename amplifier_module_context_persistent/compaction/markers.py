@@ -33,14 +33,13 @@ from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan, Quote
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
 from .failed_commands import MOST_KNOWN, each_once, failed_commands
+from .groups import Groups
+from .marker_wording import ANSWER, PERSON, brief_marker, counted, long_marker
 from .quotes import quotes_of, within_room
 from .told_files import files_text
 
 SHARE = 0.08  # of the target, for all markers and the notice
 NOTICE_SHARE = 0.02  # of the budget; if even the shortest notice is longer, there is no notice
-MOST_NAMES = 4  # tools that a marker names, in about 20 tokens; calls of other tools are counted together
-BRIEF_NAMES = 2  # tools that a brief marker names
-MOST_FILES_OF_A_TOOL = 3  # files of one tool that a marker names; the notice names more
 
 
 def with_left_out(draft: Draft, plan: Plan) -> Plan:
@@ -152,8 +151,8 @@ def _briefs(draft: Draft, gaps: Sequence[Gap], unmarkable: Set[str]) -> list[str
     found = list[str]()
     for gap in gaps:
         is_after_next_call = gap.before in marked_after_next_call
-        basis = gap.messages, gap.did, gap.reference, gap.said, recall, is_after_next_call
-        write = partial(_brief, gap, recall=recall, after_next_call=is_after_next_call)
+        basis = replace(gap, text=""), recall, is_after_next_call
+        write = partial(brief_marker, gap, recall=recall, after_next_call=is_after_next_call)
         found.append("" if gap.before in unmarkable else memory.brief(gap.before, basis, write))
     return found
 
@@ -259,7 +258,7 @@ def _gap(
         ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
         before_head = head.ordinal
         if at in between and not draft.kept[at]:
-            did.update(_action_of(use) for use in head.gist.uses)
+            did.update(_actions_of(draft.view, at))
             said += quotes.get(at, ())
             ids.append(head.id)
     reference = next(filter(None, ids), "")
@@ -293,6 +292,16 @@ def _marked_result(draft: Draft, last: int, position: int) -> str:
     return ""
 
 
+def _actions_of(view: Groups, position: int) -> list[str]:
+    """Return what was done in a group: the action of each call in words, or who wrote its text."""
+    head = view.groups[position].head
+    if head.human:
+        return [PERSON]
+    if view.speaks(position) and not head.calls:
+        return [ANSWER]
+    return [_action_of(use) for use in head.gist.uses]
+
+
 def _action_of(use: ToolUse) -> str:
     """Return the action of a call in words: the name of its tool, and the name of the file if it changes one."""
     if use.kind == CHANGE and use.paths:
@@ -307,68 +316,6 @@ def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[st
         if use.kind == kind:
             named += use.paths
     return tuple(each_once(named)[-MOST_KNOWN:])
-
-
-def _brief(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
-    """Return the shortest text of a marker: the number of messages, the most frequent tools, and the reference."""
-    times = _times_by_tool(gap)
-    named = BRIEF_NAMES
-    if len(times) == BRIEF_NAMES + 1:
-        named += 1  # the name of a third tool is no longer than "other calls"
-    said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
-    return _marker(gap, said, times, recall=recall, after_next_call=after_next_call)
-
-
-def _text(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
-    """Return the long text of a marker, with more tools, the most frequent first, and the files that they changed."""
-    times, files = _times_by_tool(gap), defaultdict[str, list[str]](list)
-    for what, _ in gap.did:
-        tool, _, file = what.partition(" ")
-        if file:
-            files[tool].append(file)
-    said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
-    return _marker(gap, said, times, recall=recall, after_next_call=after_next_call)
-
-
-def _times_by_tool(gap: Gap) -> Counter[str]:
-    """Return the number of calls of each tool in a gap."""
-    times = Counter[str]()
-    for what, count in gap.did:
-        times[what.partition(" ")[0]] += count
-    return times
-
-
-def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, after_next_call: bool) -> str:
-    """Return the text of a marker with the gap's quotes below it.
-
-    Args:
-        gap: the gap.
-        said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
-        times: the number of calls of each tool; calls of tools without a phrase are counted together.
-        recall: whether the marker names the reference with which the tool `recall` finds the first message.
-        after_next_call: whether the marker is after the results of the group that follows the gap.
-    """
-    marker = "1 message" if gap.messages == 1 else f"{gap.messages} messages"
-    marker += " left out before this call" if after_next_call else " left out"
-    others = sum([count for _, count in times.most_common()[len(said) :]])
-    named = [*said, f"other calls x{others}"] if others else said
-    if named:
-        marker += f": {', '.join(named)}"
-    if recall and gap.reference:
-        marker += f"; recall {gap.reference}"
-    return "\n".join([f"[{marker}]", *[quote.text for quote in gap.said]])
-
-
-def _calls_of(tool: str, times: int, files: Sequence[str]) -> str:
-    """Return a phrase for one tool, its files and the number of its calls, such as `Edit a.py, b.py and 2 more x12`."""
-    said = tool
-    if files:
-        said += f" {', '.join(files[:MOST_FILES_OF_A_TOOL])}"
-    if len(files) > MOST_FILES_OF_A_TOOL:
-        said += f" and {len(files) - MOST_FILES_OF_A_TOOL} more"
-    if times > 1:
-        said += f" x{times}"
-    return said
 
 
 def cost_of(text: str) -> int:
@@ -399,7 +346,7 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
         gap = gaps[at]
         if not texts[at] or (room_tokens < 0 and not gap.text):
             continue
-        longer = gap.text or _text(gap, recall=recall, after_next_call=gap.before in marked_after_next_call)
+        longer = gap.text or long_marker(gap, recall=recall, after_next_call=gap.before in marked_after_next_call)
         more_tokens = cost_of(longer) - cost_of(texts[at])
         if more_tokens <= room_tokens:
             room_tokens -= more_tokens
@@ -468,4 +415,4 @@ def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
 
 
 def _number(count: int, noun: str) -> str:
-    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"

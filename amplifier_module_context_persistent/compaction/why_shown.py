@@ -14,7 +14,7 @@ from ..messages.message import Message
 from ..messages.terms import is_figure, terms_of
 from ..view.entry import Entry, classify
 from .draft import Draft
-from .markers import MOST_NAMES
+from .marker_wording import MOST_NAMES
 from .plan_request import PlanRequest
 from .strategies import STRATEGIES
 

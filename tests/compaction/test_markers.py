@@ -69,18 +69,30 @@ def without(messages: Sequence[Message], dropped: Sequence[int], **given: Any) -
 def test_a_marker_says_how_many_what_they_did_and_how_to_have_them_back() -> None:
     """The tools that were called most, and the reference of the first message if there is the tool for it."""
     work = reading(["src/a.py", "lib/b.py", "src/a.py"])
-    said = "[6 messages left out: read_file x3"
+    said = "[6 messages left out: you called read_file x3"
     found = without(work, [1, 2, 3])
     assert markers(found) == [f"{said}; recall m1]"]
     assert found.left_out.read == ("lib/b.py", "src/a.py")
     assert markers(without(work, [1, 2, 3], recall=False)) == [f"{said}]"]
 
 
+def test_a_marker_counts_what_was_said() -> None:
+    """People's messages and answers come before the calls, which a marker in a user's message names as the model's."""
+    work = history("u:9 u:9 t:9 a:9 u:9 t:9 t:9 u:9")
+    (first,) = without(work, [1, 2, 3, 4, 5, 6]).left_out.gaps or ()
+    assert first.text == "[9 messages left out: 2 user messages, 1 answer, you called bash x3; recall m1]"
+    (after_result,) = without(work, [3, 4]).left_out.gaps or ()
+    assert (after_result.after, after_result.text) == (
+        "m2",
+        "[2 messages left out: 1 user message, 1 answer; recall m3]",
+    )
+
+
 def test_a_brief_marker_counts_every_call() -> None:
     """The two tools that were called most are named, and the calls of all others are counted."""
     many = Gap("m9", "", 60, "", (("Bash", 20), ("Read", 12), ("Edit a.py", 5), ("Edit b.py", 4), ("Glob", 1)), "m3")
     found = written([Cut(100, 100)] * 20, gone=replace(GONE, left_out=replace(GONE.left_out, gaps=(many,))))
-    assert markers(found) == ["[60 messages left out: Bash x20, Read x12, other calls x10; recall m3]"]
+    assert markers(found) == ["[60 messages left out: you called Bash x20, Read x12, other calls x10; recall m3]"]
 
 
 def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
@@ -94,12 +106,12 @@ def test_where_markers_take_too_much_names_of_files_go_first() -> None:
     """Those of the oldest gaps; how many messages are missing, the first of them and what was done each gap says."""
     wide, narrow = (
         markers(written()),
-        markers(written(gone=replace(GONE, left_out=replace(GONE.left_out, messages=0)), target=1_350)),
+        markers(written(gone=replace(GONE, left_out=replace(GONE.left_out, messages=0)), target=1_600)),
     )
-    assert wide == [f"[12 messages left out: bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
-    assert narrow[0] == "[12 messages left out: bash x3, Read x2; recall m0]"
-    assert narrow[-1].startswith("[12 messages left out: bash x3, Read a.py")
-    assert sum(len(text) // 3 + 4 for text in narrow) <= SHARE * 1_350
+    assert wide == [f"[12 messages left out: you called bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
+    assert narrow[0] == "[12 messages left out: you called bash x3, Read x2; recall m0]"
+    assert narrow[-1].startswith("[12 messages left out: you called bash x3, Read a.py")
+    assert sum(len(text) // 3 + 4 for text in narrow) <= SHARE * 1_600
 
 
 def test_a_marker_names_every_call_and_the_files_that_were_changed() -> None:
@@ -115,8 +127,8 @@ def test_a_marker_names_every_call_and_the_files_that_were_changed() -> None:
     gap = Gap("m0", "", 12, "", tuple(did), "m0")
     (text,) = markers(written(gone=replace(GONE, left_out=replace(GONE.left_out, gaps=(gap,)))))
     assert text == (
-        "[12 messages left out: Read x20, Edit part_0.py, part_1.py, part_2.py and 3 more x12, Bash x9, Glob x3, "
-        "other calls x3; recall m0]"
+        "[12 messages left out: you called Read x20, Edit part_0.py, part_1.py, part_2.py and 3 more x12, Bash x9, "
+        "Glob x3, other calls x3; recall m0]"
     )
 
 
@@ -159,7 +171,7 @@ def test_a_gap_between_the_newest_persons_message_and_a_text_is_marked_between_t
     work = [*reading(["a.py", "b.py"])[:-1], {"role": "assistant", "content": "done"}]
     work[-1]["metadata"] = {"message_id": "m5"}
     found = without(work, [1, 2])
-    marker = "[4 messages left out: read_file x2; recall m1]"
+    marker = "[4 messages left out: you called read_file x2; recall m1]"
     assert [(gap.before, gap.after, gap.text) for gap in found.left_out.gaps or ()] == [("m5", "", marker)]
     assert found.notice.before == "m5"
     assert found.notice.text.startswith(f"{marker}\n<system-reminder>\n60 earlier messages")
@@ -189,15 +201,15 @@ def test_all_is_said_where_there_is_room() -> None:
 def test_names_of_files_go_where_the_markers_of_cuts_take_the_room() -> None:
     """How much is missing where, what was done, how it is had and what was tried in vain is said in any case."""
     found = written([Cut(100, 100)] * 20)
-    assert markers(found) == [f"[12 messages left out: bash x3, Read x2; recall m{n}]" for n in range(5)]
+    assert markers(found) == [f"[12 messages left out: you called bash x3, Read x2; recall m{n}]" for n in range(5)]
     assert FILES[0] not in found.notice.text
     shows(found.notice.text, "60 earlier messages are left out", "20 long texts are shortened", "make all")
 
 
 def test_brief_cuts_leave_more_room() -> None:
     """What says less is charged less, and a text that is shown whole costs nothing."""
-    assert FILES[0] in written([Cut(270, 0, brief=True)] * 8).notice.text
-    assert FILES[0] not in written([Cut(270, 0)] * 8).notice.text
+    assert FILES[0] in written([Cut(270, 0, brief=True)] * 7).notice.text
+    assert FILES[0] not in written([Cut(270, 0)] * 7).notice.text
     assert written([Cut((1 << 31) - 1, 0)] * 50).notice.text == written([]).notice.text
 
 
