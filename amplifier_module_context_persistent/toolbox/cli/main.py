@@ -244,7 +244,7 @@ SECTIONS = {
             "cli.delete:delete", "Delete SESSION: its log, what belongs to it, and its sub-agents' sessions."
         ),
         "prune": CommandEntry(
-            "cli.delete:prune",
+            "cli.prune:prune",
             "Delete the sessions that filters choose, such as those whose last message is older than a time.",
         ),
         "purge": CommandEntry("cli.purge:purge", "Remove history from a log for good, or a text from all logs."),

@@ -367,7 +367,7 @@ def test_old_sessions_are_pruned_there(both: str, monkeypatch: pytest.MonkeyPatc
         def asked(*_: Any, **__: Any) -> None:
             append(old, 2)
 
-        monkeypatch.setattr("amplifier_module_context_persistent.toolbox.cli.delete.ask", asked)
+        monkeypatch.setattr("amplifier_module_context_persistent.toolbox.cli.delete_listed.ask", asked)
         assert "written to since" in run("prune", "--older", "1d", "--storage", both, code=1).output
         listed = json.loads(run("list", "--json", "--storage", both).output)["sessions"]
         assert {one["session"] for one in listed} == {"young", "old"}

@@ -1,0 +1,280 @@
+"""List whole sessions with what belongs to them, ask, and delete them, for `delete` and `prune`."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import click
+
+from ...catalogue.session_list_cache import Glances
+from ...clock import utc_now
+from ...errors import ContextPersistentError, DeleteError
+from ...log.database_location import stored_name
+from ...sessions.find_session import SessionFile
+from ...sessions.overview import Overview, held_logs, look_at
+from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
+from ..transfer.erasure_list import lift, note_erasure
+from ..transfer.erasures import SESSION, Erasure, erasure_of, names_in_log
+from ..transfer.host_files import HOSTS_NAMES
+from ..transfer.plain_copies import remove_abandoned_copies
+from ..transfer.purge_session import remove_left
+from .confirm import ask, check_can_ask
+from .erasing import extent, what_follows
+from .error_messages import reason_beside, unusable
+from .exit_codes import DONE, FINDINGS, UNUSABLE
+from .progress import stages
+from .purge import VACUUM_ADVICE
+from .session_rows import age, scaled
+from .terminal import counted, cut, one_line, say
+
+_LINE_CELLS = 70
+
+
+def delete_listed(
+    groups: Sequence[Sequence[Overview]],
+    *,
+    host_files: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    left: Sequence[str] = (),
+    older: float | None = None,
+    scope: str = "",
+) -> int:
+    """List sessions, ask, delete them, and return the exit code.
+
+    Args:
+        groups: the sessions, each with its sub-agents' sessions.
+        host_files: delete the host's files too.
+        dry_run: only list.
+        yes: do not ask.
+        as_json: print one JSON object.
+        left: the files of interrupted operations that were removed before.
+        older: delete only sessions without a message since this time.
+        scope: words for what is deleted as a whole; "" if filters choose among sessions.
+    """
+    check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
+    if not dry_run:
+        remove_abandoned_copies()
+    planned = [deletion for group in groups for deletion in plan_deletion(group)]
+    todo = [deletion for deletion in planned if not deletion.refused]
+    if not as_json:
+        _show(planned, todo, host_files=host_files, scope=scope)
+    if todo and not dry_run:
+        ask(_question(todo, scope), yes=yes)
+        _delete_all(todo, host_files=host_files, older=older)
+    done = [deletion for deletion in todo if not deletion.refused]
+    if as_json:
+        result: dict[str, Any] = {
+            "dry_run": dry_run,
+            "deleted": [deletion.to_json() for deletion in done],
+            "kept": [deletion.to_json() for deletion in planned if deletion.refused],
+        }
+        if left:
+            result["left"] = list(left)
+        click.echo(json.dumps(result))
+    elif dry_run:
+        say("Nothing was done (--dry-run).")
+    elif todo:
+        _tell_deleted(done)
+    if len(done) < len(planned):
+        return FINDINGS if done else UNUSABLE
+    return FINDINGS if any(deletion.not_noted for deletion in done) else DONE
+
+
+def clear_up(places: Sequence[tuple[str, list[str]]], *, dry_run: bool, as_json: bool) -> None:
+    """Remove the files that killed operations left at places without a log, and print their names."""
+    for log, left in places:
+        if not as_json:
+            say(f"{log}: there is no log; an earlier operation was interrupted, and this finishes it")
+            _show_files("goes", left)
+        if not dry_run:
+            with unusable(log):
+                remove_left(left, log)
+
+
+def looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> list[Overview]:
+    """Return the list entries of sessions; with `older`, old ones in a database need not be opened.
+
+    For sessions in a database that were not written to since `older`, the entries that `list` has cached are enough to
+    choose them; `_check_age` reads the log of each session before it is deleted. New entries are cached too, so that an
+    interrupted call need not read them again.
+    """
+    sessions = list(sessions)
+    not_opened = dict.fromkeys(
+        str(one.path) for one in sessions if older is not None and _is_stored_before(one, older)
+    )  # in the order of the sessions, and found at once among hundreds of thousands
+    cached = Glances()
+    cached.expect(not_opened)
+    open_logs = held_logs(sessions)
+    seen = list[Overview]()
+    with stages() as tell:
+        for number, session in enumerate(sessions):
+            tell("looking at sessions", number, len(sessions))
+            glances = cached if str(session.path) in not_opened else None
+            seen.append(look_at(session, open_logs, glances=glances))
+    cached.keep()
+    return seen
+
+
+def _is_stored_before(session: SessionFile, older: float) -> bool:
+    """Return whether a session is in a database and was last written before a time."""
+    return isinstance(session.path, str) and session.modified_s < older
+
+
+def _check_age(deletion: Deletion, older: float) -> None:
+    """Refuse a session in a database if its log has a message since a time, whatever its cached entry says.
+
+    Raises:
+        DeleteError: the log has such a message, or cannot be read.
+    """
+    session = deletion.seen.session
+    if stored_name(str(session.path)) is None:  # a file's log has been read already
+        return
+    seen = look_at(session, None)
+    if seen.error:
+        raise DeleteError(f"{seen.error}; nothing was deleted")
+    if seen.last_s >= older:
+        raise DeleteError("its log has a message since then; nothing was deleted; look again")
+
+
+def _delete_all(todo: Sequence[Deletion], *, host_files: bool, older: float | None) -> None:
+    """Delete sessions; if one cannot be deleted, print the reason and set it as `refused`."""
+    for deletion in reversed(todo):  # sub-agents' sessions first: a second deletion then finds them all
+        path = str(deletion.seen.session.path)
+        try:
+            _check_is_last(deletion, todo)
+            if older is not None:
+                _check_age(deletion, older)
+            deletion.files = _delete_one(deletion, host_files=host_files)
+        except (OSError, ContextPersistentError) as error:
+            deletion.refused = reason_beside(error, path)
+            click.echo(f"NOT DELETED: {one_line(path)}: {deletion.refused}", err=True)
+            continue
+        if deletion.not_noted:
+            why = f"an import may bring it back: {deletion.not_noted}"
+            click.echo(f"DELETED, NOT NOTED: {one_line(path)}: {why}", err=True)
+
+
+def _tell_deleted(done: Sequence[Deletion]) -> None:
+    """Print what was deleted, and what a person still has to do to remove the content everywhere."""
+    size_bytes = sum(deletion.seen.size_bytes for deletion in done)
+    say(f"Deleted {counted(len(done), 'session')}, {scaled(size_bytes, 'kMGT')}B.")
+    linked = sum(len(deletion.linked) for deletion in done)
+    if linked:
+        say(f"The content of {counted(linked, 'file')} stays under other names (hard links); remove those too.")
+    if any(stored_name(str(deletion.seen.session.path)) is not None for deletion in done):
+        say(VACUUM_ADVICE)
+
+
+def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
+    """Delete a session and return its removed files.
+
+    The deletion is noted, so that no import brings the session back. If it cannot be noted, `not_noted` says why.
+    """
+    path = str(deletion.seen.session.path)
+    erasure = erasure_of(names_in_log(path), SESSION, time=utc_now())
+    noted = list[Erasure]()
+
+    def begin() -> None:
+        try:
+            note_erasure(erasure, path)
+            noted.append(erasure)
+        except OSError as error:
+            deletion.not_noted = reason_beside(error, path)
+
+    try:
+        return delete_session(deletion, host_files=host_files, begin=begin)
+    except DeleteError:  # the session is unchanged
+        lift(noted, path)
+        raise
+
+
+def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:
+    """Refuse to delete a session if a sub-agent's session would stay.
+
+    Raises:
+        DeleteError: a sub-agent's session would stay.
+    """
+    session = deletion.seen.session
+    for other in todo:
+        below = other.seen.session
+        if other.refused and other.parent == session.id and below.project == session.project:
+            raise DeleteError(f"it belongs together with {below.id}, which was not deleted")
+
+
+def _question(todo: Sequence[Deletion], scope: str) -> str:
+    """Return the question before a deletion; it says `for good` only if no content stays under another name."""
+    question = f"Delete {counted(len(todo), 'session')}"
+    if scope:
+        question += f", {scope}"
+    if not any(deletion.linked or deletion.shared for deletion in todo):
+        question += ", for good" if scope else " for good"
+    question += "?"
+    unknown = sum(deletion.seen.is_open is None for deletion in todo)
+    if unknown:
+        question += f" Whether {unknown:,} of them is open is not known."
+    return question
+
+
+def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: bool, scope: str) -> None:
+    """Print what is deleted, what stays beside it, and which sessions stay."""
+    for deletion in todo:
+        _show_session(deletion)
+        _show_its_files(deletion, host_files=host_files)
+    for deletion in planned:
+        if deletion.refused:
+            say(f"NOT deleted: {deletion.seen.session.path}: {deletion.refused}")
+    if not todo:
+        say("no session to delete")
+        return
+    if scope:
+        say(f"This is {scope}.")
+    say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
+    if follows := what_follows(str(one.seen.session.path) for one in todo):
+        say(follows)
+    if not host_files and any(deletion.host_files for deletion in todo):
+        say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")
+
+
+def _show_session(deletion: Deletion) -> None:
+    """Print a line about the session of a deletion, its name, and its first line."""
+    seen = deletion.seen
+    parent = f", a sub-agent's of {deletion.parent}" if deletion.parent else ""
+    state = f", {seen.state}" if seen.state != "sound" else ""
+    ago = age(time.time() - seen.last_s) if seen.has_time else "?"
+    size = f"{scaled(seen.size_bytes, 'kMGT')}B"
+    say(f"{seen.session.id}{parent}: {counted(seen.messages, 'message')}, {size}, {ago} old{state}")
+    if seen.named.name:
+        say(f"  {cut(one_line(seen.named.name), _LINE_CELLS)}")
+    if seen.first_line:
+        say(f'  "{cut(one_line(seen.first_line), _LINE_CELLS)}"')
+
+
+def _show_its_files(deletion: Deletion, *, host_files: bool) -> None:
+    """Print which files a deletion removes and which ones stay, and what is special about it."""
+    written_for_host = [name for name in deletion.files if os.path.basename(name) in HOSTS_NAMES]
+    removed = [name for name in deletion.files if name not in written_for_host]
+    if host_files:
+        removed += deletion.host_files
+    _show_files("goes", removed)
+    _show_files("goes, written for the host by an import or a fork", written_for_host)
+    if not host_files:
+        _show_files("stays, the host's", deletion.host_files)
+    _show_files("stays, perhaps left by a killed writer", deletion.doubtful)
+    _show_files("stays, shared by hosts, with all messages", deletion.shared)
+    if deletion.finishes:
+        say("  an earlier deletion was interrupted; this one finishes it")
+    _show_files("has another name (hard link), under which its content stays", deletion.linked)
+    if deletion.seen.is_open is None:
+        say("  whether it is open is not known here")
+
+
+def _show_files(fate: str, files: Sequence[str]) -> None:
+    for directory, inside in groupby(files, os.path.dirname):
+        say(f"  {fate}: {os.path.join(directory, '')} {', '.join(map(os.path.basename, inside))}")
