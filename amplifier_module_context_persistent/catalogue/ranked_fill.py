@@ -66,6 +66,10 @@ class RankedFill:
         """Segments after those of the catalogue, in memory only."""
         self.end_offset = self.stored.end_offset if self.stored is not None else 0
         """The offset up to which the log is indexed."""
+        self.is_overtaken = False
+        """Whether another process has stored words of the log meanwhile, so that this fill stores none."""
+        self._ends: list[LogCoverage | None] = []
+        """The coverage of the log after each segment of `made`."""
         self._builder = SegmentBuilder()
         self._covered: LogCoverage | None = None
 
@@ -101,20 +105,24 @@ class RankedFill:
             self.finish()
 
     def finish(self) -> None:
-        """Make a segment of the messages since the last segment, and write it to the catalogue."""
+        """Make a segment of the messages since the last segment, and write it to the catalogue.
+
+        Segments that could not be written before are written first.
+        """
         if len(self._builder):
             self.made.append(self._builder.segment())
+            self._ends.append(self._covered)
             self._builder = SegmentBuilder()
-        if self._target is None or self._covered is None or len(self.made) > 1:
-            return  # an earlier segment could not be written
-        if self.made:
-            self._write(self._target, self.made[0], self._covered)
-        elif self._seen is not None and self._seen != self._covered:
-            try:
+        if self._target is None or self._covered is None or self.is_overtaken:
+            return
+        try:
+            while self.made and self._write(self._target):
+                pass
+            if not self.made and self._seen is not None and self._seen != self._covered:
                 with self._target.catalogue.writing() as connection:
                     note_covered(connection, self._target.name, seen=self._seen, now=self._covered)
-            except CatalogueError:
-                return
+        except CatalogueError:
+            return
 
     def drop_small(self) -> int:
         """Drop small segments in memory if there are many, to make one of them. Return the number of their messages."""
@@ -124,21 +132,29 @@ class RankedFill:
         if len(self.made) - first < MOST_SMALL:
             return 0
         dropped = sum(segment.messages for segment in self.made[first:])
-        del self.made[first:]
+        del self.made[first:], self._ends[first:]
         return dropped
 
-    def _write(self, target: FillTarget, segment: Segment, covered: LogCoverage) -> None:
+    def _write(self, target: FillTarget) -> bool:
+        """Write the first segment in memory to the catalogue. Return False if it must stay in memory.
+
+        Raises:
+            CatalogueError: the catalogue cannot be written now.
+        """
+        segment, covered = self.made[0], self._ends[0]
+        if covered is None or not is_same_file(target.path, covered.stamp):
+            return False
         first = len(self.stored.segments) if self.stored is not None else 0
-        try:
-            with target.catalogue.writing() as connection:
-                if not is_same_file(target.path, covered.stamp):
-                    return
-                kept = take_in_segment(connection, target.name, segment, seen=self._seen, first=first, now=covered)
-        except CatalogueError:
-            return
-        if kept is not None:
-            self.stored, self._seen = kept, covered
-            self.made.clear()
+        with target.catalogue.writing() as connection:
+            if not is_same_file(target.path, covered.stamp):
+                return False
+            kept = take_in_segment(connection, target.name, segment, seen=self._seen, first=first, now=covered)
+        if kept is None:
+            self.is_overtaken = True
+            return False
+        self.stored, self._seen = kept, covered
+        del self.made[0], self._ends[0]
+        return True
 
 
 def _without_small(words: RankedWords) -> RankedWords | None:

@@ -62,6 +62,8 @@ class ServerFill:
         self._storage = split_location(location)[0]
         self.kept = known
         """How far the log is indexed."""
+        self.is_overtaken = False
+        """Whether another process has stored words of the log meanwhile, so that this fill stores none."""
 
     def take(self, batch: Batch, end_offset: int) -> bool:
         """Store messages up to an offset of the log. Return False if the database refuses them."""
@@ -75,6 +77,7 @@ class ServerFill:
         except LogUnreadableError as error:
             logger.debug("%s: its words are not kept: %s", self._storage, error)
             return False
+        self.is_overtaken = kept is None
         self.kept = kept or self.kept
         return kept is not None
 

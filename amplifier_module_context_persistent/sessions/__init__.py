@@ -7,8 +7,8 @@ Rules of this package:
 
 Where things are done:
 - a pattern is searched in one session: `pattern_in_session`; in all, with the catalogue's help: `pattern_in_projects`;
-- a question in words: `all_sessions_index` joins the sessions' ranked indexes, `search/ranking.py` ranks, and
-  `best_messages` reads the messages;
+- a question in words: `index_fill` indexes what is new (`indexed_log`: of one log), `all_sessions_index` joins the
+  sessions' ranked indexes, `search/ranking.py` ranks, and `best_messages` reads the messages;
 - SQL over the figures of sessions: `sql_query`.
 """
 

@@ -99,7 +99,7 @@ def test_the_order_is_that_of_files(
 def test_what_is_kept_is_not_read_again(ranked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No log is opened then; a server that only reads gives the same answer."""
     answers = [told(ask(question, session_files(storage=ranked))) for question in QUESTIONS]
-    monkeypatch.setattr("amplifier_module_context_persistent.sessions.all_sessions_index.open_reader", None)
+    monkeypatch.setattr("amplifier_module_context_persistent.sessions.indexed_log.open_reader", None)
     with only_read():
         assert [told(ask(question, session_files(storage=ranked))) for question in QUESTIONS] == answers
 

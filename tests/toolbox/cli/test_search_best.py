@@ -14,7 +14,7 @@ from rich.console import Console
 from amplifier_module_context_persistent.errors import RecallError
 from amplifier_module_context_persistent.log.reader import LogReader
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.sessions import all_sessions_index, search
+from amplifier_module_context_persistent.sessions import indexed_log, search
 from amplifier_module_context_persistent.sessions.filters import FilterError
 from amplifier_module_context_persistent.toolbox.cli import best_answers
 from amplifier_module_context_persistent.toolbox.cli import search as search_module
@@ -191,14 +191,14 @@ def test_a_session_that_fails_unexpectedly_is_named_beside_the_answers_of_others
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write(log_of("broken"), OTHERS)
-    original = all_sessions_index.lacking
+    original = indexed_log.lacking
 
     def lacking(reader: LogReader, *rest: Any) -> Any:
         if "broken" in str(reader.path):
             raise IndexError("array index out of range")
         return original(reader, *rest)
 
-    monkeypatch.setattr(all_sessions_index, "lacking", lacking)
+    monkeypatch.setattr(indexed_log, "lacking", lacking)
     done = run("search", "--best", "5", "corrupted", code=2)
     assert "The index was corrupted by gc" in done.stdout
     shows(done.stderr, "broken", "IndexError")

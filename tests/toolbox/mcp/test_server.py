@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, only_read
 from amplifier_module_context_persistent.paths import project_slug
-from amplifier_module_context_persistent.sessions import all_sessions_index
+from amplifier_module_context_persistent.sessions import indexed_log
 from amplifier_module_context_persistent.tokens.counter import open_counter
 from amplifier_module_context_persistent.toolbox.mcp import answers as answers_module
 from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
@@ -209,7 +209,7 @@ def test_the_index_goes_on_between_questions(monkeypatch: pytest.MonkeyPatch) ->
     answer = asked()
     assert (answer["indexed_sessions"], "note" in answer) == (7, False)
     assert answer["answers"][0]["number"] == 300
-    monkeypatch.setattr(all_sessions_index, "open_reader", lambda *_, **__: pytest.fail("it opens a log"))
+    monkeypatch.setattr(indexed_log, "open_reader", lambda *_, **__: pytest.fail("it opens a log"))
     assert asked()["answers"] == answer["answers"]
 
 

@@ -1,0 +1,144 @@
+"""Fill the ranked index of many logs, also while other processes fill the same one.
+
+Rules:
+- No process holds a lock between two segments, so a process that was killed or stopped holds up no other one.
+- Before a log is read, the catalogue is asked whether another process has indexed it meanwhile.
+- If another process is at a log, this one leaves the log to it and goes on with the oldest log, and the next time in
+  the middle of the rest. So all of them share the work, and few segments are made twice.
+- If only such logs are left, this process waits for them. If there is no progress for `PATIENCE_S`, or for twice as
+  long as a segment took this process, it goes on itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..errors import LogError
+from .indexed_log import Fills, IndexedLog, error_of_session, fill_log, size_of
+
+Progress = Callable[[int, int], None]
+"""A function that is called with the number of bytes indexed so far and the number of bytes to index."""
+
+PATIENCE_S = 3.0
+"""The wait for another process that makes no progress. A segment takes one or two seconds on an idle machine."""
+_PAUSE_S = 0.05
+_MOST_LOST = 8
+"""The number of segments of a log that are made in vain, before the rest of it is indexed in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class FillOptions:
+    """How an index is filled.
+
+    Attributes:
+        progress: called while the index is filled.
+        may_go_on: returns whether to continue.
+        fills: the index parts of earlier questions of this process. The fill adds to it.
+        failed: the errors of logs that could not be read at the last attempt, by path. The fill updates it.
+    """
+
+    progress: Progress
+    may_go_on: Callable[[], bool]
+    fills: Fills | None
+    failed: dict[str, LogError]
+
+
+class IndexFill:
+    """Fills the index of some logs, those written last first.
+
+    Args:
+        logs: the logs that are not fully indexed.
+        options: how they are filled.
+        in_memory: whether the index is made anew in memory, without the catalogue.
+    """
+
+    def __init__(self, logs: Iterable[IndexedLog], options: FillOptions, *, in_memory: bool = False) -> None:
+        self._left = deque(sorted(logs, key=lambda log: -log.session.modified_s))
+        self._options, self._in_memory = options, in_memory
+        self._sizes = {log.path: size_of(log.path) for log in self._left}
+        self._done, self._total = 0, sum(self._sizes.values())
+        self._others = dict[str, float]()
+        """The logs that other processes are at, each with the time of their last progress."""
+        self._lost = Counter[str]()
+        """The number of segments that were made in vain, by log."""
+        self._patience_s = PATIENCE_S
+
+    def run(self) -> None:
+        """Fill the index. Errors of logs are noted in the logs."""
+        is_asked = bool(self._left)
+        while self._left:
+            log = self._next()
+            if not self._options.may_go_on():
+                log.is_partial, log.error = True, self._options.failed.get(log.path)
+            elif self._is_of_others(log):
+                self._left.append(log)
+            else:
+                self._fill(log)
+        if is_asked:
+            self._options.progress(self._total, self._total)
+
+    def _next(self) -> IndexedLog:
+        """Take out the next log, one that no other process is at if there is one."""
+        for _ in range(len(self._left)):
+            if self._left[0].path not in self._others:
+                break
+            self._left.rotate(-1)
+        return self._left.popleft()
+
+    def _is_of_others(self, log: IndexedLog) -> bool:
+        """Return whether another process is at a log. If no other log is left, pause."""
+        if self._is_in_memory(log):
+            return False
+        is_new = log.take_from_others()
+        if log.is_fully_indexed:
+            return False
+        if is_new:
+            self._leave(log)
+        elif log.path in self._others and time.monotonic() - self._others[log.path] > self._patience_s:
+            del self._others[log.path]
+        if log.path not in self._others:
+            return False
+        if all(one.path in self._others for one in self._left):
+            self._options.progress(self._done + log.stored_bytes, self._total)
+            time.sleep(_PAUSE_S)
+        return True
+
+    def _is_in_memory(self, log: IndexedLog) -> bool:
+        """Return whether a log is indexed in memory, without regard to other processes."""
+        return self._in_memory or self._lost[log.path] > _MOST_LOST
+
+    def _leave(self, log: IndexedLog) -> None:
+        """Leave a log to another process, and go on far from it."""
+        if not self._others:
+            self._left.reverse()
+        elif log.path not in self._others:
+            self._left.rotate(-(len(self._left) // 2))
+        self._others[log.path] = time.monotonic()
+
+    def _fill(self, log: IndexedLog) -> None:
+        options, begin = self._options, self._done
+        options.failed.pop(log.path, None)
+        options.progress(begin, self._total)
+        begun_at = time.monotonic()
+
+        def tell(offset: int) -> None:
+            options.progress(begin + offset, self._total)
+
+        in_memory = self._is_in_memory(log)
+        try:
+            if not in_memory and log.is_fully_indexed:
+                log.use_stored()
+            elif fill_log(log, options.fills, in_memory=in_memory, tell=tell, may_go_on=options.may_go_on):
+                self._lost[log.path] += 1
+                (options.fills or {}).pop(log.path, None)
+                log.stored, log.made, log.is_partial = None, [], False
+                self._patience_s = max(self._patience_s, 2 * (time.monotonic() - begun_at))
+                self._leave(log)
+                self._left.append(log)
+                return
+        except Exception as error:  # noqa: BLE001 - whatever it is: the other sessions can be asked
+            log.error = options.failed[log.path] = error_of_session(error)
+        self._done += self._sizes[log.path]

@@ -1,0 +1,228 @@
+"""One session's log and its part of the ranked index: what is stored, and how the rest is made.
+
+The index of a log consists of segments, each of a number of adjacent messages. Older segments are in the project's
+catalogue or in the log's database. Newer ones are made from the log and stored there, or kept in memory.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
+from ..catalogue.index_snapshots import CatalogueSnapshots
+from ..catalogue.log_coverage import Stamp, name_of
+from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lacking, still_known
+from ..catalogue.ranked_words import KnownWords, RankedWords, known_words
+from ..catalogue.server_words import ServerFill, ends_of, kept_in_database
+from ..errors import LogError, LogUnreadableError
+from ..log.base import ReadableLog
+from ..log.open_reader import file_reader, open_reader
+from ..log.postgres.ranked_rows import RankedLog
+from ..log.reader import LogReader
+from ..search.ranked_segment import Segment
+from .find_session import SessionFile
+
+logger = logging.getLogger(__name__)
+
+Fills = dict[str, RankedFill]
+"""The index parts that this process made for earlier questions, by the logs' paths."""
+
+
+@dataclass(slots=True)
+class IndexedLog:
+    """A session's log and its segments: older ones from the catalogue, then newer ones in memory."""
+
+    session: SessionFile
+    known: KnownWords | None
+    stored: RankedWords | None = None
+    on_server: RankedLog | None = None
+    """The log's entry in the index of its database; None for a log in a file."""
+    made: list[Segment] = field(default_factory=list)
+    end_offset: int = 0
+    """The offset up to which the log is indexed, if `is_partial`."""
+    is_partial: bool = False
+    """Whether a part of the log is not indexed."""
+    error: LogError | None = None
+
+    @property
+    def path(self) -> str:
+        """The path or the location of the log."""
+        return str(self.session.path)
+
+    @property
+    def is_fully_indexed(self) -> bool:
+        """Whether the stored index covers the whole log, so that the log need not be opened."""
+        if self.on_server is not None:
+            return self.on_server.end_offset == self.on_server.size
+        return self.known is not None and self.known.covered.is_whole_of(self.path)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes of the log that the stored index covers."""
+        if self.on_server is not None:
+            return self.on_server.end_offset
+        return self.known.covered.end_offset if self.known is not None else 0
+
+    def use_stored(self) -> None:
+        """Use the stored index, which covers the whole log."""
+        if self.known is not None:
+            self.stored, self.made = self.known.words, []
+
+    def take_from_memory(self, fills: Fills | None) -> bool:
+        """Use the index parts that this process made before; return whether they cover the whole log."""
+        fill = (fills or {}).get(self.path)
+        if fill is None or fill.begun_with != self.known or not fill.is_of(self.path):
+            return False
+        self.stored, self.made, self.end_offset = fill.stored, list(fill.made), fill.end_offset
+        return fill.is_whole_of(self.path)
+
+    def take_from_others(self) -> bool:
+        """Look what other processes have stored since the last look; return whether there is something new."""
+        if self.on_server is not None:
+            stored = kept_in_database(self.path)
+            if stored is None or replace(stored, size=self.on_server.size) == self.on_server:
+                return False
+            self.on_server = stored
+            return True
+        try:
+            with Catalogue(catalogue_of(self.path)).reading() as connection:
+                known = known_words(connection, name_of(self.path)).get(name_of(self.path))
+        except CatalogueError:
+            return False
+        is_new = known is not None and known != self.known
+        self.known = known
+        return is_new
+
+
+def fill_log(
+    log: IndexedLog,
+    fills: Fills | None,
+    *,
+    in_memory: bool,
+    tell: Callable[[int], None],
+    may_go_on: Callable[[], bool],
+) -> bool:
+    """Bring the index of a log up to date; stop early if `may_go_on` returns False.
+
+    Returns:
+        Whether another process has stored the same part of the index first. Then this process has stopped, and what
+        it made is lost.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+    with closing(open_reader(log.path, snapshots=CatalogueSnapshots())) as reader:
+        reader.follow()
+        file = file_reader(reader)
+        if log.on_server is not None:
+            return _fill_on_server(log, reader, log.on_server, tell=tell, may_go_on=may_go_on)
+        if file is not None:
+            fill = _begun(log, file, fills, in_memory=in_memory)
+            if fills is not None:
+                fills[log.path] = fill
+            read = lacking(file, fill.end_offset, Stamp.of(file.file.status()))
+        else:
+            fill = RankedFill(None, None, None)
+            read = _all_of(reader)
+        for batch in read:
+            fill.take(batch)
+            tell(fill.end_offset)
+            if fill.is_overtaken or not may_go_on():
+                break
+        fill.finish()
+        log.stored, log.made, log.end_offset = fill.stored, fill.made, fill.end_offset
+        log.is_partial = next(iter(read), None) is not None
+        return fill.is_overtaken
+
+
+def _fill_on_server(
+    log: IndexedLog,
+    reader: ReadableLog,
+    kept: RankedLog,
+    *,
+    tell: Callable[[int], None],
+    may_go_on: Callable[[], bool],
+) -> bool:
+    """Bring the index of a log in a database up to date; stop early if `may_go_on` returns False.
+
+    If the database refuses messages, their index is kept in memory.
+
+    Returns:
+        Whether another process has stored the same part first.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+    on_server, in_memory = ServerFill(log.path, kept), RankedFill(None, None, None)
+    is_kept = True
+    lacking_ones = list(batches(reader, kept.messages)) or [range(len(reader.index), len(reader.index))]
+    for ordinals in lacking_ones:
+        batch = _batch_of(reader, ordinals)
+        is_kept = is_kept and on_server.take(batch, ends_of(reader, ordinals))
+        if on_server.is_overtaken:
+            return True
+        if not is_kept:
+            in_memory.take(batch)
+        tell(ends_of(reader, ordinals))
+        if not may_go_on() and ordinals.stop < len(reader.index):
+            log.is_partial = True
+            break
+    in_memory.finish()
+    log.on_server, log.made = on_server.kept, in_memory.made
+    return False
+
+
+def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory: bool) -> RankedFill:
+    """Return a fill that continues what this process indexed of the log's file, or what the catalogue has of it."""
+    kept = (fills or {}).get(log.path)
+    if kept is not None and kept.begun_with == log.known and kept.still_holds(reader):
+        return kept
+    known = still_known(reader, log.known)
+    is_written = not in_memory and not reader.index.damage
+    target = FillTarget(Catalogue(catalogue_of(log.path)), name_of(log.path), log.path)
+    return RankedFill(target if is_written else None, log.known, known)
+
+
+def _all_of(reader: ReadableLog) -> Iterator[Batch]:
+    """Return an iterator over all messages of a log without a file, in batches."""
+    return (_batch_of(reader, ordinals) for ordinals in batches(reader, 0))
+
+
+def _batch_of(reader: ReadableLog, ordinals: range) -> Batch:
+    offsets = reader.index.columns.offsets[ordinals.start : ordinals.stop]
+    return Batch(list(zip(offsets, reader.read(ordinals), strict=True)), None)
+
+
+def size_of(path: str) -> int:
+    """Return the bytes of a log's file; 0 if there is none."""
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def share_of(logs: Iterable[IndexedLog]) -> float:
+    """Return the indexed share of the bytes of logs, from 0 to 1."""
+    lacking_bytes = all_bytes = 0
+    for log in logs:
+        size = size_of(log.path)
+        all_bytes += size
+        lacking_bytes += max(0, size - log.end_offset) if log.is_partial else 0
+    return 1 - lacking_bytes / all_bytes if all_bytes else 1.0
+
+
+def error_of_session(error: Exception) -> LogError:
+    """Return an error of one session as a `LogError`, so that it can be reported beside the results of other sessions.
+
+    An error of another type is wrapped in a `LogUnreadableError`.
+    """
+    if isinstance(error, LogError):
+        return error
+    logger.debug("a session cannot be searched", exc_info=error)
+    unexpected = LogUnreadableError(f"it cannot be searched: {type(error).__name__}: {error}")
+    unexpected.__cause__ = error
+    return unexpected
