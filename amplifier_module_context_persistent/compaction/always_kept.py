@@ -57,7 +57,7 @@ STEPS = {
 
 
 class Hold(NamedTuple):
-    """The limits that one promise sets for one group: when the choice may leave it out, and when it may cut it."""
+    """How long one group of messages is spared: the stages at which a plan may first leave it out, and first cut it."""
 
     position: int
     leave: Stage
@@ -73,7 +73,7 @@ class Hold(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """A promise: its name, the sentence that explains it to a person, and the function that yields its holds."""
+    """A rule about what a view keeps, such as "the newest to-do list stays". Its holds say which groups it spares."""
 
     name: str
     says: str

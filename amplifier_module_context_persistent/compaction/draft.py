@@ -153,7 +153,7 @@ class Draft:
         return list(compress(range(len(self.kept)), self.kept))
 
     def tokens_of(self, entry: Entry) -> int:
-        """Return the tokens of a message with its current cut, without thinking that the view does not show."""
+        """Return the tokens of a message with its current cut. Thinking that the view does not show is not counted."""
         tokens = self.cut_tokens.get(entry.id, entry.tokens)
         return tokens - entry.tokens + entry.silent_tokens if entry.id in self.silent else tokens
 
@@ -268,7 +268,8 @@ class Draft:
             grown = cut if entry.result_of is None else with_whole_rows(message, cut)
             shown = shorten(entry, message, grown, self.config.truncate_boundary)
             is_whole = shown.get("content") == message.get("content")
-            known = grown, entry.tokens if is_whole else self.request.count(shown)
+            tokens = entry.tokens if is_whole else self.request.count(shown)
+            known = (grown, tokens)
             memory.count(entry, cut, *known)
         return known
 

@@ -55,7 +55,7 @@ class Loss:
         return len(self.draft.view) if position == self.draft.view.first_person else position
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """Return the price and the form of a group's cheapest form, or None if the group has no form at this stage."""
+        """Return a group's cheapest form with its price, or None if the group has no form at this stage."""
         return self._least(position, self.forms.forms_at(position, self.stage))
 
     def leave_out_price(self, position: int) -> tuple[float, Form] | None:
@@ -70,7 +70,11 @@ class Loss:
         return min(((self.price(position, form), form) for form in forms), key=itemgetter(0), default=None)
 
     def update_after(self, position: int) -> Iterable[int]:
-        """Update the prices after a form of a group was taken, and return the groups whose prices may have fallen."""
+        """Update the prices after the choice has shortened a group or left it out.
+
+        Returns:
+            The positions of the groups whose prices may have fallen.
+        """
         return ()
 
 
@@ -166,7 +170,7 @@ class UniqueTermsLoss(Loss):
         return price * SEALED if position < self.cached_groups else price
 
     def best(self, position: int) -> tuple[float, Form] | None:
-        """Return the price and the form of a group's cheapest form, or None if the group has no form at this stage.
+        """Return a group's cheapest form with its price, or None if the group has no form at this stage.
 
         The form is cached, and chosen again if the inputs of the choice have changed.
         """
@@ -216,9 +220,10 @@ class UniqueTermsLoss(Loss):
     def _cheaper(
         self, position: int, form: Form, only: frozenset[str], found: tuple[float, Form] | None
     ) -> tuple[float, Form] | None:
-        """Return the cheaper of a form with its price and the pair found so far.
+        """Return the cheaper of two forms, each with its price: `form`, and the cheapest one found so far (`found`).
 
-        The worth of lost names is computed only if the loss of words alone is cheaper than the pair found so far.
+        A price has two parts: the words and the names that a form no longer shows. The names are looked up only if the
+        words alone do not make the form dearer.
         """
         words, weight = self._words(position, form), self.weights[position]
         if found is not None and words * weight >= found[0] * form.saved:
@@ -274,13 +279,14 @@ class UniqueTermsLoss(Loss):
         return lost
 
     def update_after(self, position: int) -> Iterable[int]:
-        """Update the counts of names after a form of a group was taken.
+        """Update the counts of names after the choice has shortened a group or left it out.
 
-        If the group was in the provider's cache, the cache no longer protects any group.
+        If that group was in the provider's cache, the cache is lost for all groups after it. So no group costs
+        `SEALED` times its price any more.
 
         Returns:
-            The positions of the groups whose prices may have fallen: the groups that were in the provider's cache, or
-            none if the group was not in it.
+            The positions of the groups whose prices have fallen for that reason; empty if the group was not in the
+            cache.
         """
         still_shown = self.draft.shown_terms(position) if self.draft.kept[position] else frozenset[str]()
         counts, gone = self.counts, self.shown[position] - still_shown

@@ -61,13 +61,13 @@ def write_inserted(draft: Draft, plan: Plan, older: Mapping[str, str], *, insert
 
     Args:
         draft: the view in the making.
-        plan: the plan with what it leaves out and its cuts.
-        older: the lines to put after results to say that their files have changed, by the result's id.
+        plan: the plan, complete except for the inserted texts.
+        older: a line for each result whose file has changed since; by the result's id. It says that the file changed.
         inserts: whether markers, notice and summary are inserted; if not, only the lines of `older` are.
 
     Returns:
-        The plan with the texts. Texts that follow a result (the lines of `older`, markers, and the notice with the last
-        marker) are in its cuts (`Cut.then`).
+        The plan with the texts. If a text follows a result, it is in the result's cut (`Cut.then`); otherwise it is in
+        its gap or in the plan's notice.
     """
     unmarkable = _unmarkable(draft, plan)
     step = _step_to_tell(draft, plan)

@@ -51,7 +51,7 @@ class NativeOffer:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedItem:
-    """An item that a provider returned, for the next plan."""
+    """The result of a provider's own compaction that has arrived and waits for the next plan."""
 
     item: NativeItem
     first_kept: int
@@ -217,11 +217,12 @@ def plan_with(
     ids = [entry.id for entry in kept if entry.id]
     named = frozenset(ids)
     making = replace(plan.making, strategy=NATIVE, step=before.making.step)
-    first = next((entry.id for entry in kept if entry.origin.late or not entry.instructs), "")
     cuts = {key: cut for key, cut in before.cuts.items() if key in named}
+    first = _first_of_conversation(kept)
+    told = named - {first}  # the item replaces what was before the first message, and so what was told of it
     gaps = before.left_out.gaps
-    gaps = gaps and tuple(gap for gap in gaps if gap.before in named and gap.before != first)
-    shows_notice = before.notice.before in named and before.notice.before != first
+    if gaps is not None:
+        gaps = tuple([gap for gap in gaps if gap.before in told])
     plan = replace(
         plan,
         keep=tuple(ids),
@@ -230,9 +231,17 @@ def plan_with(
         media={key: numbers for key, numbers in before.media.items() if key in named},
         closed={key: calls for key, calls in before.closed.items() if key in named},
         left_out=replace(plan.left_out, hidden=before.left_out.hidden, gaps=gaps),
-        notice=before.notice if shows_notice else Notice(),
+        notice=before.notice if before.notice.before in told else Notice(),
         making=making,
         rules=replace(plan.rules, no_recall=before.rules.no_recall),
         native=item,
     )
     return plan, {key: cut_tokens[key] for key in cuts if key in cut_tokens}
+
+
+def _first_of_conversation(entries: Sequence[Entry]) -> str:
+    """Return the id of the first entry after the system text at the beginning; "" if there is none."""
+    for entry in entries:
+        if entry.origin.late or not entry.instructs:
+            return entry.id
+    return ""

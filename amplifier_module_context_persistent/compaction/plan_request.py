@@ -98,8 +98,8 @@ class PlanRequest:
     def strategy(self) -> str:
         """The name of the plan's strategy.
 
-        It is the configured one, except that `FALLBACK` replaces `summarize` without a new summary, and `native`, whose
-        plans are made elsewhere (`native_offer`).
+        It is the configured strategy, with two exceptions. If it is `summarize` and there is no new summary, it is
+        `FALLBACK`. If it is `native`, it is `FALLBACK` too, because plans with an item are made in `native_offer`.
         """
         strategy = self.config.compaction_strategy
         needs_provider = strategy == NATIVE or (strategy == SUMMARIZE and self.summary is None)

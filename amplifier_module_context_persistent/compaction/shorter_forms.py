@@ -301,13 +301,13 @@ class Forms:
         return excerpt_cut(keep_chars)
 
 
-def _cuts_of(entry: Entry, lengths: Iterable[Cut]) -> Iterator[Form]:
-    """Yield the forms of one message for those cuts that shorten it and save at least the tokens of their markers."""
+def _cuts_of(entry: Entry, cuts: Iterable[Cut]) -> Iterator[Form]:
+    """Yield a form of one message for each cut that is worth it: it saves more tokens than its marker costs."""
     texts, tokens = entry.gist.terms.text_chars, entry.tokens
     all_chars, longest = max(1, sum(texts)), max(texts, default=0)
     if tokens < LEAST_TOKENS or all_chars <= LEAST_SHOWN_CHARS:
         return
-    for number, cut in enumerate(lengths):
+    for number, cut in enumerate(cuts):
         chars = cut.shown_chars
         shown = min(all_chars, chars if cut.lines else chars * len(texts))
         saved = tokens - tokens * shown // all_chars - MARKER_TOKENS * len(texts)

@@ -55,7 +55,11 @@ def tools_hash(tools_json: str) -> str:
 
 
 def sent_hash(message: Message) -> bytes:
-    """Hash what is sent of a message: no cache marks, and of the metadata only the keys of bound reasoning."""
+    """Hash the parts of a message that a provider is sent.
+
+    Cache marks are left out. Of the metadata only the keys with which providers send reasoning count
+    (`recipients.REASONING_NAMES`).
+    """
     sent = {key: value for key, value in message.items() if key != "metadata"}
     if bound := only_names(metadata_of(message), REASONING_NAMES):  # ids of responses are no content
         sent["metadata"] = bound

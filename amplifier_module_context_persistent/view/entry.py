@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..messages.elide import Cut, elide_message
 from ..messages.late_output_text import LateCall
@@ -217,7 +217,7 @@ def classify(
     tokens, thinking_tokens = 0, 0
     calls: tuple[Call, ...] = ()
     if accepted is not None:
-        tokens, thinking_tokens = _sizes(accepted, count, offload, str(message_id), late=is_reminder)
+        tokens, thinking_tokens = _sizes(accepted, count, offload, str(message_id), is_reminder=is_reminder)
         calls = calls_of(accepted)
     bond = bond_of(sent, asked) if asked is not None else None
     narration = ""
@@ -233,7 +233,7 @@ def classify(
         calls=calls,
         result_of=result_id_of(sent),
         gist=_gist_of(accepted, kinds, outcome_of(sent) if role in ("tool", "function") else ""),
-        origin=_origin_of(sent, late=late, is_reminder=is_reminder),
+        origin=_origin_of(sent, after_first=late, is_reminder=is_reminder),
         form=_form_of(message, sent, accepted, count, offload=offload, size_bytes=size_bytes),
         reasoning=_reasoning_of(bond, thinking_tokens, count({"content": narration}) if narration else 0),
     )
@@ -247,7 +247,7 @@ def _reasoning_of(bond: Bond | None, thinking_tokens: int, narration_tokens: int
 
 
 def _is_narrated(bond: Bond | None) -> bool:
-    """Return whether the model that made an answer gets its own thinking between tool calls as text."""
+    """Return whether an answer is from a model to which its thinking between tool calls may be shown as plain text."""
     return bond is not None and Recipient.of(bond.provider, bond.model).binding.narrates
 
 
@@ -286,13 +286,19 @@ def _gist_of(accepted: Message | None, kinds: ToolKinds, outcome: str) -> Gist:
     return Gist(terms_of(accepted), kinds.uses_of(accepted) if calls_of(accepted) else (), outcome)
 
 
-def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
-    """Return the origin of a message. `late` says whether the message comes after the first one of the conversation."""
+def _origin_of(sent: Message, *, after_first: bool, is_reminder: bool) -> Origin:
+    """Return the origin of a message.
+
+    Args:
+        sent: the message as models may see it.
+        after_first: whether it comes after the first message of the conversation.
+        is_reminder: whether it is system text that views show as a reminder.
+    """
     metadata = metadata_of(sent)
     source = metadata.get("source")
     return Origin(
         source=source if isinstance(source, str) else None,
-        hook=hook_of(metadata) if late and sent.get("role") in INSTRUCTING else "",
+        hook=hook_of(metadata) if after_first and sent.get("role") in INSTRUCTING else "",
         late=is_reminder,
         refers_to=recalled_from(sent),
         line_before=line_before(sent),
@@ -300,10 +306,10 @@ def _origin_of(sent: Message, *, late: bool, is_reminder: bool) -> Origin:
 
 
 def _sizes(
-    accepted: Message, count: Callable[[Message], int], offload: Cut | None, message_id: str, *, late: bool
+    accepted: Message, count: Callable[[Message], int], offload: Cut | None, message_id: str, *, is_reminder: bool
 ) -> tuple[int, int]:
     """Return the tokens of a message before any plan shortens it, and the number of these tokens that are thinking."""
-    shown = as_reminder(accepted) if late else accepted
+    shown = as_reminder(accepted) if is_reminder else accepted
     tokens = count(shown if offload is None else elide_message(accepted, offload, reference=message_id))
     spoken = without_thinking(accepted)
     return tokens, tokens - count(spoken) if spoken is not accepted else 0
@@ -333,7 +339,7 @@ def without_some_media(
     Args:
         entries: the entries.
         left_out: the numbers of the media, by message id.
-        count: counts the lines instead of them.
+        count: counts the tokens of the lines that replace the media.
         no_recall: whether these lines name no way to recall the media.
     """
     return [
@@ -349,22 +355,32 @@ def lighter(
     changes, form = entry.changes, entry.form
     if changes.omits and changes.no_recall == no_recall and numbers <= changes.omits:
         return entry
-    going = [medium for number, medium in entry.shown_media if number in numbers]
     without = replace(entry, changes=replace(changes, omits=changes.omits | numbers, no_recall=no_recall))
-    lines_tokens, lines_bytes = _lines_size(entry, count)
-    new_lines_tokens, new_lines_bytes = _lines_size(without, count)
-    left_tokens = max(0, entry.tokens - sum(medium.tokens for medium in going) - lines_tokens)
-    left_bytes = max(0, form.size_bytes - sum(medium.chars for medium in going) - lines_bytes)
-    new_form = replace(form, size_bytes=left_bytes + new_lines_bytes)
-    return replace(without, tokens=left_tokens + new_lines_tokens, form=new_form)
+    media, old_lines, new_lines = _media_size(entry, numbers), _lines_size(entry, count), _lines_size(without, count)
+    tokens = max(0, entry.tokens - media.tokens - old_lines.tokens) + new_lines.tokens
+    size_bytes = max(0, form.size_bytes - media.size_bytes - old_lines.size_bytes) + new_lines.size_bytes
+    return replace(without, tokens=tokens, form=replace(form, size_bytes=size_bytes))
 
 
-def _lines_size(entry: Entry, count: Callable[[Message], int]) -> tuple[int, int]:
-    """Return the tokens and the bytes of the lines that a view shows instead of an entry's media."""
+class _Size(NamedTuple):
+    """The size of a part of a message."""
+
+    tokens: int
+    size_bytes: int
+
+
+def _media_size(entry: Entry, numbers: AbstractSet[int]) -> _Size:
+    """Return the size of those media with these numbers that an entry still shows. They are sent in base64."""
+    media = [medium for number, medium in entry.shown_media if number in numbers]
+    return _Size(sum([medium.tokens for medium in media]), sum([medium.chars for medium in media]))
+
+
+def _lines_size(entry: Entry, count: Callable[[Message], int]) -> _Size:
+    """Return the size of the lines that a view shows instead of an entry's media."""
     media, empty = entry.form.media, count({"content": ""})
     lines = [media[at].line(entry.media_reference, at, len(media)) for at in sorted(entry.changes.omits)]
     tokens = sum(count({"content": line}) - empty for line in lines)
-    return tokens, sum(len(line) + _LINE_BYTES for line in lines)
+    return _Size(tokens, sum(len(line) + _LINE_BYTES for line in lines))
 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:

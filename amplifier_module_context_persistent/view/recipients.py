@@ -255,7 +255,7 @@ class Recipient:
 
     @property
     def checks_prefix(self) -> bool:
-        """Whether the reader accepts reasoning only after the prefix that the reasoning was made for."""
+        """Whether the reader refuses reasoning if the messages before it are not the same as when it was made."""
         return PREFIX in self.binding.binds
 
     def is_narrated(self, bond: Bond) -> bool:
@@ -390,7 +390,10 @@ def _family_by_form(may_be: frozenset[str], metadata: Mapping[str, Any]) -> str:
 
 
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
-    """Return the families that may have made a message's blocks, by form, and whether any block is bound."""
+    """Return the families that may have made a message, and whether any block is bound to its maker.
+
+    Both follow from the types and the signatures of the message's blocks.
+    """
     may_be, is_bound = FAMILIES, False
     given = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
     for block in given:
@@ -403,8 +406,10 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
             may_be &= {ANTHROPIC}
         elif kind == "reasoning" or (kind == "thinking" and block.get("content")):
             may_be &= {OPENAI}
+        elif signed and kind == "thinking":
+            may_be &= {ANTHROPIC, GEMINI}
         elif signed:
-            may_be &= {ANTHROPIC, GEMINI} if kind == "thinking" else {GEMINI}
+            may_be &= {GEMINI}
     return may_be, is_bound
 
 

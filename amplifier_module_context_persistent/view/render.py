@@ -25,13 +25,13 @@ from .wire_rules import sendable
 
 
 def common_length(old: Sequence[Item], new: Sequence[Item]) -> int:
-    """Count the equal items at the start of two views."""
-    same = same_items(old, new)
-    for old_item, new_item in zip(old[same:], new[same:], strict=False):
+    """Count the equal items at the start of two views. Most of them are the same objects, which is faster to see."""
+    length = same_items(old, new)
+    for old_item, new_item in zip(old[length:], new[length:], strict=False):
         if old_item != new_item:
-            return same
-        same += 1
-    return same
+            break
+        length += 1
+    return length
 
 
 def render(

@@ -95,13 +95,13 @@ def _groups_of(near: Sequence[Entry], ordinals: AbstractSet[int], *, to_the_end:
 def _newest(
     ordinals: Sequence[int], classify_all: ClassifyAll, budget_tokens: int, *, words_alone: bool = False
 ) -> tuple[list[Entry], int]:
-    """Return the newest messages that fit a budget, and the position of the first of them.
+    """Return the newest messages, in batches of `BATCH` until they exceed a budget, and the position of the first one.
 
     Args:
         ordinals: the messages to choose from.
         classify_all: describes messages.
         budget_tokens: the budget.
-        words_alone: take only human messages and answers without calls; only human messages count.
+        words_alone: take only human messages and answers without calls, and count the tokens of human messages only.
     """
     batches: list[list[Entry]] = []
     tokens, start = 0, len(ordinals)
@@ -109,11 +109,9 @@ def _newest(
         end = start
         start = max(0, end - BATCH)
         batch = classify_all(ordinals[start:end])
-        counted = batch
         if words_alone:
             batch = [entry for entry in batch if entry.human or _may_be_final(entry)]
-            counted = [entry for entry in batch if entry.human]
-        tokens += sum(entry.tokens for entry in counted)
+        tokens += sum(entry.tokens for entry in batch if entry.human or not words_alone)
         batches.append(batch)
     return list(chain.from_iterable(reversed(batches))), start
 

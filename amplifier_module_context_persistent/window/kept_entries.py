@@ -65,7 +65,7 @@ class KeptEntries:
 
     @property
     def shows_item(self) -> bool:
-        """Whether the plan in force shows a provider's item."""
+        """Whether the plan in force shows the result of a provider's own compaction (`view.plan.NativeItem`)."""
         return self.plan is not None and self.plan.native is not None
 
     @property
@@ -103,7 +103,11 @@ class KeptEntries:
         return visible(self._source.extras.merge(log.index, stored, without), has_factory=has_factory)
 
     def take_in(self, log: Log, budget_tokens: int) -> bool:
-        """Read new messages of the log and return whether all entries were loaded again, with another plan or none."""
+        """Read new messages of the log.
+
+        Returns:
+            Whether all entries were loaded again, because the history or its plan is another one.
+        """
         index = log.index
         is_other_history = index is not self._index or index.generation != self._generation
         reloads = is_other_history or self._has_new_plan(index.session.plan)

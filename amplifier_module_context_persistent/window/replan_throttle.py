@@ -34,7 +34,8 @@ class ReplanThrottle:
     def set_constraints(self, retained: AbstractSet[int], pins: AbstractSet[int]) -> None:
         """Set the messages that plans must keep in full.
 
-        A remembered refusal is valid only for the same retained messages; other pins change what a plan can free.
+        If the retained messages change, a view that could not be made to fit may fit now, so this is forgotten. If the
+        pins change, a plan may free more or less than the last one, so both are forgotten.
         """
         if pins != self._pins:
             self._pins = frozenset(pins)

@@ -25,7 +25,7 @@ _WHOLE, _PART, _SAID = 3, 2, 1  # ranks of holders: whole text, part of a text, 
 
 
 class RetainedTexts:
-    """Finds the holders of bodies in one session. Use it on the log's thread.
+    """Finds the messages of one session that contain given texts in full. Use it on the log's thread.
 
     Args:
         extras: the session's messages that are in no log.
@@ -38,11 +38,11 @@ class RetainedTexts:
         self._generation = -1
 
     def find(self, log: Log, bodies: Sequence[str], *, has_factory: bool) -> frozenset[int]:
-        """Find the ordinals of the holders of bodies.
+        """Find the ordinals of the messages that contain the bodies, one for each body (its holder).
 
         Args:
             log: the log, followed.
-            bodies: the bodies.
+            bodies: the texts to find.
             has_factory: whether a head text replaces stored system messages; such messages cannot be holders.
 
         Raises:
@@ -54,7 +54,8 @@ class RetainedTexts:
         ephemeral, known = self._extras.ordinals(), dict[str, int]()
         for number, body in enumerate(bodies, 1):
             ordinal = self._known.get(body)
-            if ordinal is None or (ordinal < 0 and ordinal not in ephemeral):
+            is_gone = ordinal is not None and ordinal < 0 and ordinal not in ephemeral  # negative: a message in no log
+            if ordinal is None or is_gone:
                 ordinal = self._search(log, body, has_factory=has_factory)
             if ordinal is None:
                 raise RetentionError(
@@ -87,7 +88,10 @@ class RetainedTexts:
 
 
 def shows_all(view: Iterable[Message], bodies: Iterable[str]) -> bool:
-    """Return whether each body is contained in full in one message of a view, both in the form of views."""
+    """Return whether each body is contained in full in one message of a view.
+
+    Views replace characters that are not valid Unicode. So they are replaced in the bodies too before the comparison.
+    """
     texts = [well_formed(text) for message in view for text in texts_of(message)]
 
     def is_shown(body: str) -> bool:

@@ -24,7 +24,7 @@ class Totals(NamedTuple):
 
 
 class ViewTotals:
-    """The totals of one window's views, one after the other."""
+    """Computes the `Totals` of a window's views. Each view continues from the totals of the view before."""
 
     def __init__(self) -> None:
         self._items: Sequence[Item] = ()
