@@ -67,7 +67,9 @@ One warning names all of them.
 def told_elsewhere(given: Mapping[str, Any]) -> str:
     """Return the warning about keys of other modules that have no effect here; "" if there are none."""
     found = [f"{key} (here: {ELSEWHERE[key]})" for key in given if key in ELSEWHERE]
-    return f"keys of another context module have no effect: {', '.join(found)}" if found else ""
+    if not found:
+        return ""
+    return f"keys of another context module have no effect: {', '.join(found)}"
 
 
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,13 +84,15 @@ def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError(f"persistence: {nested!r} is not allowed; allowed: an object with the keys of this module")
     for source in (nested or {}, given):
         for key, value in source.items():
-            if key in ALIASES and (source is not given or key != "path"):
+            is_own_path = source is given and key == "path"  # `path` is an alias only in the nested table
+            if key in ALIASES and not is_own_path:
                 if ALIASES[key] not in source:
                     flat[ALIASES[key]] = value
             elif key not in WITHOUT_MEANING and key not in ELSEWHERE:
                 flat[key] = value
     for key, names in VALUE_ALIASES.items():
-        if isinstance(value := flat.get(key), str):
+        value = flat.get(key)
+        if isinstance(value, str):
             flat[key] = names.get(value, value)
     return flat
 

@@ -86,13 +86,15 @@ def write_answer(
         write_block: returns a block in this form; None leaves it out.
         given: the blocks of the answer; None for those in its content.
     """
-    calls = [{_CALL: write_call(call_id, called)} for call_id, called in given_calls(message).items()]
+    blocks = blocks_without_calls(message) if given is None else given
+    calls = [{_CALL: write_call(call_id, call)} for call_id, call in given_calls(message).items()]
     places = mark_of(message).get("calls_at") if form_of(message) == form else None
     written: list[Message] = []
-    for block in in_places(blocks_without_calls(message) if given is None else given, calls, places):
-        shown = block[_CALL] if block.keys() == {_CALL} else write_block(block)
-        if shown is not None:
-            written.append(shown)
+    for block in in_places(blocks, calls, places):
+        is_call = block.keys() == {_CALL}
+        new = block[_CALL] if is_call else write_block(block)
+        if new is not None:
+            written.append(new)
     return written
 
 

@@ -283,12 +283,12 @@ def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
     body = {**body, "messages": messages}
     if "system" in body:
         body["system"] = [{"type": "text", "text": body["system"]}]
-    left = _MOST_MARKS - sum(_marks_in(body.get(key)) for key in ("tools", "system", "messages"))
-    places = [body[key] for key in ("tools", "system") if body.get(key)]
-    places[:0] = [messages[at]["content"] for at in _ends(messages, stable)]
+    marks_left = _MOST_MARKS - sum(_marks_in(body.get(key)) for key in ("tools", "system", "messages"))
+    places = [messages[position]["content"] for position in _ends(messages, stable)]
+    places += [body[key] for key in ("tools", "system") if body.get(key)]
     for blocks in places:
-        if left > 0 and _mark_last(blocks):
-            left -= 1
+        if marks_left > 0 and _mark_last(blocks):
+            marks_left -= 1
     return body
 
 

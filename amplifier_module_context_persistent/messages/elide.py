@@ -81,7 +81,8 @@ class Cut:
             return cls(int(head), int(tail))
         (more,) = rest
         lines = tuple((int(number), int(start), int(end)) for number, start, end in more.get("lines", ()))
-        instead, then = str(more.get("instead", "")), str(more.get("then", ""))
+        instead = str(more.get("instead", ""))
+        then = str(more.get("then", ""))
         flags = {key: more.get(key) is True for key in _FLAGS}
         return cls(int(head), int(tail), lines, instead, then, **flags)
 
@@ -192,14 +193,17 @@ def elide_text(text: str, cut: Cut, *, reference: str, boundary: str = "line") -
 
 def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
     """Return the span that is left out between head and tail, moved to the ends of words, lines or characters."""
-    start, end = cut.head_chars, len(text) - cut.tail_chars
+    start = cut.head_chars
+    end = len(text) - cut.tail_chars
     if boundary == "line" and cut.whole_words:
         start = _word_start(text, start, _SPACE_OR_END if cut.whole_characters else _SPACE)
         end = _word_end(text, end)
     elif boundary == "line":
-        start, end = _line_start(text, start), _line_end(text, end)
+        start = _line_start(text, start)
+        end = _line_end(text, end)
     if cut.whole_characters or cut.excerpt:
-        start, end = _character_start(text, start), _character_start(text, end)
+        start = _character_start(text, start)
+        end = _character_start(text, end)
     return start, end
 
 

@@ -220,6 +220,8 @@ def is_joined(before: str, here: str) -> bool:
     """Return whether two adjacent code points belong to one character."""
     if before.isascii() and here.isascii():
         return before == "\r" and here == "\n"
+    if _JOINER in (before, here):
+        return True
     is_flag = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= here <= "\U0001f1ff"
-    is_tone = "\U0001f3fb" <= here <= "\U0001f3ff"
-    return _JOINER in (before, here) or is_flag or is_tone or category(here).startswith("M")
+    is_skin_tone = "\U0001f3fb" <= here <= "\U0001f3ff"
+    return is_flag or is_skin_tone or category(here).startswith("M")

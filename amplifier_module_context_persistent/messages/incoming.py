@@ -225,7 +225,8 @@ def _dump(value: Any) -> Any:
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
         dumped = dump(**_dump_options(type(value).__module__))
         return _without_parsed(dumped, value) if _is_of_client(value) else dumped
     raise _RefusedError(f"{type(value).__name__} has no JSON form; convert it before adding the message")
@@ -236,15 +237,19 @@ def _is_of_client(value: Any) -> bool:
 
 
 def _without_parsed(dumped: Any, value: Any) -> Any:
-    """Return the dump of a client's model without the fields that the client parsed: servers refuse these fields."""
+    """Return the dump of a client's model without the fields that the client parsed: servers refuse these fields.
+
+    Args:
+        dumped: the dump of `value`, or of a part of it.
+        value: the model, or the same part of it.
+    """
     if isinstance(dumped, list) and isinstance(value, list):
-        return [_without_parsed(item, own) for item, own in zip(dumped, value, strict=True)]
+        return [_without_parsed(item, part) for item, part in zip(dumped, value, strict=True)]
     if not isinstance(dumped, dict) or not _is_of_client(value):
         return dumped
-    left_out = _PARSED if type(value).__name__.startswith("Parsed") else ()
-    return {
-        key: _without_parsed(item, getattr(value, key, None)) for key, item in dumped.items() if key not in left_out
-    }
+    parsed_fields = _PARSED if type(value).__name__.startswith("Parsed") else ()
+    kept = {key: item for key, item in dumped.items() if key not in parsed_fields}
+    return {key: _without_parsed(item, getattr(value, key, None)) for key, item in kept.items()}
 
 
 def _dump_options(module: str) -> dict[str, Any]:

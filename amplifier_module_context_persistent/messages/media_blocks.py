@@ -67,14 +67,16 @@ class Medium:
             of: the number of media in the message.
         """
         is_one_of_many = of > 1
-        told = [self.media_type[:40]] if self.media_type else []
+        details = list[str]()
+        if self.media_type:
+            details.append(self.media_type[:40])
         if self.width:
-            told.append(f"{self.width} x {self.height} px")
+            details.append(f"{self.width} x {self.height} px")
         if self.chars:
-            told.append(f"{self.bytes:,} bytes")
+            details.append(f"{self.bytes:,} bytes")
         line = f"{self.kind} {number + 1} of {of} left out" if is_one_of_many else f"{self.kind} left out"
-        if told:
-            line += f": {', '.join(told)}"
+        if details:
+            line += f": {', '.join(details)}"
         if reference:
             line += f"; recall {reference}"
             if is_one_of_many:
@@ -261,15 +263,20 @@ def _is_medium(block: Any) -> bool:
 
 
 def _medium(block: Message, count: Callable[[Message], int] | None) -> Medium:
-    source, kind = source_of_medium(block), MEDIUM_KINDS[block["type"]]
+    """Return the facts about a medium; its tokens and pages only if there is a function that counts tokens."""
+    source = source_of_medium(block)
+    kind = MEDIUM_KINDS[block["type"]]
     body = body_in(source)
-    tokens = count({"content": [block]}) - count({"content": []}) if count is not None else 0
+    tokens = 0
+    if count is not None:
+        tokens = count({"content": [block]}) - count({"content": []})
     media_type = first_text(source, TYPE_KEYS) or ""
     if body is None:
         return Medium(kind, media_type.lower(), 0, tokens=tokens)
     if body.startswith("data:"):
         media_type = media_type or type_in_address(body)
-    width, height = 0, 0
+    width = 0
+    height = 0
     if kind == IMAGE or media_type.lower().startswith("image/"):
         size = image_dimensions(body)
         if size is not None and max(size) <= _MOST_EDGE:  # a larger size means that the bytes are not an image

@@ -51,10 +51,13 @@ def given_calls(message: Mapping[str, Any]) -> dict[str, Message]:
     """Return the calls of a message by their ids, each in the form in which it was given."""
     if message.get("role") != "assistant":
         return {}
-    calls: dict[str, Message] = {}
     listed = message.get("tool_calls")
-    for call in [*(listed if isinstance(listed, list) else ()), *blocks_of(message, CALL_BLOCKS)]:
-        if isinstance(call, dict) and (call_id := call_id_of(call)) is not None:
+    candidates = [*listed] if isinstance(listed, list) else []
+    candidates += blocks_of(message, CALL_BLOCKS)
+    calls: dict[str, Message] = {}
+    for call in candidates:
+        call_id = call_id_of(call) if isinstance(call, dict) else None
+        if call_id is not None:
             calls.setdefault(call_id, call)
     return calls
 
@@ -123,11 +126,13 @@ def without_thinking(message: Message) -> Message:
     if message.get("role") != "assistant":
         return message
     changes: Message = {}
-    for key in ("content", "content_blocks"):
-        if isinstance(blocks := message.get(key), list):
-            spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
-            if len(spoken) < len(blocks):
-                changes[key] = spoken or ("" if key == "content" else [])
+    for key, empty in (("content", ""), ("content_blocks", [])):
+        blocks = message.get(key)
+        if not isinstance(blocks, list):
+            continue
+        spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
+        if len(spoken) < len(blocks):
+            changes[key] = spoken or empty
     if not changes and "thinking_block" not in message:
         return message
     return {key: changes.get(key, value) for key, value in message.items() if key != "thinking_block"}

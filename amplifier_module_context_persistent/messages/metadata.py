@@ -88,8 +88,8 @@ def first_line(message: Mapping[str, Any]) -> str:
     following plan: # Refunds").
     """
     text = text_of(message)
-    said = own_words(text) or command_named(text) or text
-    line, _, more = said.lstrip()[: 2 * _FIRST_LINE_CHARS].partition("\n")
+    words = own_words(text) or command_named(text) or text
+    line, _, more = words.lstrip()[: 2 * _FIRST_LINE_CHARS].partition("\n")
     line = line.rstrip()
     if line.endswith(":"):
         next_line, _, _ = more.lstrip().partition("\n")

@@ -214,13 +214,17 @@ def _is_whole_thinking(block: Message) -> bool:
 
 def _as_image(block: Message) -> Message | None:
     """Return another form's image in Amplifier's form; None if it is not an image or has neither body nor address."""
-    source = None if "source" in block else source_of(block)
-    if source is None or source.kind != "image" or not (source.data or source.url):
+    if "source" in block:
+        return None
+    source = source_of(block)
+    if source is None or source.kind != "image":
         return None
     if source.data:
         body = {"type": "base64", "media_type": source.media_type, "data": source.data}
-    else:
+    elif source.url:
         body = {"type": "url", "url": source.url}
+    else:
+        return None
     more: Message = {key: block[key] for key in ("cache_control", "detail", "visibility") if key in block}
     return {"type": "image", "source": body, **more}
 

@@ -51,11 +51,14 @@ def offload(
         offers_recall: whether the session has the tool `recall`, so that the marker can name it.
     """
     accepted = normalise(message)
-    texts = texts_of(accepted) if accepted else []
-    tokens = count(accepted) if accepted else 0
-    if accepted is None or not texts or tokens <= threshold_tokens:
+    if not accepted:
         return message
-    keep_chars = sum(map(len, texts)) * preview_tokens // tokens // len(texts)
+    texts = texts_of(accepted)
+    tokens = count(accepted)
+    if not texts or tokens <= threshold_tokens:
+        return message
+    chars = sum(map(len, texts))
+    keep_chars = chars * preview_tokens // tokens // len(texts)  # of each text
     for _ in range(_ATTEMPTS):
         cut = replace(cut_for(keep_chars), no_recall=not offers_recall)
         shown = elide_message(accepted, cut, reference=_REFERENCE)

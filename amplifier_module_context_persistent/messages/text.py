@@ -106,9 +106,9 @@ def _block_part(block: Any) -> TextPart:
         return TextPart("text", block if isinstance(block, str) else as_json(block))
     kind = block.get("type")
     if kind in ("text", "thinking"):
-        said = block.get(kind)
-        if isinstance(said, str):
-            return TextPart(kind, said)
+        words = block.get(kind)
+        if isinstance(words, str):
+            return TextPart(kind, words)
     return TextPart("block", _block_text(block), kind_of_item(block))
 
 

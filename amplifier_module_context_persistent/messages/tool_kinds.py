@@ -187,10 +187,13 @@ def lines_of(text: str) -> set[str]:
 
 def command_of(arguments: Mapping[str, Any]) -> str:
     """Return the command line that a call gives to a shell; "" if there is none."""
-    given = next((arguments[key] for key in COMMAND_KEYS if key in arguments), "")
-    if isinstance(given, list):
-        given = " ".join(map(str, given))
-    return given if isinstance(given, str) else ""
+    for key in COMMAND_KEYS:
+        if key in arguments:
+            command = arguments[key]
+            if isinstance(command, list):
+                command = " ".join(map(str, command))
+            return command if isinstance(command, str) else ""
+    return ""
 
 
 def _pair(arguments: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -198,7 +201,12 @@ def _pair(arguments: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _first(arguments: Mapping[str, Any], keys: Iterable[str]) -> str | None:
-    return next((value for key in keys if isinstance(value := arguments.get(key), str)), None)
+    """Return the first value under some keys that is a text."""
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+    return None
 
 
 def _paths(arguments: Mapping[str, Any], keys: Iterable[str]) -> list[str]:

@@ -27,8 +27,12 @@ def carried(block: Message, reference: str) -> Message:
         reference: the id of its message, by which the block can be recalled; "" if the message has none.
     """
     source = source_of(block)
-    said = (source.text if source is not None else "") or _found_text(block)
-    return {"type": "text", "text": said if said.strip() else line_about(block, reference), ORIGINAL: block}
+    words = source.text if source is not None else ""
+    if not words:
+        words = _found_text(block)
+    if not words.strip():
+        words = line_about(block, reference)
+    return {"type": "text", "text": words, ORIGINAL: block}
 
 
 def original_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -68,7 +72,7 @@ def line_about(block: Mapping[str, Any], reference: str = "") -> str:
 
 def words_of(block: Mapping[str, Any]) -> str:
     """Return the words of a block of an unknown type: its texts under `text`, `content`, `output` or `refusal`."""
-    return "\n".join(said for said in _texts_in(block, 0) if said.strip())
+    return "\n".join(text for text in _texts_in(block, 0) if text.strip())
 
 
 def _kind_of(medium: Medium) -> str:

@@ -202,7 +202,7 @@ async def provider_facts(provider: Any | None, recipient: str | None = None) -> 
     name = recipient
     facts = ProviderFacts()
     if not isinstance(provider, str):
-        facts = await _told_by(provider)
+        facts = await _published_by(provider)
     elif provider.strip():
         name = provider
     if facts.name or facts.model or not name:
@@ -211,29 +211,39 @@ async def provider_facts(provider: Any | None, recipient: str | None = None) -> 
     return replace(facts, name=reader.provider, model=reader.model)
 
 
-async def _told_by(provider: Any | None) -> ProviderFacts:
+async def _published_by(provider: Any | None) -> ProviderFacts:
+    """Ask a provider's module for its facts; facts that it does not publish are empty."""
     name = _text_of(provider, "name")
     model = _text_of(provider, "default_model") or _text_of(provider, "model")
-    for method, attribute in (("get_model_info", None), ("get_info", "defaults")):
-        ask = getattr(provider, method, None)
-        if not callable(ask):
-            continue
-        try:
-            published = ask()
-            if inspect.isawaitable(published):
-                published = await published
-            if attribute is not None:
-                published = getattr(published, attribute, None)
-        except Exception as error:  # noqa: BLE001 - a provider's fault must not stop the request
-            logger.warning("the provider's %s() failed (%s); its window is unknown", method, error)
-            continue
-        window = read_window(published) if published is not None else None
-        if window is not None:
-            published_model = getattr(published, "id", None) if attribute is None else published.get("model")
-            if isinstance(published_model, str):
-                model = published_model
-            return ProviderFacts(name, window, model, read_told(published))
+    info = await _answer_of_method(provider, "get_model_info")
+    window = read_window(info) if info is not None else None
+    if info is not None and window is not None:
+        published_model = getattr(info, "id", None)
+        return ProviderFacts(name, window, _text_or(published_model, model), read_told(info))
+    defaults = getattr(await _answer_of_method(provider, "get_info"), "defaults", None)
+    window = read_window(defaults) if defaults is not None else None
+    if defaults is not None and window is not None:
+        return ProviderFacts(name, window, _text_or(defaults.get("model"), model), read_told(defaults))
     return ProviderFacts(name, None, model)
+
+
+def _text_or(value: Any, default: str) -> str:
+    return value if isinstance(value, str) else default
+
+
+async def _answer_of_method(provider: Any | None, method: str) -> Any:
+    """Call a method of a provider's module; None if there is no such method or if it fails."""
+    ask = getattr(provider, method, None)
+    if not callable(ask):
+        return None
+    try:
+        answer = ask()
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except Exception as error:  # noqa: BLE001 - a provider's fault must not stop the request
+        logger.warning("the provider's %s() failed (%s); its window is unknown", method, error)
+        return None
+    return answer
 
 
 def _text_of(provider: Any, attribute: str) -> str:

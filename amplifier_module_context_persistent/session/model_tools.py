@@ -82,8 +82,8 @@ class RecallTool:
         try:
             return ToolResult(output=output, content=[{"type": "text", "text": output}, *page.media])
         except ValueError:
-            told = "[it cannot be given here: a tool's result carries base64 images only]"
-            return ToolResult(output=f"{output}\n{told}")
+            explanation = "[it cannot be given here: a tool's result carries base64 images only]"
+            return ToolResult(output=f"{output}\n{explanation}")
 
 
 _PIN_DESCRIPTION = """\

@@ -125,8 +125,14 @@ class PendingRequests:
             self._answers -= 1
 
     def _maker(self) -> Message:
-        asked = zip(("provider", "model"), self._asked.get(self._waiting[0], ()), strict=False)
-        return {key: name for key, name in asked if name}
+        """Return the provider and the model of the oldest waiting request, as far as they are known."""
+        provider, model = self._asked.get(self._waiting[0], ("", ""))
+        maker: Message = {}
+        if provider:
+            maker["provider"] = provider
+        if model:
+            maker["model"] = model
+        return maker
 
     def _name_of(self, event: Mapping[str, Any]) -> str:
         """Return the request id in a host's event, or "" if it has none or belongs to another session."""

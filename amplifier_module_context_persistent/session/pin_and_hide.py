@@ -44,8 +44,9 @@ def check_room(log: Log, message_id: str, count: Callable[[Message], int], most_
     """
     log.follow()
     index = log.index
-    held = sorted({*index.session.pins, *index.find_all([message_id]).values()})
-    tokens = sum(map(count, log.read([ordinal for ordinal in held if index.is_live(ordinal)])))
+    pinned = {*index.session.pins, *index.find_all([message_id]).values()}
+    live = [ordinal for ordinal in sorted(pinned) if index.is_live(ordinal)]
+    tokens = sum(map(count, log.read(live)))
     if tokens > most_tokens:
         raise PinError(
             f"with this message pins would hold {tokens:,} tokens, and {most_tokens:,} is the most; "
@@ -76,10 +77,11 @@ def hide_record(
         raise PinError(f"turn {number:,} is the one in progress: it can be hidden once the next one has begun")
     stop = starts[number] if number < len(starts) else len(index.live)
     members = index.live[starts[number - 1] : stop]
-    if all((ordinal in index.session.hidden) == hidden for ordinal in members):
+    is_done = all((ordinal in index.session.hidden) == hidden for ordinal in members)
+    if is_done:
         return None
-    first, last = (given_id(message) or "" for message in read([members[0], members[-1]]))
-    return _record("hide", id=record_id, turn=[first, last], hidden=hidden, reason=reason, time=time)
+    ends = [given_id(message) or "" for message in read([members[0], members[-1]])]
+    return _record("hide", id=record_id, turn=ends, hidden=hidden, reason=reason, time=time)
 
 
 def _record(kind: str, **fields: Any) -> bytes:

@@ -66,14 +66,14 @@ class Answer:
         may_match: the offsets of messages that may contain the question's exact text; None if unknown.
         indexed: the number of indexed messages.
         messages: the number of all messages.
-        told: sentences about words that no message has.
+        word_notes: sentences about words that no message has.
     """
 
     found: Sequence[tuple[int, Ranked]]
     may_match: frozenset[int] | None
     indexed: int
     messages: int
-    told: tuple[str, ...] = ()
+    word_notes: tuple[str, ...] = ()
 
     @property
     def what_is_lacking(self) -> str:
@@ -85,7 +85,7 @@ class Answer:
     @property
     def notes(self) -> str:
         """The text shown beside the answers, or "" if there is nothing to say."""
-        return "; ".join(filter(None, [*self.told, self.what_is_lacking]))
+        return "; ".join(filter(None, [*self.word_notes, self.what_is_lacking]))
 
 
 class SessionIndex:

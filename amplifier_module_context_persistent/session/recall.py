@@ -172,13 +172,15 @@ class RecallSearch:
 
     def tell(self, answers: Sequence[Hit] = (), *, unranked: str = "") -> RecallPage:
         """Make the page with the hits, followed by the best answers to the question."""
-        first, end = self._wanted.offset, self.enough - 1
-        as_written = self.hits()
-        hits = [*as_written, *answers]
+        first = self._wanted.offset
+        end = self.enough - 1  # one more hit only shows that there are more
+        literal_hits = self.hits()
+        alike = len(literal_hits) - len(self._hits)
+        hits = [*literal_hits, *answers]
         return tell_hits(
             hits[first:end],
             self._wanted,
-            order=_order(as_it_is=len(self._hits), alike=len(as_written) - len(self._hits), ranked=len(answers)),
+            order=_order(as_it_is=len(self._hits), alike=alike, ranked=len(answers)),
             more=len(hits) > end,
             stopped_at=self._stopped_at,
             given_up=self._given_up,
@@ -235,9 +237,10 @@ class RecallSearch:
         if pattern is None:
             return
         text, searched = full_text(message)
+        text_to_search = text[:searched]
         spans: list[tuple[int, int]] = []
         try:
-            for span in pattern.spans(text[:searched], expired=lambda: self._is_cancelled or self._clock() > deadline):
+            for span in pattern.spans(text_to_search, expired=lambda: self._is_expired(deadline)):
                 spans.append(span)
                 if len(spans) == MOST_PLACES:
                     break
@@ -245,14 +248,17 @@ class RecallSearch:
             self._given_up += 1
         if not spans:
             return
-        asked = pattern.text
-        exact, form = _exact_place(text[:searched], asked)
+        exact, form = _exact_place(text_to_search, pattern.text)
         if exact >= 0 and form:  # an exact match is the wanted place
-            same = (exact, exact + len(form))
-            spans = [same, *(span for span in spans if span != same)]
+            exact_span = (exact, exact + len(form))
+            spans = [exact_span, *(span for span in spans if span != exact_span)]
         hits = self._hits if exact >= 0 else self._alike
         if len(hits) < self.enough:
-            hits.append(make_hit(message, str(metadata_of(message).get("message_id", "")), tool, text, spans))
+            reference = str(metadata_of(message).get("message_id", ""))
+            hits.append(make_hit(message, reference, tool, text, spans))
+
+    def _is_expired(self, deadline: float) -> bool:
+        return self._is_cancelled or self._clock() > deadline
 
 
 def _order(*, as_it_is: int, alike: int, ranked: int) -> str:
@@ -321,12 +327,15 @@ async def _run(session: Session, search: RecallSearch) -> None:
         search.cancel()
 
 
-def _exact_place(text: str, asked: str) -> tuple[int, str]:
+def _exact_place(text: str, wanted: str) -> tuple[int, str]:
     """Return the first place of the exact text, composed or decomposed, and the form found, or -1 and the text."""
-    for form in forms_of(asked) if asked else ():
-        if (place := text.find(form)) >= 0:
+    if not wanted:
+        return 0, ""
+    for form in forms_of(wanted):
+        place = text.find(form)
+        if place >= 0:
             return place, form
-    return (-1 if asked else 0), asked
+    return -1, wanted
 
 
 _FOREIGN = DAMAGED | UNCHAINED  # other programs' lines: their JSON may write a text in many ways

@@ -56,12 +56,17 @@ class RedactionOnWrite:
             else:
                 redacted, found = await asyncio.to_thread(_redacted, messages)
         if found:
-            for done, is_kept in (("replaced before storing", False), ("kept, since results name calls by it", True)):
-                kinds = sorted({f"{one['kind']} in {one['field']}" for one in found if ("kept" in one) == is_kept})
-                if kinds:
-                    logger.warning("redact_on_write: %s: %s", done, ", ".join(kinds))
+            _warn("replaced before storing", [redaction for redaction in found if "kept" not in redaction])
+            _warn("kept, since results name calls by it", [redaction for redaction in found if "kept" in redaction])
             await self._host.emit("context:redacted_on_write", {"redactions": found})
         return redacted
+
+
+def _warn(what: str, redactions: Sequence[Redaction]) -> None:
+    """Log what was done with some keys, and the keys' kinds and places; nothing if there are none."""
+    kinds = sorted({f"{redaction['kind']} in {redaction['field']}" for redaction in redactions})
+    if kinds:
+        logger.warning("redact_on_write: %s: %s", what, ", ".join(kinds))
 
 
 def _redacted(messages: Sequence[Message]) -> tuple[list[Message], list[Redaction]]:
@@ -72,15 +77,21 @@ def _redacted(messages: Sequence[Message]) -> tuple[list[Message], list[Redactio
     redactions: list[Redaction] = []
     for number, message in enumerate(messages, 1):
         clean, found = redact_known_keys(message)
-        if not found:
-            redacted.append(message)
-            continue
-        if kinds := Counter(one.kind for one in found if not one.is_kept):
-            clean = {**clean, "metadata": {**metadata_of(clean), REDACTED_KEY: dict(sorted(kinds.items()))}}
-        redacted.append(clean)
-        for one in found:
-            told = {"message": number, "role": message.get("role"), "field": one.field, "kind": one.kind}
-            redactions.append({**told, "kept": True} if one.is_kept else told)
+        replaced = Counter(key.kind for key in found if not key.is_kept)
+        if replaced:
+            metadata = {**metadata_of(clean), REDACTED_KEY: dict(sorted(replaced.items()))}
+            clean = {**clean, "metadata": metadata}
+        redacted.append(clean if found else message)
+        for key in found:
+            redaction: Redaction = {
+                "message": number,
+                "role": message.get("role"),
+                "field": key.field,
+                "kind": key.kind,
+            }
+            if key.is_kept:
+                redaction["kept"] = True
+            redactions.append(redaction)
     return redacted, redactions
 
 

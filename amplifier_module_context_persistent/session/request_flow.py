@@ -240,18 +240,18 @@ class RequestFlow:
                 await self._tell_end(events, answer)
             return answer
 
-    async def _planned(self, ask: Ask, told: CompactionEvents) -> ViewResult:
+    async def _planned(self, ask: Ask, events: CompactionEvents) -> ViewResult:
         """Make a view, with a summary if its plan wants one; emit the start of a compaction."""
         session = await self._store.open()
         answer = await session.read(lambda log: session.requests.answer(log, ask))
         if ask.force or answer.planning.is_due:
-            await self._tell_start(told, self._method_of(answer), answer.messages, answer.tokens)
+            await self._tell_start(events, self._method_of(answer), answer.messages, answer.tokens)
         if answer.planning.span is None:
             return answer
         await self._report_plan(answer)  # a plan that only leaves out images
         self.is_compacting = True
         try:
-            summary, told.usage = await sum_up(
+            summary, events.usage = await sum_up(
                 session, self._meter, ask, answer.planning.span, self._host, self._summary_pause
             )
         finally:
@@ -269,18 +269,19 @@ class RequestFlow:
         made = answer.planning.compaction if answer is not None else None
         return method_of(self._config.compaction_strategy if made is None else made.plan.making.strategy)
 
-    async def _tell_start(self, told: CompactionEvents, method: str, messages: int, tokens: int) -> None:
+    async def _tell_start(self, events: CompactionEvents, method: str, messages: int, tokens: int) -> None:
         """Emit the start of a compaction, with the size of the view before it."""
         await self._host.emit("context:pre_compact", sizes(messages, tokens))
-        await told.start(method, {"message_count": messages, "input_tokens": tokens})
+        await events.start(method, {"message_count": messages, "input_tokens": tokens})
 
-    async def _tell_end(self, told: CompactionEvents, answer: ViewResult) -> None:
+    async def _tell_end(self, events: CompactionEvents, answer: ViewResult) -> None:
         """Emit the end of a compaction, with the size of the view after it."""
         made = answer.planning.compaction
         messages = len(made.arrangement.items) if made is not None else answer.messages
         await self._host.emit("context:post_compact", sizes(messages, answer.counted_tokens))
         counts = {"input_tokens_before": answer.tokens, "input_tokens_after": answer.counted_tokens}
-        await told.finish_with(made.plan.making.strategy if made is not None else None, counts)
+        strategy = made.plan.making.strategy if made is not None else None
+        await events.finish_with(strategy, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
         """Tell the host once for each change earlier in the view that makes the view leave out reasoning.

@@ -124,9 +124,10 @@ async def ask_for_summary(
 
 def _cached_share(usage: Any) -> dict[str, float]:
     """Return the share of a request that the provider read from its cache, or nothing if it is unknown."""
-    said = {name: _of(usage, name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens")}
-    read = read_usage(said)
-    if read is None or not read.input_tokens or said["cache_read_tokens"] is None:
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+    reported = {name: _of(usage, name) for name in names}
+    read = read_usage(reported)
+    if read is None or not read.input_tokens or reported["cache_read_tokens"] is None:
         return {}
     return {"cached_share": round(read.cached / read.input_tokens, 4)}
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .usage import ReportedUsage, read_usage
@@ -330,19 +330,28 @@ class Calibration:
             actual: the view's size in the provider's tokens.
             continues: as for `predict`.
         """
-        fast_counted, fast_actual = self.fast_counted, self.fast_actual
-        slow_counted, slow_actual = self.slow_counted, self.slow_actual
-        if self.observations:
-            more_counted, more_actual = counted - self.last_counted, actual - self.last_actual
-            if more_counted < 0:  # a compaction is as informative as an increment
-                more_counted, more_actual = -more_counted, -more_actual
-            if more_counted > 0 and more_actual > 0:
-                slow_counted = slow_counted * _SLOW + more_counted
-                slow_actual = slow_actual * _SLOW + more_actual
-                if continues:
-                    fast_counted = fast_counted * _FAST + more_counted
-                    fast_actual = fast_actual * _FAST + more_actual
-        return Calibration(fast_counted, fast_actual, slow_counted, slow_actual, counted, actual, self.observations + 1)
+        after = replace(self, last_counted=counted, last_actual=actual, observations=self.observations + 1)
+        if not self.observations:
+            return after
+        more_counted = counted - self.last_counted
+        more_actual = actual - self.last_actual
+        if more_counted < 0:  # a compaction is as informative as an increment
+            more_counted = -more_counted
+            more_actual = -more_actual
+        if more_counted <= 0 or more_actual <= 0:
+            return after
+        after = replace(
+            after,
+            slow_counted=self.slow_counted * _SLOW + more_counted,
+            slow_actual=self.slow_actual * _SLOW + more_actual,
+        )
+        if not continues:
+            return after
+        return replace(
+            after,
+            fast_counted=self.fast_counted * _FAST + more_counted,
+            fast_actual=self.fast_actual * _FAST + more_actual,
+        )
 
     def counted_budget(self, budget_tokens: int) -> int:
         """Return how many of our tokens fit into a provider's budget; at least a tenth of the budget."""

@@ -112,13 +112,15 @@ def estimate_tokens(text: str) -> int:
         >>> estimate_tokens("The quick brown fox jumps over the lazy dog.")
         11
     """
+    if not text:
+        return 0
     length = len(text)
     if length <= WHOLE_CHARS:
-        cost = sum([_block_cost(text[at : at + BLOCK_CHARS]) for at in range(0, length, BLOCK_CHARS)])
+        hundredths = sum([_block_cost(text[start : start + BLOCK_CHARS]) for start in range(0, length, BLOCK_CHARS)])
     else:
-        windows = [text[at : at + _WINDOW_CHARS] for at in _window_starts(length)]
-        cost = sum(map(_block_cost, windows)) * length // WHOLE_CHARS
-    return max(1, length // _MOST_CHARS, (cost + 50) // 100) if text else 0
+        windows = [text[start : start + _WINDOW_CHARS] for start in _window_starts(length)]
+        hundredths = sum(map(_block_cost, windows)) * length // WHOLE_CHARS
+    return max(1, length // _MOST_CHARS, (hundredths + 50) // 100)
 
 
 def _block_cost(block: str) -> int:

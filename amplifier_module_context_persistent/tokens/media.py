@@ -78,8 +78,11 @@ _FILE_BYTES_PER_TOKEN = 1_000
 
 def source_of_medium(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part of a medium's block with its body or address: an object in the block, or the block itself."""
-    source = next((block[key] for key in _SOURCES if block.get(key) is not None), block)
-    return source if isinstance(source, Mapping) else {"url": source}
+    for key in _SOURCES:
+        source = block.get(key)
+        if source is not None:
+            return source if isinstance(source, Mapping) else {"url": source}
+    return block
 
 
 def body_in(source: Mapping[str, Any]) -> str | None:
@@ -95,7 +98,11 @@ def type_in_address(body: str) -> str:
 
 def first_text(source: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     """Return the first value under some keys that is a text."""
-    return next((value for key in keys if isinstance(value := source.get(key), str)), None)
+    for key in keys:
+        value = source.get(key)
+        if isinstance(value, str):
+            return value
+    return None
 
 
 def decode_head(data: str, limit_bytes: int) -> bytes:

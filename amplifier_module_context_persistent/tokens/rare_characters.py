@@ -84,10 +84,16 @@ def without_rare(block: str) -> tuple[str, int]:
     # A single ellipsis in a page of code does not need a search of the whole page.
     others = block.encode().translate(None, _ASCII).decode()
     has_two = NEAR_TWO.search(others) is not None and two_tokens().search(others) is not None
-    if UNKNOWN.search(others) is None and not has_two:
+    has_unknown = UNKNOWN.search(others) is not None
+    if not has_unknown and not has_two:
         return block, CONTROL_HUNDREDTHS * len(CONTROLS.findall(others))
-    known = UNKNOWN.sub("", block)
-    cost = len(block.encode()) - len(known.encode()) if len(known) < len(block) else 0
-    rest = two_tokens().sub("", known) if has_two else known
-    cost += 2 * (len(known) - len(rest))
-    return rest, 100 * cost + CONTROL_HUNDREDTHS * len(CONTROLS.findall(rest))
+    tokens = 0
+    rest = block
+    if has_unknown:
+        rest = UNKNOWN.sub("", block)
+        tokens += len(block.encode()) - len(rest.encode())
+    if has_two:
+        chars_before = len(rest)
+        rest = two_tokens().sub("", rest)
+        tokens += 2 * (chars_before - len(rest))
+    return rest, 100 * tokens + CONTROL_HUNDREDTHS * len(CONTROLS.findall(rest))

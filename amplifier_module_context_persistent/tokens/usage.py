@@ -154,7 +154,12 @@ def _written_1h(usage: Mapping[str, Any], written: int) -> int:
 
 
 def _first(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((number for name in names if (number := token_count(usage.get(name))) is not None), None)
+    """Return the first value under some names that is a number of tokens."""
+    for name in names:
+        number = token_count(usage.get(name))
+        if number is not None:
+            return number
+    return None
 
 
 def token_count(value: Any) -> int | None:
