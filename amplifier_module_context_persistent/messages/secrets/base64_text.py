@@ -40,16 +40,18 @@ def find_in_base64(
         words: the places of its long words; every run begins in one of them.
         search: looks for secrets in a decoded text.
     """
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     done = 0
     for start, end in words:
         for long in _LONG.finditer(text, start, end):
             run = _RUN.match(text, long.start()) if long.start() >= done else None
             decoded = _text_of(run[0]) if run is not None else ""
-            secrets = search(decoded) if decoded else []
-            if run is not None and decoded:
-                done = run.end()
-            if run is not None and secrets:
+            if run is None or not decoded:
+                continue
+            done = run.end()
+            secrets = search(decoded)
+            if secrets:
                 found.append(Secret(run.start(), run.end(), f"{secrets[0].kind} in base64"))
     return found
 
@@ -88,5 +90,7 @@ def _encoding_of(run: str) -> str:
 
 def _bytes_of(run: str) -> bytes:
     letters = "".join(run.split()).rstrip("=").translate(_URL_ALPHABET)
-    whole = letters[: len(letters) - (len(letters) % 4 == 1)]
-    return b64decode(whole + "=" * (-len(whole) % 4))
+    if len(letters) % 4 == 1:  # the first letter of a group is not a whole byte
+        letters = letters[:-1]
+    padding = "=" * (-len(letters) % 4)
+    return b64decode(letters + padding)

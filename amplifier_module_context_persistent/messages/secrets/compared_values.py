@@ -55,22 +55,21 @@ _STANDS_FOR_ONE = re.compile(
 
 def find_compared(searched: SearchedText) -> list[Secret]:
     """Find the values that a program or a test's report compares with a secret's name."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if not searched.has_digit:
         return found
-    at = text.find("==") if "==" in text else -1
-    while at >= 0:
-        operator = _OPERATOR.match(text, at)
-        at = operator.end() if operator else at + 2
-        found += _around(text, at)
-        at = text.find("==", at)
+    position = text.find("==")
+    while position >= 0:
+        operator = _OPERATOR.match(text, position)
+        operator_end = operator.end() if operator else position + 2
+        found += _around(text, operator_end)
+        position = text.find("==", operator_end)
     if "ssert" in text:
-        for reported in _REPORTED:
-            found += [
-                Secret(*match.span("secret"), kind_of_name(match["name"]))
-                for match in reported.finditer(text)
-                if _is_secret(match["name"], match["secret"])
-            ]
+        for expression in _REPORTED:
+            for reported in expression.finditer(text):
+                if _is_secret(reported["name"], reported["secret"]):
+                    found.append(Secret.of(reported, kind_of_name(reported["name"])))
     return found + _repeated(text, found)
 
 
@@ -85,15 +84,17 @@ def _repeated(text: str, found: list[Secret]) -> list[Secret]:
 
 def _around(text: str, at: int) -> list[Secret]:
     """Find the value that an operator compares with a name; the operator ends at `at`."""
-    start = max(0, at - _BEFORE_CHARS, text.rfind("\n", max(0, at - _BEFORE_CHARS), at) + 1)
+    least = max(0, at - _BEFORE_CHARS)
+    start = max(least, text.rfind("\n", least, at) + 1)
     for before, after in _PLACES:
         right = after.match(text, at)
         left = before.search(text, start, at) if right else None
         if left is None or right is None:
             continue
-        name, value = (left, right) if "secret" in right.re.groupindex else (right, left)
+        value_is_right = "secret" in right.re.groupindex
+        name, value = (left, right) if value_is_right else (right, left)
         if _is_secret(name["name"], value["secret"]):
-            return [Secret(*value.span("secret"), kind_of_name(name["name"]))]
+            return [Secret.of(value, kind_of_name(name["name"]))]
     return []
 
 

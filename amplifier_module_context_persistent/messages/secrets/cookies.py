@@ -53,17 +53,20 @@ def find_cookies(searched: SearchedText) -> list[Secret]:
 
 def _in_objects(text: str) -> Iterator[Secret]:
     """Yield cookies that are JSON objects with a name and a value."""
-    for one in _OBJECT.finditer(text):
-        name, value = _NAME.search(text, *one.span()), _VALUE.search(text, *one.span())
+    for found in _OBJECT.finditer(text):
+        start, end = found.span()
+        name = _NAME.search(text, start, end)
+        value = _VALUE.search(text, start, end)
         if name is None or value is None:
             continue
-        if _OF_BROWSER.search(text, *one.span()):
+        if _OF_BROWSER.search(text, start, end):
             is_secret = _is_secret_cookie(name["name"], value["value"])
         else:
-            is_named = _OF_SESSION.search(name["name"]) is not None and _OF_SITE.search(text, *one.span()) is not None
-            is_secret = is_named and looks_random(value["value"])
+            names_session = _OF_SESSION.search(name["name"]) is not None
+            is_of_site = _OF_SITE.search(text, start, end) is not None
+            is_secret = names_session and is_of_site and looks_random(value["value"])
         if is_secret:
-            yield Secret(*value.span("value"), "cookie")
+            yield Secret.of(value, "cookie", "value")
 
 
 def _in_jars(text: str) -> Iterator[Secret]:

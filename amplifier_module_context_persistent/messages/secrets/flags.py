@@ -53,20 +53,22 @@ _NAMES = Beginnings(
 
 def find_behind_flags(searched: SearchedText) -> list[Secret]:
     """Find passwords behind flags of any command."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     for flag in _USERS.matches(_WITH_USER, searched, is_folded=False):
         if _may_be_password(flag["secret"]):
-            found.append(Secret(*flag.span("secret"), "password of a command"))
+            found.append(Secret.of(flag, "password of a command"))
     for flag in _FLAGS.matches(_IN_LIST, searched, is_folded=False):
         value = flag["secret"]
-        if _may_be_password(value) and (is_varied(value) or sum(map(str.isdigit, value)) > 1):
-            found.append(Secret(*flag.span("secret"), "password of a command"))
+        has_digits = sum(map(str.isdigit, value)) > 1
+        if _may_be_password(value) and (has_digits or is_varied(value)):
+            found.append(Secret.of(flag, "password of a command"))
     for flag in _NAMES.matches(_NAMED, searched, is_folded=False):
         is_declared = _DECLARES.search(text, max(0, flag.start() - 60), flag.start()) is not None
-        if names_password(flag["name"]) and not (
-            is_declared or is_placeholder(flag["secret"]) or is_state(flag["secret"])
-        ):
-            found.append(Secret(*flag.span("secret"), "password by its name"))
+        if is_declared or not names_password(flag["name"]):
+            continue
+        if not is_placeholder(flag["secret"]) and not is_state(flag["secret"]):
+            found.append(Secret.of(flag, "password by its name"))
     return found
 
 

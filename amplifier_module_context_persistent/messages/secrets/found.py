@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -15,6 +16,11 @@ class Secret(NamedTuple):
     start: int
     end: int
     kind: str
+
+    @classmethod
+    def of(cls, match: re.Match[str], kind: str, group: str = "secret") -> Secret:
+        """Return the secret in a group of a match."""
+        return cls(match.start(group), match.end(group), kind)
 
 
 def merged(found: Iterable[Secret]) -> list[Secret]:
@@ -35,10 +41,11 @@ def hidden(text: str, found: Collection[Secret]) -> str:
         return text
     pieces: list[str] = []
     done = 0
-    for start, end, _ in merged(found):
-        pieces += (text[done:start], _block(end - start))
-        done = end
-    return "".join([*pieces, text[done:]]) if done else text
+    for secret in merged(found):
+        pieces += [text[done : secret.start], _block(secret.end - secret.start)]
+        done = secret.end
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 def _block(length: int) -> str:

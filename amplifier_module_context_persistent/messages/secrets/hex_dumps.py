@@ -84,12 +84,18 @@ def _line(text: str, match: re.Match[str], first: int) -> _Line | None:
             continue
         content = bytes.fromhex(parts["hex"])
         shown = (parts["shown"] or "")[: len(content)]
-        if all(letter == chr(code) for letter, code in zip(shown, content, strict=False) if code in _READABLE):
+        if _is_print_of(shown, content):
             offset = match.start("rest")
-            at = offset + parts.start("shown") if shown else 0
             digits = [(offset + pair.start(), offset + pair.end()) for pair in _PAIRS.finditer(parts["hex"])]
-            return _Line(match.end(), first, content, digits, (at, at + len(shown)))
+            shown_start = offset + parts.start("shown") if shown else 0
+            return _Line(match.end(), first, content, digits, (shown_start, shown_start + len(shown)))
     return None
+
+
+def _is_print_of(shown: str, content: bytes) -> bool:
+    """Return whether the printed column of a line shows all readable bytes of the line."""
+    pairs = zip(shown, content, strict=False)
+    return all(letter == chr(code) for letter, code in pairs if code in _READABLE)
 
 
 def _pieces(line: _Line, secret: Secret) -> Iterator[Secret]:

@@ -33,31 +33,34 @@ def redact_known_keys(message: Message) -> tuple[Message, list[KnownKey]]:
     Returns:
         (message with the keys replaced, keys that were found)
     """
-    kinds: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {}  # of the replaced keys, by the text that has them
 
     def replace(text: str) -> str:
         if _ENCODED.fullmatch(text):
             return text
-        found: list[str] = []
-        clean = replaced(text, search_forms, found.append)
-        if found:
-            kinds[text] = found
+        kinds_in_text: list[str] = []
+        clean = replaced(text, search_forms, kinds_in_text.append)
+        if kinds_in_text:
+            kinds[text] = kinds_in_text
         return clean
 
     clean = redact_message(message, replace)
-    found = [KnownKey(field, kind) for field, text in _texts(message, "") for kind in kinds.get(text, ())]
-    return (clean if kinds else message), [*found, *_kept(message)]
+    found = list[KnownKey]()
+    for field, text in _texts(message, ""):
+        found += [KnownKey(field, kind) for kind in kinds.get(text, ())]
+    found += _kept(message)
+    return (clean if kinds else message), found
 
 
 def _kept(message: Message) -> list[KnownKey]:
     """Return the keys in ids and names, which stay; metadata is not searched, because the session writes it."""
-    said = {key: value for key, value in message.items() if key != "metadata"}
-    return [
-        KnownKey(field, one.kind, is_kept=True)
-        for field, text in _texts(said, "")
-        if len(text) >= LEAST_CHARS and field.rpartition(".")[2] in NAMES and not _IN_ARGUMENTS.search(field)
-        for one in search_forms(text)
-    ]
+    without_metadata = {key: value for key, value in message.items() if key != "metadata"}
+    kept = list[KnownKey]()
+    for field, text in _texts(without_metadata, ""):
+        is_name = field.rpartition(".")[2] in NAMES and not _IN_ARGUMENTS.search(field)
+        if is_name and len(text) >= LEAST_CHARS:
+            kept += [KnownKey(field, secret.kind, is_kept=True) for secret in search_forms(text)]
+    return kept
 
 
 def _arguments(text: str) -> Any:

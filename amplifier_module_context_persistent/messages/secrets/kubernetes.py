@@ -26,17 +26,22 @@ _AROUND_CHARS = 100_000
 
 def find_in_kubernetes_secrets(searched: SearchedText) -> list[Secret]:
     """Find the values of the Kubernetes Secrets in a text."""
-    text, found = searched.text, list[Secret]()
-    done = 0
+    text = searched.text
+    found = list[Secret]()
     if "Secret" not in text:
         return found
+    done = 0
     for kind in _KIND.finditer(text):
-        start, end = max(done, text.rfind("\n---", done, kind.start())), text.find("\n---", kind.end())
-        done = len(text) if end < 0 else end
-        near = max(start, kind.start() - _AROUND_CHARS), min(done, kind.end() + _AROUND_CHARS)
-        for data in (*_BLOCK.finditer(text, *near), *_OBJECT.finditer(text, *near)):
-            for setting in _SETTING.finditer(text, *data.span("settings")):
+        manifest_start = max(done, text.rfind("\n---", done, kind.start()))
+        manifest_end = text.find("\n---", kind.end())
+        if manifest_end < 0:
+            manifest_end = len(text)
+        done = manifest_end
+        start = max(manifest_start, kind.start() - _AROUND_CHARS)
+        end = min(manifest_end, kind.end() + _AROUND_CHARS)
+        for data in [*_BLOCK.finditer(text, start, end), *_OBJECT.finditer(text, start, end)]:
+            for setting in _SETTING.finditer(text, data.start("settings"), data.end("settings")):
                 value = setting["secret"]
-                if not (is_placeholder(value) or is_template(value)):
-                    found.append(Secret(*setting.span("secret"), "value of a Kubernetes Secret"))
+                if not is_placeholder(value) and not is_template(value):
+                    found.append(Secret.of(setting, "value of a Kubernetes Secret"))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from .found import Secret
 from .linked_passwords import linked_password
@@ -69,7 +70,8 @@ _DEFINES = re.compile(
     r"(?:\#[ \t]*define|\bset(?:x|env|q)?(?:[ \t]+-[a-zA-Z]+)*|\bENV|\bSetEnv|\bfastcgi_param|\bexport|\(def)[ \t]+\Z"
 )
 _DEFINED = re.compile(rf"[ \t]+{_VALUE}")
-_KEYWORD = re.compile(rf"[ \t]+{_QUOTED}")
+_KEYWORD = re.compile(rf"[ ][ \t]*{_QUOTED}")
+_COLON_BEFORE = re.compile(r":\Z")
 _LISTED = re.compile(rf"(?P<end>\\*[\"']?)[ \t]*,\s{{0,20}}(?:<<)?{_QUOTED}")
 _TAG = "(?:key|name|dt|t[dh]|b|strong|label|code)"
 _IS_NAMED = re.compile(
@@ -166,6 +168,7 @@ _BOXED = re.compile(r"\b(?:Some|Just|Ok|Right|Optional\.of(?:Nullable)?|Option)[
 """A value in an option type: it is certainly a value, so a short one counts too."""
 _GO_HEADER = re.compile(r":\[(?P<secret>[^\s\[\]]{8,8192})\]")
 _NEXT_ITEM = re.compile(r"[\"']?[ \t]*\r?\n[ \t]*-[ \t]+" + _VALUE)
+_DASHES_BEFORE = re.compile(r"--\Z")
 _BELOW_HEAD = re.compile(rf"[ \t]{{0,3}} \#{{0,6}} [ \t]{{0,3}} {_LINE_BELOW}", re.VERBOSE)
 _HEAD = re.compile(r"(?:^|\n)\#{1,6}[ ](?:\w{1,20}[ ]){0,4}\Z")
 _WORDS_BEFORE = re.compile(r"(?:(?P<first>[A-Za-z]{2,15})[ ])?(?P<second>[A-Za-z]{2,15})[ ]\Z")
@@ -186,17 +189,18 @@ def labelled_values(text: str, first: int, end: int) -> list[Secret]:
         return []
     if is_prose:
         first = end - len(name)
-    if of_object := list(_values_of_object(text, end, name)):
+    of_object = list(_values_of_object(text, end, name))
+    if of_object:
         return of_object
-    for match, is_program in _places(text, first, end, is_prose=is_prose):
-        strength = likelihood_of(name)
+    strength = likelihood_of(name)
+    for match, is_program in _possible_values(text, first, end, is_prose=is_prose):
         value = match["secret"].rstrip(".,:;*_`")
-        is_boxed = strength is Likelihood.WEAK and _BOXED.search(match[0]) is not None
         is_quoted = is_program and strength is Likelihood.STRONG and not is_prose
+        is_boxed = strength is Likelihood.WEAK and _BOXED.search(match[0]) is not None
         if is_secret_text(value, name, is_quoted=is_quoted) or (is_boxed and is_chosen_word(value)):
             start = match.start("secret")
             return [Secret(start, start + len(value), kind_of_name(name))]
-    return _said(text, first, end, name)
+    return _in_sentence(text, first, end, name)
 
 
 def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
@@ -204,21 +208,27 @@ def _values_of_object(text: str, end: int, name: str) -> Iterator[Secret]:
     opened = _OBJECT.match(text, end)
     if opened is None:
         return
-    for field in _FIELD.finditer(text, *opened.span("fields")):
-        if is_secret_text(field["secret"], name, is_quoted=likelihood_of(name) is Likelihood.STRONG):
-            yield Secret(*field.span("secret"), kind_of_name(name))
-
-
-def _said(text: str, first: int, end: int, name: str) -> list[Secret]:
-    """Find the value that a sentence gives after a name, or before it."""
-    kind = kind_of_name(name)
     is_strong = likelihood_of(name) is Likelihood.STRONG
-    least = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
+    for field in _FIELD.finditer(text, opened.start("fields"), opened.end("fields")):
+        if is_secret_text(field["secret"], name, is_quoted=is_strong):
+            yield Secret.of(field, kind_of_name(name))
+
+
+def _in_sentence(text: str, first: int, end: int, name: str) -> list[Secret]:
+    """Find the value that a sentence gives after a name, or before it."""
+    is_strong = likelihood_of(name) is Likelihood.STRONG
     is_password = is_strong and names_password(name)
-    found = linked_password(text, first, end) if is_password else None
-    found = found or said_value(text, end, is_password=is_password, least_random=least)
-    found = found or said_before(text, first, is_password=is_password, least_random=least)
-    return [Secret(found.start, found.end, kind)] if found else []
+    least_random = _LEAST_KEY if is_strong or names_service(name) else _LEAST_TOKEN
+    found = None
+    if is_password:
+        found = linked_password(text, first, end)
+    if found is None:
+        found = said_value(text, end, is_password=is_password, least_random=least_random)
+    if found is None:
+        found = said_before(text, first, is_password=is_password, least_random=least_random)
+    if found is None:
+        return []
+    return [Secret(found.start, found.end, kind_of_name(name))]
 
 
 def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
@@ -241,52 +251,77 @@ def _whole_name(text: str, first: int, end: int) -> tuple[str, bool]:
     return "", False
 
 
-def _places(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tuple[re.Match[str], bool]]:
+class _Place(NamedTuple):
+    """A place of a value: right after its name, and perhaps only if another text is before the name."""
+
+    value: re.Pattern[str]
+    is_program: bool
+    """Whether the place is in program text, where any quoted value counts."""
+    before: re.Pattern[str] | None = None
+    """The text that must be before the name; None if any may be."""
+    before_chars: int = _NEAR_CHARS
+
+
+def _in_program(value: re.Pattern[str], before: re.Pattern[str] | None = None, chars: int = _NEAR_CHARS) -> _Place:
+    return _Place(value, is_program=True, before=before, before_chars=chars)
+
+
+def _in_words(value: re.Pattern[str], before: re.Pattern[str] | None = None) -> _Place:
+    return _Place(value, is_program=False, before=before)
+
+
+_FIRST_PLACES = (
+    *map(_in_program, (_BRACKETED, _HEREDOC, _DEFAULT, _SET, _VALUED, _RETURNED)),
+    _in_words(_BELOW_HEAD, before=_HEAD),
+    _in_program(_BLOCK),
+    _in_program(_DEFINED, before=_DEFINES),
+    _in_program(_KEYWORD, before=_COLON_BEFORE),
+    _in_program(_LISTED, before=_OPENS_LIST),
+)
+"""Places that are looked at before pairs of a name and a value."""
+_LATER_PLACES = (
+    _in_program(_XML, before=_IN_TAG),
+    *map(_in_program, (_FALLBACK, _DUMPED, _GO_HEADER)),
+    _in_program(_TYPED_IN, before=_FILLS, chars=_BEFORE_CHARS),
+    _in_words(_COLUMN, before=_FIRST_OF_LINE),
+    _in_words(_SPACED),
+    _in_program(_NEXT_ITEM, before=_DASHES_BEFORE),
+    *map(_in_words, (_NEXT_LINE, _SETTING_BELOW, _FORM_DATA, _LABEL)),
+)
+"""Places that are looked at after pairs of a name and a value."""
+
+
+def _possible_values(text: str, first: int, end: int, *, is_prose: bool) -> Iterator[tuple[re.Match[str], bool]]:
     """Yield matches that may be the value of a name, each with whether its place is program text."""
-    after = text[end : end + 1]
-    near = max(0, first - _NEAR_CHARS)
     for expression in (_DECLARED, _CALLED):
-        if (declared := expression.match(text, end)) and not _READS.search(declared[0]):
+        declared = expression.match(text, end)
+        if declared is not None and not _READS.search(declared[0]):
             yield declared, True
-    for expression in (_BRACKETED, _HEREDOC, _DEFAULT, _SET, _VALUED, _RETURNED):
-        if found := expression.match(text, end):
-            yield found, True
-    if _HEAD.search(text, near, first) and (below := _BELOW_HEAD.match(text, end)):
-        yield below, False
-    if block := _BLOCK.match(text, end):
-        yield block, True
-    if after in (" ", "\t") and _DEFINES.search(text, near, first) and (defined := _DEFINED.match(text, end)):
-        yield defined, True
-    if after == " " and text[first - 1 : first] == ":" and (keyword := _KEYWORD.match(text, end)):
-        yield keyword, True
-    if _OPENS_LIST.search(text, near, first) and (listed := _LISTED.match(text, end)):
-        yield listed, True
-    if _IS_NAMED.search(text, near, first):
+    yield from _at_places(_FIRST_PLACES, text, first, end)
+    if _IS_NAMED.search(text, max(0, first - _NEAR_CHARS), first):
         yield from _pairs(text, first, end)
-    if _IN_TAG.search(text, near, first) and (element := _XML.match(text, end)):
-        yield element, True
-    for expression in (_FALLBACK, _DUMPED, _GO_HEADER):
-        if found := expression.match(text, end):
-            yield found, True
-    if _FILLS.search(text, max(0, first - _BEFORE_CHARS), first) and (typed := _TYPED_IN.match(text, end)):
-        yield typed, True
-    if _FIRST_OF_LINE.search(text, near, first) and (column := _COLUMN.match(text, end)):
-        yield column, False
-    if spaced := _SPACED.match(text, end):
-        yield spaced, False
-    if text.startswith("--", first - 2) and (item := _NEXT_ITEM.match(text, end)):
-        yield item, True
-    for expression in (_NEXT_LINE, _SETTING_BELOW, _FORM_DATA):
-        if below := expression.match(text, end):
-            yield below, False
-    for expression in (_LABEL, _PLAIN_LABEL) if is_prose else (_LABEL,):
-        if label := expression.match(text, end):
+    yield from _at_places(_LATER_PLACES, text, first, end)
+    if is_prose:
+        label = _PLAIN_LABEL.match(text, end)
+        if label is not None:
             yield label, False
 
 
+def _at_places(places: tuple[_Place, ...], text: str, first: int, end: int) -> Iterator[tuple[re.Match[str], bool]]:
+    for value, is_program, before, before_chars in places:
+        match = value.match(text, end)
+        if match is None:
+            continue
+        if before is None or before.search(text, max(0, first - before_chars), first):
+            yield match, is_program
+
+
 def _pairs(text: str, first: int, end: int) -> Iterator[tuple[re.Match[str], bool]]:
+    """Yield the possible values of a name that is itself a value, as in `name: API_KEY, value: x`."""
     for expression in (_ELEMENT, _VALUE_FOLLOWS):
-        if following := expression.match(text, end):
+        following = expression.match(text, end)
+        if following is not None:
             yield following, True
-    if preceding := _VALUE_PRECEDES.search(text, max(0, first - _BEFORE_CHARS), first):
+    preceding = _VALUE_PRECEDES.search(text, max(0, first - _BEFORE_CHARS), first)
+    if preceding is not None:
         yield preceding, True

@@ -101,8 +101,10 @@ def may_be_password(value: str) -> bool:
 def linked_key(text: str, first: int, end: int) -> Secret | None:
     """Find the random key that a verb or a sign links with a name."""
     linked = _LINKED.match(text, end, end + _MOST_CHARS)
-    word = _WORD.match(text, linked.start("rest"), linked.end("rest")) if linked and not linked["moved"] else None
-    if linked is None or word is None:
+    if linked is None or linked["moved"]:
+        return None
+    word = _WORD.match(text, linked.start("rest"), linked.end("rest"))
+    if word is None:
         return None
     value = word[0].rstrip(".:!?'’*_")
     if not looks_random(value, least=_LEAST_KEY) or "/" in value or "=" in value or value.islower():
@@ -118,23 +120,26 @@ def linked_password(text: str, first: int, end: int) -> Secret | None:
         first: the start of the name.
         end: the end of the name, including its ending.
     """
-    if adjacent := _adjacent(text, first, end):
+    adjacent = _adjacent(text, first, end)
+    if adjacent is not None:
         return adjacent
     bracketed = _BRACKETED.match(text, end)
     if bracketed and may_be_password(bracketed["secret"]) and sum(map(str.isdigit, bracketed["secret"])) > 1:
-        return Secret(*bracketed.span("secret"), "password by its name")
+        return Secret.of(bracketed, "password by its name")
     replaced = _REPLACED.match(text, end)
-    if replaced and may_be_password(replaced["old"]) and may_be_password(replaced["new"].rstrip(".:!?")):
-        return Secret(
-            replaced.start("old"), replaced.start("new") + len(replaced["new"].rstrip(".:!?")), "password by its name"
-        )
+    if replaced:
+        new = replaced["new"].rstrip(".:!?")
+        if may_be_password(replaced["old"]) and may_be_password(new):
+            return Secret(replaced.start("old"), replaced.start("new") + len(new), "password by its name")
     linked = _LINKED.match(text, end, end + _MOST_CHARS)
     while linked is not None:
         found = _value_of(text, first, linked)
-        either = "moved" if linked["moved"] else "on"
-        if found is not None or not linked[either]:
-            return found or _before_verb(text, end)
-        linked = _LINKED.match(text, linked.end(either), end + _MOST_CHARS)
+        if found is not None:
+            return found
+        link = "moved" if linked["moved"] else "on"
+        if not linked[link]:
+            break
+        linked = _LINKED.match(text, linked.end(link), end + _MOST_CHARS)
     return _before_verb(text, end)
 
 

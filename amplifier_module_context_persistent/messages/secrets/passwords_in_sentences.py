@@ -168,21 +168,32 @@ def _is_key(between: str, value: str, least: int) -> bool:
 
 def find_pairs(searched: SearchedText) -> list[Secret]:
     """Find passwords after a user's name, on the line of a label for logins or on one of the next lines."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     searched_to = 0
     for label in _LABELS.matches(_PAIR_LABEL, searched, is_folded=True):
-        at = max(searched_to, label.end())
+        position = max(searched_to, label.end())
         searched_to = max(searched_to, _end_of_lines(text, label.end()))
-        while pair := _PAIR.search(text, at, searched_to):
-            at, value = pair.start("secret"), pair["secret"].rstrip(".:")
-            is_beside = _NEAR_LABEL.fullmatch(text, label.end(), pair.start()) is not None
-            is_near = is_beside and pair["sign"] in ("/", ":")
-            is_glued = text[at - 1] == ":" and pair["user"].isidentifier() and at - label.end() < _NEAR_CHARS
-            is_divided = pair["sign"] == "/" or is_glued
-            if is_chosen(value) or (is_near and is_chosen_word(value)) or (is_divided and is_varied(value)):
-                found.append(Secret(at, at + len(value), "password of a login"))
-                at += len(value)
+        while pair := _PAIR.search(text, position, searched_to):
+            position = pair.start("secret")
+            value = pair["secret"].rstrip(".:")
+            if _is_password_of_pair(text, label.end(), pair, value):
+                found.append(Secret(position, position + len(value), "password of a login"))
+                position += len(value)
     return found
+
+
+def _is_password_of_pair(text: str, label_end: int, pair: re.Match[str], value: str) -> bool:
+    """Return whether a value after a user's name is a password, judged by its distance from the label, too."""
+    if is_chosen(value):
+        return True
+    is_beside_label = _NEAR_LABEL.fullmatch(text, label_end, pair.start()) is not None
+    if is_beside_label and pair["sign"] in ("/", ":") and is_chosen_word(value):
+        return True
+    start = pair.start("secret")
+    is_near_label = start - label_end < _NEAR_CHARS
+    is_glued = text[start - 1] == ":" and pair["user"].isidentifier() and is_near_label
+    return (pair["sign"] == "/" or is_glued) and is_varied(value)
 
 
 def _end_of_lines(text: str, start: int) -> int:

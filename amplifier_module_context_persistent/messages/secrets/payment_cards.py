@@ -143,13 +143,14 @@ def _is_pin(text: str) -> bool:
 def _is_card_number(text: str) -> bool:
     """Return whether digits, in groups or not, are a card's number with a valid check digit, but no test number."""
     digits = re.sub("[ -]", "", text)
-    if (
-        not digits.isdigit()
-        or not 13 <= len(digits) <= 19
-        or digits in _EXAMPLES
-        or len(set(digits)) < 4
-        or digits[0] not in "23456"
-    ):
+    if not digits.isdigit() or not 13 <= len(digits) <= 19 or digits[0] not in "23456":
         return False
-    doubled = [int(digit) * 2 for digit in digits[-2::-2]]
-    return (sum(map(int, digits[-1::-2])) + sum(number // 10 + number % 10 for number in doubled)) % 10 == 0
+    if digits in _EXAMPLES or len(set(digits)) < 4:
+        return False
+    total = 0  # by Luhn's algorithm: every second digit from the right is doubled
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit)
+        if place % 2 == 1:
+            value *= 2
+        total += value // 10 + value % 10
+    return total % 10 == 0

@@ -83,8 +83,8 @@ class Round:
     ends_before: list[int] = field(default_factory=list)
 
     def before(self, at: int) -> tuple[int, int]:
-        """Return the piece of the text before this round from which the character at a position was decoded."""
-        number = bisect_right(self.starts, at) - 1
+        """Return the span of the text before this round that became the character at a position after it."""
+        number = bisect_right(self.starts, at) - 1  # of the last edit that begins at the position or before
         if number < 0:
             return at, at + 1
         if at < self.ends[number]:
@@ -104,12 +104,12 @@ class Reading:
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """Return the span in the original text for a span of the decoded text, which must not be empty."""
-        first, last = start, end - 1
-        last_end = end
         for decoded in reversed(self.rounds):
-            first = decoded.before(first)[0]
-            last, last_end = decoded.before(last)[0], decoded.before(last_end - 1)[1]
-        return self.offset + first, self.offset + last_end
+            first_start, _ = decoded.before(start)
+            _, last_end = decoded.before(end - 1)
+            start = first_start
+            end = last_end
+        return self.offset + start, self.offset + end
 
 
 def readings(text: str) -> Iterator[Reading]:
@@ -133,16 +133,23 @@ def read(text: str, offset: int = 0, *, joined: bool) -> Reading:
             text.
     """
     reading = Reading(text, offset)
-    for number in range(MOST_ROUNDS + 1):
-        expression = _EDIT if number else _STRUCK
-        if number or "\x08" in text or "=3D" in text:
-            decoded, edits = _decoded(expression, reading.text, joined=joined)
-            if edits.starts:
-                reading.text = decoded
-                reading.rounds.append(edits)
-            elif number:
-                break
+    if "\x08" in text or "=3D" in text:
+        _decode(_STRUCK, reading, joined=joined)
+    for _ in range(MOST_ROUNDS):
+        is_changed = _decode(_EDIT, reading, joined=joined)
+        if not is_changed:
+            break
     return reading
+
+
+def _decode(expression: re.Pattern[str], reading: Reading, *, joined: bool) -> bool:
+    """Undo one round of encodings in a reading. Return False if there are none."""
+    decoded, edits = _decoded(expression, reading.text, joined=joined)
+    if not edits.starts:
+        return False
+    reading.text = decoded
+    reading.rounds.append(edits)
+    return True
 
 
 def colours_in(text: str) -> str:
@@ -171,7 +178,8 @@ def _start_of_word(text: str, at: int) -> int:
     if at <= 0:
         return 0
     least = max(0, at - OVERLAP_CHARS)
-    return max(text.rfind(space, least, at) for space in " \n\t") + 1 or least
+    last_space = max(text.rfind(space, least, at) for space in " \n\t")
+    return last_space + 1 if last_space >= 0 else least
 
 
 def _end_of_word(text: str, at: int) -> int:
@@ -188,7 +196,7 @@ def _decoded(expression: re.Pattern[str], text: str, *, joined: bool) -> tuple[s
     done = length = 0
     for match in expression.finditer(text):
         for start, end, shown in _edits_of(match, joined=joined):
-            parts += (text[done:start], shown)
+            parts += [text[done:start], shown]
             length += start - done
             edits.starts.append(length)
             length += len(shown)

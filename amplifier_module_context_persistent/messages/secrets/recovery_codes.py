@@ -88,17 +88,20 @@ def names_recovery_codes(key: str) -> bool:
 
 def find_recovery_codes(searched: SearchedText) -> list[Secret]:
     """Find the recovery codes after the labels in a text."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     done = 0
     for label in _labels_in(searched):
         if label.start() < done:
             continue
         heads_lines = _BEGINS_LINE.search(text, max(0, label.start() - 80), label.start()) is not None
         codes = list(_codes_behind(text, label.end(), heads_lines=heads_lines))
-        shape = _shape(codes[0][0]) if codes else ""
+        if not codes:
+            continue
+        shape = _shape(codes[0][0])
         alike = [code for code in codes if _shape(code[0]) == shape]
-        if alike and (_are_codes([code for code, _ in alike]) or _is_line_of_list(text, label, *alike[0])):
-            found += [Secret(start, start + len(code), "recovery code") for code, start in alike]
+        if _are_codes([code[0] for code in alike]) or _is_line_of_list(text, label, alike[0]):
+            found += [Secret(code.start(), code.end(), "recovery code") for code in alike]
             done = found[-1].end
     return found
 
@@ -108,27 +111,24 @@ def _labels_in(searched: SearchedText) -> list[re.Match[str]]:
     folded = searched.folded
     found = _OTHERS.matches(_LABEL, searched, is_folded=True)
     for noun in _NOUNS:
-        at = folded.find(noun)
-        while at >= 0:
-            before = folded[max(0, at - _LONGEST_WORD - 2) : at].rstrip(" _-")
-            label = (
-                _LABEL.search(folded, max(0, at - _LABEL_CHARS), at + _LABEL_CHARS)
-                if before.endswith(_BEFORE_NOUN)
-                else None
-            )
-            if label is not None and label.start() <= at:
-                found.append(label)
-            at = folded.find(noun, at + 1)
+        noun_start = folded.find(noun)
+        while noun_start >= 0:
+            before = folded[max(0, noun_start - _LONGEST_WORD - 2) : noun_start].rstrip(" _-")
+            if before.endswith(_BEFORE_NOUN):
+                label = _LABEL.search(folded, max(0, noun_start - _LABEL_CHARS), noun_start + _LABEL_CHARS)
+                if label is not None and label.start() <= noun_start:
+                    found.append(label)
+            noun_start = folded.find(noun, noun_start + 1)
     return sorted(found, key=lambda label: label.start())
 
 
-def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[tuple[str, int]]:
-    """Yield possible codes with their places, as long as only the marks of a list are between them."""
+def _codes_behind(text: str, end: int, *, heads_lines: bool) -> Iterator[re.Match[str]]:
+    """Yield possible codes after a heading, as long as only the marks of a list are between them."""
     code = _first_code(text, end, heads_lines=heads_lines)
     for _ in range(_MOST_CODES):
         if code is None or not _has_digit(code[0]):
             return
-        yield code[0], code.start()
+        yield code
         gap = _BETWEEN.match(text, code.end())
         code = _CODE.match(text, gap.end()) if gap else None
 
@@ -144,18 +144,16 @@ def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | No
     return None
 
 
-def _is_line_of_list(text: str, label: re.Match[str], code: str, start: int) -> bool:
+def _is_line_of_list(text: str, label: re.Match[str], code: re.Match[str]) -> bool:
     """Return whether a code is the only one that is shown of a list: a line of its own, in groups of the same length."""
-    groups = code.split("-")
-    is_made = len({*map(len, groups)}) == 1 and any(_has_digit(group) and not group.isdigit() for group in groups)
+    groups = code[0].split("-")
+    have_same_length = len({len(group) for group in groups}) == 1
+    if len(groups) < 2 or not have_same_length:
+        return False
+    is_made = any(_has_digit(group) and not group.isdigit() for group in groups)
     is_of_several = label[0].rstrip().endswith(("codes", "keys"))
-    return (
-        len(groups) > 1
-        and is_made
-        and is_of_several
-        and _LINE_OF_LIST.match(text, start + len(code)) is not None
-        and "\n" in text[label.end() : start]
-    )
+    begins_line = "\n" in text[label.end() : code.start()]
+    return is_made and is_of_several and begins_line and _LINE_OF_LIST.match(text, code.end()) is not None
 
 
 def _has_digit(code: str) -> bool:
@@ -173,7 +171,8 @@ def _are_codes(codes: list[str]) -> bool:
         groups = re.split("[ -]", first)
         if len(groups) == 1:
             return len(first) >= _LEAST_HEX
-        return len(groups) >= _LEAST_GROUPS and len(first) >= _LEAST_CHARS and len({*map(len, groups)}) == 1
+        have_same_length = len({len(group) for group in groups}) == 1
+        return len(groups) >= _LEAST_GROUPS and len(first) >= _LEAST_CHARS and have_same_length
     if any(map(str.isalpha, first)):
         return len(first) >= 8  # no service gives shorter codes
     return len(codes) > 2 and len(first) >= 6  # a date has two numbers, a postal code has five digits

@@ -8,7 +8,8 @@ under a name (`"password": ["…", "…"]`) is a column, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from .found import Secret
 from .names import Likelihood, kind_of_name, likelihood_of, names_service
@@ -52,6 +53,14 @@ Cell = tuple[int, int]
 """The start and end of a cell's value."""
 
 
+class _Row(NamedTuple):
+    """A row of cells."""
+
+    cells: list[Cell]
+    end: int
+    """The end of the row in the text."""
+
+
 def find_in_rows(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     """Find the values below a name in a head, or in a list under the name.
 
@@ -63,10 +72,9 @@ def find_in_rows(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     Returns:
         (secrets, end of the rows); the end is 0 if the name is not in a head.
     """
-    if opened := _LIST.match(text, end):
-        cells = _cells(text, opened.end())
-        found = _found_in(text, {0: text[first:end]}, [[cell] for cell in cells], is_data=True)
-        return found if len(found[0]) == len(cells) - 1 else ([], 0)  # without this, it is a list of words
+    opened = _LIST.match(text, end)
+    if opened is not None:
+        return _in_list(text, text[first:end], opened.end())
     if text.startswith("<", end) or _IN_HTML_HEAD.search(text, max(0, first - 240), first):
         return _in_html(text, first)
     if not _IN_LIST.match(text, end):
@@ -74,13 +82,14 @@ def find_in_rows(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     least = max(0, first - _MOST_HEAD_CHARS)
     start = max(text.rfind("(", least, first), text.rfind("[", least, first))
     head = _head(text, start + 1) if start >= 0 else None
-    if head is None or head[1] < end:
+    if head is None:
         return [], 0
     names, head_end = head
     sensitive = _sensitive(names)
-    if not sensitive:
+    if head_end < end or not sensitive:
         return [], 0
-    if copied := _FROM_INPUT.match(text, head_end):
+    copied = _FROM_INPUT.match(text, head_end)
+    if copied is not None:
         return _found_in(text, sensitive, _copied_rows(text, copied.end(), len(names)), is_data=True)
     opening = _TO_ROWS.match(text, head_end)
     if opening is None:
@@ -89,105 +98,150 @@ def find_in_rows(text: str, first: int, end: int) -> tuple[list[Secret], int]:
     return _found_in(text, sensitive, _rows(text, opening.end(), len(names)), is_data=is_data)
 
 
-def _head(text: str, at: int) -> tuple[list[str], int] | None:
+def _in_list(text: str, name: str, start: int) -> tuple[list[Secret], int]:
+    """Return the secrets in a list under a name, and the end of the list; nothing if any value is not a secret."""
+    values = _row(text, start)
+    if values is None:
+        return [], 0
+    rows = [_Row([cell], values.end) for cell in values.cells]
+    found, rows_end = _found_in(text, {0: name}, rows, is_data=True)
+    if len(found) < len(values.cells):  # it is a list of words
+        return [], 0
+    return found, rows_end
+
+
+def _head(text: str, start: int) -> tuple[list[str], int] | None:
     """Return the names in a list and the end of the list; None if it is not a list of names."""
     names: list[str] = []
-    while (cell := _HEAD_CELL.match(text, at)) is not None and len(names) < _MOST_CELLS:
+    position = start
+    while len(names) < _MOST_CELLS:
+        cell = _HEAD_CELL.match(text, position)
+        if cell is None:
+            return None
         names.append(cell["name"] or cell["plain"])
-        at = cell.end()
+        position = cell.end()
         if cell["after"] != ",":
-            return names, at
+            return names, position
     return None
 
 
 def _sensitive(names: list[str]) -> dict[int, str]:
-    return {
-        number: name
-        for number, name in enumerate(names)
-        if likelihood_of(name) is not Likelihood.NONE or names_service(name)
-    }
+    """Return the names of secrets by their columns."""
+    return {column: name for column, name in enumerate(names) if _is_sensitive(name)}
 
 
-def _cells(text: str, at: int) -> list[Cell]:
-    """Return the values of a list up to its end; an empty list if they are not plain values."""
+def _is_sensitive(name: str) -> bool:
+    return likelihood_of(name) is not Likelihood.NONE or names_service(name)
+
+
+def _row(text: str, start: int) -> _Row | None:
+    """Return the values of a list up to its end; None if they are not plain values."""
     cells: list[Cell] = []
-    while (cell := _CELL.match(text, at)) is not None and len(cells) < _MOST_ROWS:
-        group = "quoted" if cell["quoted"] is not None else "boxed"
-        cells.append(cell.span(group) if cell[group] is not None else (at, at))
-        at = cell.end()
+    position = start
+    while len(cells) < _MOST_ROWS:
+        cell = _CELL.match(text, position)
+        if cell is None:
+            return None
+        if cell["quoted"] is not None:
+            cells.append(cell.span("quoted"))
+        elif cell["boxed"] is not None:
+            cells.append(cell.span("boxed"))
+        else:
+            cells.append((position, position))
+        position = cell.end()
         if cell["after"] != ",":
-            return [*cells, (at, at)]
-    return []
+            return _Row(cells, position)
+    return None
 
 
-def _rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
+def _rows(text: str, start: int, width: int) -> Iterator[_Row]:
     """Yield adjacent rows that have `width` cells."""
+    position = start
     for _ in range(_MOST_ROWS):
-        row = _cells(text, at)
-        if len(row) != width + 1:
+        row = _row(text, position)
+        if row is None or len(row.cells) != width:
             return
         yield row
-        opening = _TO_NEXT_ROW.match(text, row[-1][1])
+        opening = _TO_NEXT_ROW.match(text, row.end)
         if opening is None:
             return
-        at = opening.end()
+        position = opening.end()
 
 
-def _copied_rows(text: str, at: int, width: int) -> Iterator[list[Cell]]:
+def _copied_rows(text: str, start: int, width: int) -> Iterator[_Row]:
     """Yield the rows that are lines with cells between tabs."""
+    line_start = start
     for _ in range(_MOST_ROWS):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
+        line_end = text.find("\n", line_start)
+        if line_end < 0:
+            line_end = len(text)
         cells: list[Cell] = []
-        for part in text[at:end].split("\t"):
-            cells.append((at, at + len(part)))
-            at += len(part) + 1
+        cell_start = line_start
+        for content in text[line_start:line_end].split("\t"):
+            cells.append((cell_start, cell_start + len(content)))
+            cell_start += len(content) + 1
         if len(cells) != width:
             return
-        yield cells
-        at = end + 1
+        yield _Row(cells, line_end)
+        line_start = line_end + 1
 
 
 def _in_html(text: str, first: int) -> tuple[list[Secret], int]:
     """Return the secrets below a name in the head of an HTML table, and the end of the table."""
-    lowest = max(0, first - 2 * _MOST_HEAD_CHARS)
-    start = max(text.rfind("<tr", lowest, first), text.rfind("<TR", lowest, first))
-    rows = _html_rows(text, start) if start >= 0 else iter(())
-    head = next(rows, [])
-    names = _sensitive([re.sub(r"<[^<>]*>", "", text[start:end]).strip() for start, end in head])
-    if not names or not any(start <= first < end for start, end in head):
+    least = max(0, first - 2 * _MOST_HEAD_CHARS)
+    start = max(text.rfind("<tr", least, first), text.rfind("<TR", least, first))
+    if start < 0:
         return [], 0
-    return _found_in(text, names, (row for row in rows if len(row) == len(head)), is_data=False)
+    rows = _html_rows(text, start)
+    head = next(rows, None)
+    if head is None:
+        return [], 0
+    names = _sensitive([re.sub(r"<[^<>]*>", "", text[start:end]).strip() for start, end in head.cells])
+    is_in_head = any(start <= first < end for start, end in head.cells)
+    if not names or not is_in_head:
+        return [], 0
+    rows_below = (row for row in rows if len(row.cells) == len(head.cells))
+    return _found_in(text, names, rows_below, is_data=False)
 
 
-def _html_rows(text: str, at: int) -> Iterator[list[Cell]]:
+def _html_rows(text: str, start: int) -> Iterator[_Row]:
+    position = start
     for _ in range(_MOST_ROWS):
-        opening = _HTML_ROW.match(text, at)
+        opening = _HTML_ROW.match(text, position)
         if opening is None:
             return
-        at, cells = opening.end(), list[Cell]()
-        while (cell := _HTML_CELL.match(text, at)) is not None and len(cells) < _MOST_CELLS:
+        position = opening.end()
+        cells = list[Cell]()
+        while len(cells) < _MOST_CELLS:
+            cell = _HTML_CELL.match(text, position)
+            if cell is None:
+                break
             cells.append(cell.span("cell"))
-            at = cell.end()
+            position = cell.end()
         if not cells:
             return
-        yield cells
+        yield _Row(cells, cells[-1][1])
 
 
-def _found_in(
-    text: str, names: dict[int, str], rows: Iterator[list[Cell]] | list[list[Cell]], *, is_data: bool
-) -> tuple[list[Secret], int]:
-    """Return the secrets in the cells of rows that are below sensitive names."""
+def _found_in(text: str, names: dict[int, str], rows: Iterable[_Row], *, is_data: bool) -> tuple[list[Secret], int]:
+    """Return the secrets in the cells of rows that are below sensitive names, and the end of the last row.
+
+    Args:
+        text: the text with the rows.
+        names: the names of secrets by their columns.
+        rows: the rows.
+        is_data: whether the rows are certainly data, so that short values below a name of secrets only count, too.
+    """
     found: list[Secret] = []
     rows_end = 0
     for row in rows:
-        rows_end = row[-1][1]
-        for number, name in names.items():
-            start, end = row[number]
+        rows_end = row.end
+        for column, name in names.items():
+            start, end = row.cells[column]
             inner = _IN_TAGS.match(text, start, end)
             if inner is None:
                 continue
             is_quoted = is_data and likelihood_of(name) is Likelihood.STRONG
             if is_secret_text(inner["secret"], name, is_quoted=is_quoted):
-                found.append(Secret(*inner.span("secret"), kind_of_name(name)))
+                found.append(Secret.of(inner, kind_of_name(name)))
     return found, rows_end

@@ -161,9 +161,11 @@ def _begun_in(searched: SearchedText) -> dict[Beginnings, list[str]]:
             heads.add(head)
         elif len(word) < _MOST_WORD_CHARS and len(_PLAIN_WORDS) < _MOST_PLAIN_WORDS:
             _PLAIN_WORDS.add(word)
-    owned += [pair for head in heads for pair in _BY_HEAD.get(head, ())]
+    for head in heads:
+        owned += _BY_HEAD.get(head, ())
     if not searched.text.isascii():
-        owned += [pair for first in _BY_CHARACTER.keys() & set(searched.folded) for pair in _BY_CHARACTER[first]]
+        for first in _BY_CHARACTER.keys() & set(searched.folded):
+            owned += _BY_CHARACTER[first]
     found: dict[Beginnings, list[str]] = {}
     for owner, text in owned:
         found.setdefault(owner, []).append(text)

@@ -34,7 +34,8 @@ _PASSED_OVER = re.compile(r"[ \t]*(?:[#;][^\n]*)?\r?\n")
 
 def find_in_sections(searched: SearchedText) -> list[Secret]:
     """Find the passwords of users or services in a section of passwords."""
-    text, found = searched.text, list[Secret]()
+    text = searched.text
+    found = list[Secret]()
     if not _BEGINNINGS.possible_in(searched):
         return found
     for head in _HEAD.finditer(text):
@@ -64,5 +65,9 @@ def _is_secret(key: str, value: str, *, may_be_word: bool) -> bool:
         return False
     if is_chosen_word(value) or looks_random(value, least=_LEAST_RANDOM):
         return True
-    is_word = may_be_word and key.isalpha() and len(value) >= 6 and value.isalpha() and value.islower()
-    return is_word or not (value.isalnum() or is_code_or_path(value) or not any(map(str.isdigit, value)))
+    is_word = len(value) >= 6 and value.isalpha() and value.islower()
+    if may_be_word and key.isalpha() and is_word:
+        return True
+    has_sign = not value.isalnum()
+    has_digit = any(map(str.isdigit, value))
+    return has_sign and has_digit and not is_code_or_path(value)

@@ -45,24 +45,35 @@ def said_before(text: str, first: int, *, is_password: bool, least_random: int =
         is_password: whether the name is a password's; if not, it is a key's, which is always random.
         least_random: the least length of a key.
     """
-    start = text.rfind("\n", max(0, first - _BEFORE_CHARS), first) + 1 or max(0, first - _BEFORE_CHARS)
+    least = max(0, first - _BEFORE_CHARS)
+    start = max(least, text.rfind("\n", least, first) + 1)
     near = text[start:first]
     if not any(map(str.isdigit, near)):
         return None
     between = _BETWEEN.search(near)
-    word = _WORD.search(near, 0, between.start()) if between else None
-    if between is None or word is None:
+    if between is None:
+        return None
+    word = _WORD.search(near, 0, between.start())
+    if word is None:
         return None
     value = word[0]
     is_used = is_password and _USES.search(near, 0, word.start()) is not None and is_chosen_word(value)
     if is_example(value) or is_placeholder(value) or (is_code_or_path(value) and not is_used):
         return None
-    is_quoted = near[word.start() - 1 : word.start()] in ("`", '"', "'", "*") and between["closing"] != ""
     if is_password:
+        sign_before = near[word.start() - 1 : word.start()]
+        is_quoted = sign_before in ("`", '"', "'", "*") and between["closing"] != ""
         is_secret = is_chosen(value) or is_used or (is_quoted and is_varied(value))
     else:
-        is_secret = (
-            looks_random(value, least=least_random) or (len(value) >= _LEAST_VARIED and is_varied(value))
-        ) and not any(sign in value for sign in "/:=@%")
-    at = start + word.start()
-    return Secret(at, at + len(value), "password by its name") if is_secret else None
+        is_secret = _is_key(value, least_random)
+    if not is_secret:
+        return None
+    value_start = start + word.start()
+    return Secret(value_start, value_start + len(value), "password by its name")
+
+
+def _is_key(value: str, least_random: int) -> bool:
+    """Return whether a word looks like a random key."""
+    if any(sign in value for sign in "/:=@%"):
+        return False
+    return looks_random(value, least=least_random) or (len(value) >= _LEAST_VARIED and is_varied(value))
