@@ -132,10 +132,10 @@ def check_no_filter(wanted: SessionFilter, *, everywhere: bool) -> None:
 
 
 _TIME_HELP = (
-    "Only sessions with a message since then: 12h, 3d, 2026-01-31.",
+    "Only sessions with a message since then: 12h, 3d, 2026-01-31, `last week`.",
     "Only sessions with a message before then.",
 )
-_TIME_HELP_OF_MESSAGES = ("Only messages since then: 12h, 3d, 2026-01-31.", "Only messages before then.")
+_TIME_HELP_OF_MESSAGES = ("Only messages since then: 12h, 3d, 2026-01-31, `last week`.", "Only messages before then.")
 _TOOL_HELP = "Only sessions that call this tool; again for another one that they call, too."
 
 

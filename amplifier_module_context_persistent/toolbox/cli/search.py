@@ -116,7 +116,8 @@ def search_command(
     """Search messages of this project's sessions, or of each SESSION.
 
     With --best N, PATTERN is a question in words, and the messages that answer it best are shown, over all sessions; in
-    a terminal it is taken so if no message has the text and it has three words or more.
+    a terminal it is taken so if no message has the text and it has three words or more. Times in words work: with
+    `search --best 5 "what broke last week"`, messages of that week count more (also "in March", "yesterday morning").
 
     PATTERN is a regular expression of Python in which `^` and `$` match at lines. A message on which it takes too long
     is given up, and counted. With --words, all words must be in a message, in any order and any case; "two words" are a

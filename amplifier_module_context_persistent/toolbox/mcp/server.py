@@ -55,7 +55,9 @@ def _tool(tool_name: str, description: str, required: list[str], /, **properties
 TOOL_LIST = (
     _tool(
         "search_sessions",
-        "Find what past sessions say about a question: the messages that answer it best, with session and number.",
+        "Find what past sessions say about a question: the messages that answer it best, with session and number. "
+        'Times in words work, as in "what broke last week", "in March" or "yesterday morning": messages of then count '
+        "more.",
         ["question"],
         question={"type": "string", "minLength": 1, "maxLength": 1000, "description": "A question in words."},
         limit=_LIMIT,

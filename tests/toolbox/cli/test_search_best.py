@@ -162,6 +162,16 @@ def test_explain_shows_times_and_slips() -> None:
     assert slipped.stderr == "no match for `wroktree`; showing `worktree`\n"
 
 
+def test_the_times_that_the_help_shows_are_read_as_times() -> None:
+    text = " ".join(run("search", "--help").stdout.split())
+    begin = text.index("Times in words work")
+    examples = re.findall('"([^"]+)"', text[begin : text.index(")", begin)])
+    assert len(examples) == 3
+    for example in examples:
+        done = run("search", "--best", "1", f"zebra {example}", code=1)
+        assert "read as a time" in done.stderr, example
+
+
 def test_what_a_clear_hid_is_no_answer() -> None:
     """The index has it, the log decides."""
     path = log_of("about-git")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -296,6 +297,14 @@ async def test_times_mean_messages_and_slips_are_told(server: Server[Any]) -> No
     assert answer["note"] == "no match for `girafef`; showing `giraffe`"
     assert answer["read_as_times"] == ["on 5 January 2026"]
     assert answer["answers"][0]["text"] == "giraffe"
+
+
+async def test_the_times_that_a_description_shows_are_read_as_times(server: Server[Any]) -> None:
+    (tool,) = [one for one in TOOL_LIST if one.name == "search_sessions"]
+    examples = re.findall('"([^"]+)"', tool.description or "")
+    assert len(examples) == 3
+    for example in examples:
+        assert (await ask(server, "search_sessions", question=f"git index {example}"))["read_as_times"], example
 
 
 async def test_an_excerpt_of_a_long_line_has_the_word(server: Server[Any]) -> None:
