@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .excerpt import elided_marker, excerpt, is_joined
+from .excerpt import character_start, elided_marker, excerpt
 from .message import ORIGINAL, Message, text_places
 
 
@@ -202,17 +202,9 @@ def _gap_of(text: str, cut: Cut, boundary: str) -> tuple[int, int]:
         start = _line_start(text, start)
         end = _line_end(text, end)
     if cut.whole_characters or cut.excerpt:
-        start = _character_start(text, start)
-        end = _character_start(text, end)
+        start = character_start(text, start)
+        end = character_start(text, end)
     return start, end
-
-
-def _character_start(text: str, index: int) -> int:
-    """Return the index, moved back if it would split a character: a composed emoji, accents, a flag, CR LF."""
-    start = index
-    while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):
-        start -= 1
-    return start
 
 
 def _word_start(text: str, index: int, ends: re.Pattern[str]) -> int:

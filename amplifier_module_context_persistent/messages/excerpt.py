@@ -189,7 +189,7 @@ def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
     for at in range(index, max(0, index - _WORD_CHARS), -1):
         if _WORD_END.match(text, at - 1) or text[at - 1].isspace():
             return at
-    return _character_start(text, index)
+    return character_start(text, index)
 
 
 def _ends_between(text: str, first: int, last: int) -> list[int]:
@@ -200,7 +200,7 @@ def _ends_between(text: str, first: int, last: int) -> list[int]:
     return []
 
 
-def _character_start(text: str, index: int) -> int:
+def character_start(text: str, index: int) -> int:
     """Return the index, moved back if it would split a character: a composed emoji, accents, a flag, CR LF."""
     start = index
     while max(0, index - _WORD_CHARS) < start < len(text) and is_joined(text[start - 1], text[start]):

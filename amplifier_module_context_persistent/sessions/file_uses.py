@@ -147,13 +147,6 @@ def _with_result(call: FileCall, result: Message) -> FileCall:
     return replace(call, action="created")
 
 
-def _as_told(call: FileCall, result: Message) -> FileCall:
-    """Return a call with the action `created` if it wrote a file and its result says that the file is new."""
-    if call.action != "changed" or not _CREATED.match(text_of(result)[:80]):
-        return call
-    return replace(call, action="created")
-
-
 def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the calls of a message that use files: each call's id, and its paths with the action on each."""
     given = given_calls(message)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ...log.filesystem import FileSystem
 from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import GatheredFigures, gathered
 from ...tokens.counter import TokenCounter
 from .error_messages import unreadable
-from .progress import progress
+from .filter_options import watched
 from .terminal import counted, one_line
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,12 +25,8 @@ def gathering(sessions: Sequence[SessionFile], counter: TokenCounter) -> Iterato
     Raises:
         UnusableError: Python has no SQLite, or the figures cannot be added up.
     """
-    with unreadable(), gathered(sessions, counter, _watched) as found:
+    with unreadable(), gathered(sessions, counter, watched) as found:
         yield found
-
-
-def _watched(paths: Sequence[str]) -> AbstractContextManager[FileSystem]:
-    return progress(*paths, title="adding up", passes=2)
 
 
 def source_of(found: GatheredFigures, until_s: float | None = None) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from .archive_session import archive_like
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
+from .failure_reason import reason_of
 from .host_files import is_unfinished, making_session, write_host_files
 from .host_files_of_sync import host_files_made
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
@@ -255,9 +256,3 @@ def _size_of(log: str) -> int:
         reader.follow()
         described = reader.describe()
         return described.size_bytes - described.torn_bytes
-
-
-def reason_of(error: Exception) -> str:
-    """Return the reason of a failure, as text on one line."""
-    said = error.strerror if isinstance(error, OSError) else None
-    return " ".join(str(said or error).split())

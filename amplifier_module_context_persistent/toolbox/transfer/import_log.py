@@ -26,7 +26,7 @@ from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from ...sessions.transcript import naming_header
-from .compare_logs import Relation, compare_read
+from .compare_logs import Relation, compare_read, log_id_of
 from .copy_log import append_all, carry, copy_log, refused_messages, torn_tail, unread_lines
 from .drafts import ImportConflictError
 from .earlier_import import open_earlier
@@ -90,7 +90,7 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
     Raises:
         ImportRefusedError: the log itself is a session of a project.
     """
-    log_id = _log_id(reader)
+    log_id = log_id_of(reader)
     if session_id is None or destination.path is not None or not log_id:
         return ""
     if (earlier := open_earlier(destination.place(session_id))) is not None:
@@ -104,14 +104,9 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
             )
         if (earlier := open_earlier(path)) is not None:
             with closing(earlier):
-                if _log_id(earlier) == log_id:
+                if log_id_of(earlier) == log_id:
                     return path
     return ""
-
-
-def _log_id(reader: ReadableLog) -> str:
-    header = reader.index.headers[0] if reader.index.headers else {}
-    return str(header.get("log_id") or "")
 
 
 def _is_log(reader: LogReader) -> bool:

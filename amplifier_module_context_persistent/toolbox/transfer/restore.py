@@ -15,12 +15,13 @@ from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
-from .backup import BackupStep, Done, reason_of
+from .backup import BackupStep, Done
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import Erasure
 from .erasures_of_log import erasures_of_log, why_refused
+from .failure_reason import reason_of
 from .host_files import is_unfinished, making_session, write_host_files
 from .host_files_of_sync import beside_copy, finish, is_interrupted
 from .sync_sessions import pairs_of

@@ -40,6 +40,7 @@ from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import SESSION, TEXT, Erasure
 from .erasures_of_log import erasures_about, salts_of_purges
+from .failure_reason import reason_of
 from .host_files import HOSTS_NAMES
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
@@ -120,7 +121,7 @@ def erasing_steps(session: SessionFile, side: Side, found: Sequence[Erasure]) ->
             if not planned.is_nothing or planned.is_left:
                 yield ErasingStep(session, side, [erasure], purge=planned, what=what)
     except (ContextPersistentError, OSError) as error:
-        yield ErasingStep(session, side, list(found), error=_reason(error))
+        yield ErasingStep(session, side, list(found), error=reason_of(error))
 
 
 def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
@@ -201,9 +202,4 @@ def carry_out_erasing(step: ErasingStep, now: Callable[[], str]) -> None:
                 salt = step.erasures[0].salt
                 _, step.error = purge_session(planned, step.what, now=now, rule=None, salt=salt)
     except (ContextPersistentError, CatalogueError, OSError) as error:
-        step.error = _reason(error)
-
-
-def _reason(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) else None
-    return " ".join(str(said or error).split())
+        step.error = reason_of(error)

@@ -32,6 +32,7 @@ from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
 from .erasures import SESSION, ErasedError, Erasure
 from .erasures_of_log import erasures_of_log
+from .failure_reason import reason_of
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .host_copies import backups
 from .host_files import is_unfinished, making_session, write_host_files
@@ -190,7 +191,7 @@ class Sync:
         except HoldsErasedError as error:
             return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
         except (ContextPersistentError, OSError) as error:
-            return Step(pair.session_id, What.LEFT, why=_reason(error))
+            return Step(pair.session_id, What.LEFT, why=reason_of(error))
         if step.to is not None and stored_name(step.target) is None and is_open(step.target):
             return Step(pair.session_id, What.LEFT, parting=step.parting, why=OPEN)
         return step
@@ -213,7 +214,7 @@ class Sync:
                     self._replace(step, step.to)
             archive_like(step.source, step.target)
         except (ContextPersistentError, CatalogueError, OSError) as error:
-            step.what, step.why = What.LEFT, _reason(error)
+            step.what, step.why = What.LEFT, reason_of(error)
 
     def _plan_copy(self, pair: Pair) -> Step:
         if pair.here is not None:
@@ -327,8 +328,3 @@ def _why_parted(parting: Parting | None) -> str:
     if parting is not None and parting.is_one_purged:
         return "one copy was purged and the other one went on; purge that too, or --keep both"
     return "both sides went on; nothing is merged; --keep both makes the other side's a session of its own"
-
-
-def _reason(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) else None
-    return " ".join(str(said or error).split())
