@@ -77,6 +77,22 @@ def test_no_way_of_settings_programs_and_logs_passes(part: int) -> None:
     assert len(passed) <= 1, sorted(passed)
 
 
+@pytest.mark.parametrize("part", range(4))
+@proof(quick=1)
+def test_no_way_of_names_signs_pieces_and_services_passes(part: int) -> None:
+    """Names that say little, signs in values, joined pieces, calls by position, keys without a name."""
+    passed, templates = set(), ways("spread")[part::4]
+    for number, (way, template) in enumerate(templates):
+        for seed in range(3):
+            text, secrets = filled(template, 11 * number + seed)
+            clean = redact_text(text)
+            assert secrets, way
+            if any(secret in clean for secret in secrets):
+                passed.add(way)
+    assert len(templates) > 90
+    assert len(passed) <= 1, sorted(passed)
+
+
 @pytest.mark.parametrize("line", [line for line, _ in ways("stays")])
 def test_ordinary_lines_beside_them_stay(line: str) -> None:
     """Sentences about passwords, calls of clients without one, counts, names of techniques."""
@@ -280,6 +296,8 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *("user: a ", "kind: Secret\ndata:\n"),
         *("redis-cli\n- -a\n- ", "password on a on ", "api key, it's ", "पासवर्ड a ", "unseal key 1: "),
         *("login(Some(", "รหัสผ่าน ", "password sekarang ", "Password=a$1;", "successfully reset.\n", "net rpc -U a "),
+        *("'ghp_', ", "secret Hq7!aB9 ", "openai(a, 'b', ", "password: a;1\n", "396671 ", "||user||password||\n"),
+        *("confirm_password = ", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN KEY-----\n\n"),
         *("echo x1 | ", '{"name": "a", "httpOnly": ', 'cookies={"a": "b", ', "jwt.sign(a, 'b1', "),
     ],
     ids=repr,
@@ -345,7 +363,7 @@ def test_settings_and_prose_below_a_name_stay(text: str) -> None:
     assert redact_text(text) == text
 
 
-@pytest.mark.parametrize("between", ["-", " - ", "-\n    "], ids=repr)
+@pytest.mark.parametrize("between", ["-", " - ", "-\n    ", "", " ", "\n"], ids=repr)
 def test_a_recovery_key_of_bitlocker_goes(between: str) -> None:
     """Eight groups of six digits that are multiples of 11; one that is none makes them other numbers."""
     groups = [f"{11 * number:06}" for number in (17325, 42145, 34214, 32915, 61354, 64063, 28696, 26874)]
@@ -353,6 +371,7 @@ def test_a_recovery_key_of_bitlocker_goes(between: str) -> None:
     assert redact_text(f"Password:\n    {key}\n") == f"Password:\n    {REDACTED}\n"
     other = between.join([*groups[:-1], "295615"])
     assert redact_text(f"Serial:\n    {other}\n") == f"Serial:\n    {other}\n"
+    assert redact_text(f"Serial:\n    1{key}\n") == f"Serial:\n    1{key}\n"
 
 
 def test_joined_pieces_of_long_texts_are_read_once() -> None:

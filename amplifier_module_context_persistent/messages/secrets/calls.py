@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from .evident_values import is_evident, is_made
 from .found import Secret
-from .names import is_code_or_path, is_example, is_mixed, is_placeholder, is_template, looks_random
+from .names import SERVICES, is_code_or_path, is_example, is_mixed, is_placeholder, is_template, looks_random
 from .searched_text import Beginnings, SearchedText
 from .secret_values import is_chosen_word, names_technique
 
@@ -88,11 +89,15 @@ _WITHOUT_BRACKETS = re.compile(
     r"\b(?:http_)?basic_auth(?:enticate)?[ ][\"'][^\"'\n]{1,80}[\"'],[ ]?[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
 _CLIENT_CALL = re.compile(
-    r"[\w.]{1,40}\(\s{0,20}\\*[\"'`](?:(?:AC|SK)[0-9a-f]{32}|MA[A-Z0-9]{18}|AKIA[A-Z0-9]{16}|(?=\w{0,60}[0-9])[A-Za-z0-9]{24,100})\\*[\"'`]"
+    r"[\w.]{1,40}\(\s{0,20}\\*[\"'`](?:(?:AC|SK)[0-9a-f]{32}|MA[A-Z0-9]{18}|AKIA[A-Z0-9]{16}|(?P<id>(?=\w{0,60}[0-9])[A-Za-z0-9]{24,100}))\\*[\"'`]"
     r"\s{0,4},\s{0,20}\\*[\"'`](?P<secret>[A-Za-z0-9/+_-]{24,200}={0,2})\\*[\"'`]"
 )
 """The client of a service, given the id of an account and its key: Twilio, Plivo, AWS, exchanges."""
 _CLIENTS = Beginnings(("Client", "RestClient", "Twilio", "twilio", "TwilioClient.Init", "Credentials", "AwsClient"))
+_SERVICES = Beginnings(SERVICES)
+_OF_SERVICE = re.compile(r"[\w.:>$-]{0,50}\(")
+_NUMBER = re.compile(r"[0-9a-f]{32,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MOST_ARGUMENTS = 6
 _OPENED = re.compile(r"\.Open[ ][^,\n]{1,200},[ ]?\"[^\"\n]{1,80}\",[ ]?\"(?P<secret>[^\"\n]{4,80})\"")
 """A call in Visual Basic, without brackets."""
 
@@ -110,6 +115,9 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     for call in _CLIENTS.matches(_CLIENT_CALL, searched, is_folded=False):
         if looks_random(call["secret"], least=_LONG_CHARS):
             found.append(Secret(*call.span("secret"), "password of a call"))
+            if call["id"] and is_made(call["id"]):
+                found.append(Secret(*call.span("id"), "key of a service"))
+    found += _keys_of_services(searched)
     found += _passwords_of(_ENCODERS.matches(_ENCODED, searched, is_folded=False), text)
     for beginning in _BEGINNINGS.possible_in(searched):
         at = text.find(beginning)
@@ -122,6 +130,26 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
                 found.append(secret)
             at = text.find(beginning, end)
     return found
+
+
+def _keys_of_services(searched: SearchedText) -> Iterator[Secret]:
+    """Yield the arguments made by a machine, of calls with the name of a service: `cloudinary.config("a", "1", "…")`."""
+    for call in _SERVICES.matches(_OF_SERVICE, searched, is_folded=True):
+        at = call.end()
+        for _ in range(_MOST_ARGUMENTS):
+            argument = _ARGUMENT.match(searched.text, at)
+            if argument is None:
+                break
+            if argument["text"] is not None and _is_key_of_service(argument["text"], call[0]):
+                yield Secret(*argument.span("text"), "key of a service")
+            at = argument.end()
+            if argument["after"] != ",":
+                break
+
+
+def _is_key_of_service(text: str, callee: str) -> bool:
+    """Return whether an argument is a key: made by a machine, or a number of 32 digits if the call is only a service's name."""
+    return is_made(text) or (callee[:-1] in SERVICES and _NUMBER.fullmatch(text) is not None)
 
 
 def _passwords_of(calls: Iterable[re.Match[str]], text: str) -> Iterator[Secret]:
@@ -147,7 +175,10 @@ def _argument_at(text: str, at: int, positions: list[int], *, is_client: bool) -
         argument = _ARGUMENT.match(text, at)
         if argument is None:
             return None
-        is_place = position in positions and (position < _BEHIND_PORT or has_port or len(positions) == 1)
+        is_evident_one = argument["text"] is not None and is_evident(argument["text"], "")
+        is_place = position in positions and (
+            position < _BEHIND_PORT or has_port or is_evident_one or len(positions) == 1
+        )
         if is_place and argument["text"] is not None and _is_password(argument["text"]):
             return Secret(*argument.span("text"), "password of a call")
         if argument["after"] != ",":

@@ -20,20 +20,20 @@ from .shell_words import Word, words_behind
 
 _FLAGS = {
     "-p": "twine psexec psexec64 beeline cqlsh sshpass impala-shell evil-winrm winexe kcadm.sh couchbase-cli cbq"
-    " hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow snowsql",
+    " security conan signtool hydra cypher-shell netexec nxc crackmapexec cme smbmap racadm ncftp ncftpput ncftpget airflow snowsql",
     "-ap": "swaks",
     "-p*": "mysqlimport mysqlsh mariadb mariadb-dump mycli unrar rar 7za 7zz mysql mysqldump mysqladmin",
     "-P": "p4 ssh-keygen bcp ipmitool osql isql tsql sqlcmd",
     "-P*": "bcp osql unzip zip",
     "-a": "redis-cli valkey-cli keydb-cli",
     "-N": "ssh-keygen",
-    "-w": "ipa-client-install ipa-replica-install kadmin ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
+    "-w": "security ipa-client-install ipa-replica-install kadmin ldapadd ldapmodify ldappasswd ldapwhoami ldapdelete ldapsearch",
     "-s": "ldappasswd",
     "-A": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
     "-c": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk snmpstatus",
     "-X": "snmpwalk snmpget snmpset snmptrap snmpbulkwalk",
     "--pass": "redis-cli valkey-cli",
-    "/p": "xfreerdp wfreerdp",
+    "/p": "xfreerdp wfreerdp signtool",
     "/rp": "schtasks",
     "--value": "keyvault",
 }  # fmt: skip
@@ -49,7 +49,7 @@ _STORES = re.compile(
 )
 _PLACES = re.compile(
     r"""
-      \b(?: (?:cargo|vault|infisical|npm|pulumi|wandb|ngrok|snyk|hf) [ ] (?:login|auth|token|authtoken) [ ]+
+      \b(?: (?:cargo|vault|infisical|npm|pulumi|wandb|ngrok|snyk|hf|shodan) [ ] (?:login|auth|token|authtoken|init) [ ]+
         | (?:poetry|composer) [ ] config [ ] (?:-[\w-]+ [ ])* (?:pypi-token\.\S+ | http-basic\.\S+ [ ] \S+ | \S*(?:token|oauth|bearer)\S*) [ ]+
         | netlify [ ] env:set [ ] \S+ [ ]+ | wpa_passphrase [ ]+ (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32}) [ ]+
         | net [ ] user [ ] \S{1,64} [ ]+ (?=\S+ (?:[ ]+/|\s*$)) | net1? [ ] use [ ] (?:[A-Za-z]:[ ])?\\\\\S+ [ ]+ (?=\S+ [ ]+/user)
@@ -69,7 +69,7 @@ _PLACES = re.compile(
         | rootpw [ ]+ (?:--plaintext [ ]+)? | d-i [ ] \S{1,60}password(?:-again)? [ ] password [ ]+ | drush [ ] (?:user:password|upwd) [ ] \S{1,64} [ ]+
         | networksetup [ ] -setairportnetwork [ ] \S{1,10} [ ] (?:"[^"\n]{1,32}"|\S{1,32}) [ ]+
         | ansible-vault [ ] encrypt_string [ ]+ (?:--?[\w-]+[ ]\S+[ ]+){0,3}
-        | bundle [ ] config [ ] (?:set [ ])? (?:--\w+ [ ])* [\w.:/-]{3,100} [ ] [^\s:]{1,60}: | BUNDLE_\w{3,80}=[\w.@-]{1,60}:
+        | bundle [ ] config [ ] (?:set [ ])? (?:--\w+ [ ])* [\w.:/-]{3,100} [ ] [^\s:]{1,60}: | BUNDLE_\w{3,80}(?:=|:[ ]\\?["']?)[\w.@-]{1,60}:
         | isql [ ] [\w.-]{1,60} [ ] [\w.-]{1,60} [ ]+ | db2 [ ] connect [ ] to [ ] \S{1,60} [ ] user [ ] \S{1,60} [ ] using [ ]+
         | nmcli [ ] [^\n|;]{0,120}? [ ] password [ ]+ | register [ ] => [ ] [\w.+-]{1,60}: | (?<![\w.])send [ ] (?:-- [ ])? (?="[^\s"\\$]{6,60}\\r") (?!"AT)
         | enable [ ] (?:password|secret) [ ]+ | neighbor [ ] \S{1,64} [ ] password [ ]+ (?:[0-9] [ ])? | isakmp [ ] key [ ]+ (?:[0-9] [ ])?
@@ -78,7 +78,7 @@ _PLACES = re.compile(
         | put-parameter\b (?=[^\n]{0,400}SecureString) [^\n|;]{0,300}? [ ]--value [ ]+ )
       \\?["']?(?P<secret>[^\s"'\\$<{}|;&@-][^\s"'\\|;@]{3,200})
     | \b(?:echo|printf)[ ](?:-n[ ])?["']?[\w.@+-]{1,60}:(?P<joined>[^\s"'$`:]{4,80})["']?[ ]?\|[ ]?(?:base64|openssl[ ](?:base64|enc))\b
-    | ::add-mask::(?P<masked>[^\s%]{4,400})
+    | ::add-mask::(?P<masked>[^\s%]{4,400}) | \#\#vso\[task\.setvariable[ ][^\]\n]{0,200}?issecret=true[^\]\n]{0,60}\](?P<variable>[^\s$]{4,400})
     | \bexpect\b[^\n]{0,100}[Pp]ass[^\n]{0,60}\r?\n[ \t]*send[^\n"]{0,20}"(?P<sent>[^"\\$\n]{4,200})
     | (?:\bbcrypt\.(?:hash|hashSync|hashpw)|\bhashpw|\bmake_password|\bgenerate_password_hash|\b(?:hash|encrypt|verify|check)_?[Pp]assword|\bcrypt)
         \( [ ]* b?\\?["'](?P<hashed>[^\s"'\\]{6,200})(?=\\?["'])
@@ -89,7 +89,19 @@ _PLACES = re.compile(
 )  # fmt: skip
 _PLACE_BEGINNINGS = Beginnings(
     (
-        *("cargo ", "vault ", "infisical ", "npm ", "pulumi ", "wandb ", "ngrok ", "snyk ", "hf ", "poetry config"),
+        *(
+            "cargo ",
+            "shodan ",
+            "vault ",
+            "infisical ",
+            "npm ",
+            "pulumi ",
+            "wandb ",
+            "ngrok ",
+            "snyk ",
+            "hf ",
+            "poetry config",
+        ),
         *(
             "composer config",
             "netlify env",
@@ -150,7 +162,7 @@ _PLACE_BEGINNINGS = Beginnings(
             "set passwd",
             "set password",
         ),
-        *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::", "echo ", "printf "),
+        *("insecure-password", "ascii-text", "IDENTIFIED BY", "::add-mask::", "##vso[task", "echo ", "printf "),
         *("sqlplus ", "sqlldr ", "expdp ", "impdp ", "exp ", "imp ", "rman ", "sqlcl ", "jdbc:oracle:", "snmp-server "),
         *(
             "radius-server ",

@@ -15,13 +15,15 @@ from functools import lru_cache
 
 from .found import Secret
 from .linked_passwords import linked_key, linked_password
-from .names import UUID, is_example, is_placeholder, is_template, looks_random
+from .names import UUID, is_example, is_placeholder, is_scrambled, is_template, looks_random, names_password
 from .passwords_in_sentences import said_value
 from .searched_text import Beginnings, SearchedText
 from .secret_values import names_technique
 from .values_before_names import said_before
 
 _PASSWORDS = {
+    "Bulgarian, Croatian, Serbian, Slovenian": ("парола", "lozinka", "лозинка", "geslo"),
+    "Catalan, Estonian, Icelandic, Lithuanian": ("contrasenya", "parool", "lykilorð", "slaptažodis"),
     "Arabic": ("كلمة المرور", "كلمة السر"),
     "Chinese": ("密码", "密碼", "口令"),
     "Czech, Slovak": ("heslo",),
@@ -130,6 +132,18 @@ def name_in_another_language(key: str) -> str:
 def names_foreign_password(name: str) -> bool:
     """Return whether a name is exactly the word for a password in another language, as in the head of a table."""
     return _spelled(name.strip()) in _ALL_PASSWORDS
+
+
+def is_label(value: str, name: str) -> bool:
+    """Return whether a value is what a form calls its field, not a secret: `"password": "Contraseña"`.
+
+    A key or a token is never a word; a word for a password in another language is not the password.
+    """
+    letters = value.replace("-", "").replace(" ", "")
+    if not letters.isalpha() or is_scrambled(value):
+        return False
+    is_word = (value[:1].isupper() and value[1:].islower()) or not value.isascii() or " " in value
+    return names_foreign_password(value) or (is_word and not names_password(name))
 
 
 def foreign_names_in(searched: SearchedText) -> list[tuple[int, int]]:

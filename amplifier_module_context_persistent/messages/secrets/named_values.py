@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .evident_values import is_evident, near_value
+from .foreign_names import is_label
 from .found import Secret
 from .labels import labelled_values
 from .names import (
@@ -13,6 +15,7 @@ from .names import (
     Likelihood,
     is_code_or_path,
     is_example,
+    is_faint,
     is_mixed,
     is_placeholder,
     is_template,
@@ -25,12 +28,13 @@ from .names import (
 )
 from .rows import find_in_rows
 from .searched_text import SearchedText
-from .secret_values import is_chosen_word, is_count, is_permission, is_phrase, is_state
+from .secret_values import is_chosen_word, is_count, is_name_of_entry, is_permission, is_phrase, is_state
 from .tables import find_in_table
 
 _NAMED = re.compile(
     r"""
-    (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | psk | secret | token | credential | auth | cookie | jwt | key
+    (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | psk | secret | token | cred(?=s?(?![a-z])) | credential
+      | auth | cookie | jwt | key
       | (?:(?<![a-z0-9])|db|root|user|admin|bind)pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
     [a-z0-9_-]{0,40}
     (?P<separator>
@@ -45,7 +49,7 @@ _NAMED = re.compile(
 )
 """The end of a name and the beginning of its value; matched in lower case, which is many times faster."""
 _FIRST = (
-    *((word, (0,)) for word in ("pass", "psk", "secret", "token", "credential", "auth", "cookie", "jwt", "key")),
+    *((word, (0,)) for word in ("pass", "psk", "secret", "token", "cred", "auth", "cookie", "jwt", "key")),
     ("pw", (0, -2, -4, -5)),
     *(("_pat", (1,)), ("-pat", (1,)), ("sonar", (6,))),
 )
@@ -62,16 +66,31 @@ _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]&|\\=]{1,2000}={0,2}")
 _CUT = re.compile(r",?[ ]?(?:\.{3}|\u2026|\Z|\r?\n|[\[(<]?(?:truncated|\w{1,10}[ ]more))|(?<=\.{3})|(?<=\u2026)")
 """The text after a value whose end was cut off."""
 _LEAST_CUT = 10
+_LEAST_DIGITS = 6
+"""The number of digits from which a quoted number beside the name of a password is one."""
 _TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
 """A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside a plain `secret` may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
+_WHOLE_LINE = re.compile(r"[^\s\"'`]{6,200}(?=[ \t]*(?:\r?\n|\Z))")
+_WHOLE_WORD = re.compile(r"[^\s\"'`;|&<>()\\\[\]{}$]{6,200}(?<![,.=:])(?=\s|\Z)")
+_IS_EXPRESSION = re.compile(
+    r"^[A-Za-z_][\w.>:-]*[(\[].*[)\]][;,]?$|^[\w.-]+[,;]$|[({\[]$|\$[({A-Z]|\$$|\{\{|[,;&?]\w[\w.-]*="
+    r"|=>|\|\||&&|[\])}][;,)]?$|\\[nrt]"
+)
+"""A call, an index, an end of a statement, a variable, another setting."""
 _JOINED = re.compile(
     r"\\*(?P<quote>[\"'`])\s{0,20}(?:[+.&]|\|\||\\|->)\s{0,40}\\*(?P=quote)(?P<secret>[^\s\"'`\\]{4,400})(?=\\*(?P=quote))"
 )
 _STARTS_LINE = re.compile(r"(?:^|[\n;]|\\n)[ \t]*(?:-[ ]+|export[ ]+|set[ ]+|ENV[ ]+|//\S*:)?\Z")
 _OPENS_CALL = re.compile(r"\(\\*.\Z|\(\s?\\*[\"'`][^\"'`\n()]{0,30}[\#.=\[]\Z", re.DOTALL)
+_SETS = re.compile(r"\.?(?:set|with|use|add)_?(?=[A-Z]|(?<=_))|\.", re.ASCII)
+"""The beginning of a call that sets a value: `setToken(`, `with_token(`."""
 _FLAG = re.compile(r"--\Z|(?<![^\s\"'])-\Z")
 _IN_ARN = re.compile(r":[0-9]{12}:\Z")
+_POINTER = re.compile("0x[0-9a-f]{1,16}")
+_NUMBER = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32,64}")
+"""A number that a flag gets as a key: `--key 0f…`."""
+_SIGN_IN_WORD = re.compile(r"[A-Za-z]{2,40}[!#^&*~@+]+[A-Za-z]{2,40}[!]?|(?=[a-z]*[A-Z])[A-Za-z]{6,40}!")
 _SENTENCE = re.compile(r"(?:[A-Za-z][A-Za-z'-]{0,40}[.,:;!?)]{0,5}\s+){2,}|\s[a-z]+\s")
 
 
@@ -163,6 +182,32 @@ def find_named(searched: SearchedText) -> list[Secret]:
     return found
 
 
+def find_near_names(searched: SearchedText) -> list[Secret]:
+    """Find evident secrets on the line of a name, which no other search found."""
+    text, folded, found = searched.text, searched.folded, list[Secret]()
+    if not searched.has_digit:
+        return found
+    at = 0
+    for begin in _begin(folded):
+        match = _NAMED.match(folded, begin) if begin >= at else None
+        if match is None:
+            continue
+        end = at = match.start("separator") if match["separator"] is not None else match.end()
+        first = _first_of_name(text, match.start(), 0)
+        name = text[first:end] if text.isascii() else folded[first:end]
+        if likelihood_of(name) is not Likelihood.NONE or names_service(name) or _is_key_in_sentence(text, first, end):
+            found += near_value(text, first, end, name)
+    return found
+
+
+def _is_key_in_sentence(text: str, first: int, end: int) -> bool:
+    """Return whether a plain `key` is a word of a sentence, not the key of a cache or a table."""
+    if end - first != len("key") or text[end : end + 1] != " ":
+        return False
+    before = text[max(0, first - 20) : first].split()
+    return text[first - 1 : first] == " " and bool(before) and is_faint(f"{before[-1]} key")
+
+
 def _begin(folded: str) -> list[int]:
     """Return the positions at which `_NAMED` may match in a text in lower case.
 
@@ -192,12 +237,16 @@ def _assigned(text: str, folded: str, match: re.Match[str], first: int) -> Secre
     end = match.start("separator")
     name = text[first:end]
     likelihood = likelihood_of(name if name.isascii() else folded[first:end])
+    is_any = likelihood is Likelihood.NONE and not names_service(name)
+    if is_any and not is_faint(name):
+        return None
     if likelihood is Likelihood.NONE:
-        if not names_service(name):
-            return None
         likelihood = Likelihood.WEAK
     value = _value_at(text, match.end(), name, text[max(0, first - 40) : first], _TAG.sub("", match["separator"]))
-    if value is None or not _is_secret(value, likelihood):
+    if value is None:
+        return None
+    is_number = value.before.endswith("--") and _NUMBER.fullmatch(value.text) is not None
+    if not (is_number or is_evident(value.text, name) if is_any else _is_secret(value, likelihood)):
         return None
     return Secret(value.start, value.end, kind_of_name(name))
 
@@ -235,6 +284,7 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
                 end = more.end()
         while end > start and text[end - 1] in ".:,)":
             end -= 1
+        end = max(end, _end_of_whole(text, start, name, before, separator))
         if text.startswith("..", end) or text.startswith("\u2026", end):
             return None
     following = text[end : end + 1]
@@ -244,6 +294,25 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
     rest = text[end : end + 3]
     ends_line = not rest or rest[0] in "\r\n" or rest.startswith(("\\n", " #"))
     return _Value(text[start:end], name, start, end, opening is not None, before, separator, following, ends_line)
+
+
+def _end_of_whole(text: str, start: int, name: str, before: str, separator: str) -> int:
+    """Return the end of a bare password with signs that end other values; 0 if there is none.
+
+    It is all of a setting's line (`password = a;B8`), or the word behind a flag (`--password a,B8`).
+    """
+    if not names_password(name):
+        return 0
+    is_flag = before.endswith("--")
+    if is_flag and (separator.isspace() or separator == "="):
+        whole = _WHOLE_WORD.match(text, start)
+    elif _STARTS_LINE.search(before) and separator.strip(" ") in (":", "="):
+        whole = _WHOLE_LINE.match(text, start)
+    else:
+        return 0
+    if whole is None or not is_mixed(whole[0]) or _IS_EXPRESSION.search(whole[0]) or is_placeholder(whole[0]):
+        return 0
+    return whole.end()
 
 
 def _closing_quote(text: str, start: int, quote: str) -> int:
@@ -301,8 +370,10 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     if likelihood is Likelihood.WEAK:
         if separator not in (">", "(") and looks_random(text):
             return True
+        if separator == "(" and _SETS.match(value.name) and is_evident(text, value.name):
+            return True
         return value.is_literal and len(text) >= 8 and is_mixed(text) and not is_code_or_path(text)
-    if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.startswith("Test")):
+    if value.name == "PASS" and separator.startswith(":") and ("/" in text or text.lower().startswith("test")):
         return False  # a test that passed
     if text.replace("_", "").replace("-", "").isalpha() and likelihood_of(text[:60]) is not Likelihood.NONE:
         return False  # the value repeats its name
@@ -310,7 +381,8 @@ def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
         return len(text) >= 6 and is_mixed(text)
     if "," in separator or separator == "(":
         is_argument = separator == "(" or _OPENS_CALL.search(value.before) is not None or value.before.endswith("--")
-        return is_argument and is_mixed(text) and " " not in text and len(text) >= 6
+        is_odd = is_mixed(text) or (separator == "(" and names_password(value.name) and _has_sign(text))
+        return is_argument and is_odd and " " not in text and len(text) >= 6
     if value.is_set_as_it_is:
         return not _is_path(text)
     if separator == ">":
@@ -332,9 +404,12 @@ def _says_nothing(value: _Value) -> bool:
     text = value.text
     return (
         not text.strip()
+        or _POINTER.fullmatch(text) is not None
         or is_placeholder(text)
         or is_template(text)
         or is_state(text)
+        or is_name_of_entry(text, value.name)
+        or is_label(text, value.name)
         or is_permission(value.name, text)
         or is_example(text)
         or is_word_of(text, value.name)
@@ -345,11 +420,18 @@ def _says_nothing(value: _Value) -> bool:
 def _is_quoted_secret(value: _Value) -> bool:
     """Return whether a quoted value in program text is a secret: not short, not several words, not an ordinary word."""
     text = value.text
-    if len(text) < 4 or " " in text or text.isdigit():
+    if text.isdigit():
+        return len(text) >= _LEAST_DIGITS and names_password(value.name)
+    if len(text) < 4 or " " in text:
         return False
     letters = text.replace("_", "").replace("-", "").replace(".", "").replace(":", "")
     is_ordinary_word = letters.isalpha() and not is_mixed(text)
     return not is_ordinary_word or _is_password(value)
+
+
+def _has_sign(text: str) -> bool:
+    """Return whether a word has a sign that words of programs and of languages do not have."""
+    return _SIGN_IN_WORD.fullmatch(text) is not None
 
 
 def _is_password(value: _Value) -> bool:

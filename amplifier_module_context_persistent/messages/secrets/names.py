@@ -76,12 +76,13 @@ STRONG = (
         "wifi key",
         "network key",
     ),
+    *("unseal key", "recovery key", "tacacs key", "radius key", "device key", "function key", "endpoint key"),
     *("requirepass", "masterauth", "masterpass"),
     *("oauth token", "user token", "app token", "admin token", "root token", "service token", "signature key"),
 )
 """Names that only secrets have."""
 
-WEAK = ("token", "auth", "authorization", "credential", "credentials", "cookie", "jwt", "pat")
+WEAK = ("token", "auth", "authorization", "credential", "credentials", "cred", "creds", "cookie", "jwt", "pat")
 """Names that other values have too, so that the value has to look like a secret."""
 
 SERVICES = frozenset(
@@ -96,7 +97,11 @@ SERVICES = frozenset(
     " planetscale posthog postmark privateai pusher pypi rapidapi replicate rollbar scaleway sendbird sendgrid sentry"
     " shodan shopify slack snyk sonar sonarcloud sonarqube sourcegraph splunk squarespace stability stripe sumo sumologic"
     " supabase telegram travis trello twilio twitch twitter typeform upstage upstash vercel virustotal wandb yandex zai"
-    " zendesk zoom apify exa fal railway runpod modal".split()
+    " zendesk zoom apify exa fal railway runpod modal anthropic cosmos cosmosdb artifactory jfrog browserstack saucelabs"
+    " chromatic honeybadger opsgenie pingdom logtail papertrail loggly dynatrace instana rabbitmq mongodb adyen mollie"
+    " revolut xero docusign intacct salesforce marketo onesignal pushover vonage nexmo plivo infobip sinch telnyx tomtom"
+    " openweather weatherapi ipinfo ipstack newsapi tmdb unsplash pexels giphy spotify cerebras xai tavily serper serpapi"
+    " jina ably binance assemblyai langsmith langfuse helicone portkey pulumi doppler infisical".split()
 )
 """Services whose keys have no fixed form: a random value or a UUID beside `SERVICE… key` or `token` is a key.
 
@@ -142,10 +147,23 @@ _WHICH = frozenset(
         "current",
     ]
 )
-_NO_SECRETS = frozenset(
-    "next page continuation pad eos bos unk sep cls mask start end stop special sync cancel cancellation first last public"
-    " publishable csrf xsrf forgot reset no is has use show hide require required confirm enter your bypass hashed".split()
+_NO_SECRETS = frozenset("public publishable no is has use show hide enter your bypass".split())
+_NO_TOKENS = frozenset(
+    "next page continuation pad eos bos unk sep cls mask start end stop special sync cancel cancellation first last csrf xsrf".split()
 )
+"""Words that tell of a token of a text, a list or a page; before `password` or `secret` they tell nothing."""
+_TOKEN_WORDS = frozenset("token auth cookie key".split())
+_ASKS = frozenset("forgot reset require required confirm confirmation repeat retype again verify hashed".split())
+"""Words that make a name a button, a check or a function more often than a password."""
+_NO_KEYS = frozenset(
+    "public publishable pub s cache idempotency primary foreign unique sort partition range hash object query react item"
+    " row group dedupe dedup dedupe routing lookup map dict index node prop list translation i18n message locale host"
+    " peer remote verification verify site measurement issue project event order record document doc entity file s3"
+    " blob image asset registry reg hot shortcut arrow enter escape tab shift ctrl alt meta the a this that each same"
+    " composite natural surrogate candidate join lock bucket storage state transition fingerprint thumbprint"
+    " recipient sender distribution store entry block chunk content etag checksum digest config setting".split()
+)
+"""Words before `key` that tell of something else than a secret."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GLUED = re.compile(
     r"(?P<first>[a-z]{2,30})(?P<last>password|passwd|passphrase|pwd|secret|token|apikey)"
@@ -156,7 +174,9 @@ _GLUED = re.compile(
 
 _PLACEHOLDER = re.compile(
     r"""
-      [$%{<\[(&*!`@|\\=,;:~?#].* | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…|\*{3}).*
+      (?! (?-i: [%(&*!@~?\#] (?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=.*[A-Za-z][0-9]+[A-Za-z]) [^\s(){}<>\[\]%/"']{7,60} \Z ) )
+        [$%{<\[(&*!`@|\\=,;:~?#].*
+    | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…|\*{3}).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
     | pk_(?:test|live)_.* | ref\+[a-z0-9]+://.* | arn:aws[a-z-]*:.*
     | projects/[\w.-]+/(?:locations/[\w.-]+/)?secrets/[\w./:-]+ | @Microsoft\.KeyVault\(.* | https://[\w-]+\.vault\.azure\.[a-z]{2,3}(?::443)?/.*
@@ -180,6 +200,9 @@ _PATH = re.compile(
 )
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _WORDY = re.compile(r"_*(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2})(?:[_.-]+(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2}))*_*")
+_SPLIT = re.compile("[_.-]+")
+_NUMBERS = re.compile("[0-9]+")
+_SALT = re.compile("(?!Id|V[0-9])(?:[A-Z][a-z]|[a-z][A-Z])[0-9]{1,2}|[A-Za-z]?[a-z][A-Z][A-Za-z]?[0-9]{1,2}")
 _HAS_DIGIT = re.compile("[0-9]")
 _HAS_LETTER = re.compile("[A-Za-z]")
 _LEAST_SCRAMBLED = 12
@@ -187,9 +210,19 @@ _MOST_PIECE_CHARS = 3.0
 """The average length of the pieces of letters in a generated value; words of program text have an average of five."""
 _SIGN = re.compile(r"[!#$%^&*+?@~=]")
 _EXAMPLES = frozenset(
-    "2cafc0970149 f2d6ca165150 d8c2efc4c850 7e8de44ea9ec 051d093c4bde cf4d418ed3de e4da07ad2000 7f75367e7881".split()
+    (
+        "2cafc0970149 f2d6ca165150 d8c2efc4c850 7e8de44ea9ec 051d093c4bde cf4d418ed3de e4da07ad2000 7f75367e7881 "
+        "0011cc25eb43 ed967197261c aa6547439583 eaa6a9190faf 60a09e435786 bc1a50966c9e 8be5d113c087 549c9390539e "
+        "6ed645ef0e1a 2d1f7723aabc 3543c50b0cb9 6c96130f130a 00cf4c781dc3 a35b81a7d792 53f5da0aaa93 e9974c507d2a "
+        "b8e148545b13 ca7459e2b267 13d31e961a1a ad71fb416553 d05f6bb1aa2e 959f62e87fa1 bdfeaef44475 aac751a0391b "
+        "0e9d220616f0 f5375a463650 ac9265e56c79 e21b597ba6b9 c794fa6d20c6 da816f9f2c16 465d9ad5d552 f7d838701b86 "
+        "df1d4787b8ec b21c55e2f7a8 2015791e0c54"
+    ).split()
 )
-"""Starts of the SHA-256 of example keys of Stripe, web3, jwt.io and RFC 7617; whole keys here would look like leaks."""
+"""Starts of the SHA-256 of documentations' example keys; whole keys here would look like leaks.
+
+They are of Stripe, GitHub, Slack, Google, web3, jwt.io, the emulators of Azure, Hardhat, and the RFCs 6238, 6749, 6750, 7617 and 7636.
+"""
 _FILLED = re.compile(r".*[/_-](?:x{8,}|X{8,}|\*{8,}|0{8,})", re.DOTALL)
 """A form whose random part is a single repeated character."""
 
@@ -206,7 +239,10 @@ class Likelihood(Enum):
 def likelihood_of(name: str) -> Likelihood:
     """Return how likely a name makes its value a secret."""
     words = _words_of(name)
-    if not words or words[0] in _NO_SECRETS or (len(words) > 1 and words[-2] in _NO_SECRETS):
+    beside = {words[0], *words[-2:-1]} if words else set()
+    if not words or not beside.isdisjoint(_NO_SECRETS) or not beside.isdisjoint(_ASKS):
+        return Likelihood.NONE
+    if words[-1] in _TOKEN_WORDS and not beside.isdisjoint(_NO_TOKENS):
         return Likelihood.NONE
     for likelihood, names in ((Likelihood.STRONG, STRONG), (Likelihood.WEAK, WEAK)):
         if any(words[-len(known) :] == known for known in _split(names)):
@@ -220,10 +256,27 @@ def names_password(name: str) -> bool:
     return bool(words) and (words[-1] in _PASSWORD_WORDS or " ".join(words[-2:]) in _CHOSEN_KEYS)
 
 
+@lru_cache(maxsize=4096)
+def is_faint(name: str) -> bool:
+    """Return whether a name is sometimes a name of a secret, so that the value has to show it by itself.
+
+    These are keys of anything (`deployer_key`), and passwords that are asked for (`confirm_password`).
+    """
+    words = _words_of(name)
+    while len(words) > 1 and words[-1] in _ASKS:
+        words.pop()
+    if not words or not _NO_SECRETS.isdisjoint(words):
+        return False
+    if words[-1] == "key":
+        return _NO_KEYS.isdisjoint(words[:-1]) and _NO_TOKENS.isdisjoint(words)
+    last = words[-1:]
+    return any(last == known for known in _split(STRONG))
+
+
 def names_service(name: str) -> bool:
     """Return whether a name is the name of a service's key or token."""
     words = _words_of(name)
-    if not words or words[-1] not in _SERVICE_ENDS or not _NO_SECRETS.isdisjoint(words):
+    if not words or words[-1] not in _SERVICE_ENDS or not (_NO_SECRETS | _NO_TOKENS | _ASKS).isdisjoint(words):
         return False
     return not SERVICES.isdisjoint(words)
 
@@ -265,7 +318,18 @@ def is_code_or_path(value: str) -> bool:
     """Return whether an unquoted value is a variable, an attribute, a type, a path or a UUID."""
     if _PATH.fullmatch(value):
         return not looks_random(value.rpartition("/")[2], least=30)
-    return bool(UUID.fullmatch(value)) or (bool(_WORDY.fullmatch(value)) and not _has_scrambled_part(value))
+    return bool(UUID.fullmatch(value)) or (_is_wordy(value) and not _has_scrambled_part(value))
+
+
+def _is_wordy(value: str) -> bool:
+    """Whether a value is words with numbers, as names in program text are."""
+    return _WORDY.fullmatch(value) is not None and not has_salt(value)
+
+
+def has_salt(value: str) -> bool:
+    """Return whether a short part of a value is no word but letters of both sizes and a digit, as in `Hq7-tarnFjord2`."""
+    parts = _SPLIT.split(value)
+    return len(parts) > 1 and len(_NUMBERS.findall(value)) > 1 and any(map(_SALT.fullmatch, parts))
 
 
 def _has_scrambled_part(value: str) -> bool:
@@ -286,7 +350,7 @@ def looks_random(value: str, *, least: int = 16) -> bool:
     """Return whether a value mixes letters and digits and is long enough to be made by a machine."""
     return (
         len(value) >= least
-        and not _WORDY.fullmatch(value)
+        and not _is_wordy(value)
         and not UUID.fullmatch(value)
         and _HAS_DIGIT.search(value) is not None
         and _HAS_LETTER.search(value) is not None

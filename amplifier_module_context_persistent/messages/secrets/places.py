@@ -23,12 +23,13 @@ class Place:
 PLACES = (
     Place(
         "webhook",
-        words=("hook/", "hooks/", "webhook/", "webhooks/", "//hook.", "hooks.slack", "webhookb2", "/with/key/"),
+        words=("hook/", "hooks/", "webhook/", "webhooks/", "//hook.", "hooks.slack", "hooks.zapier", "webhookb2", "/with/key/"),
         expression=re.compile(
             r"""
               hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/_-]{20,200})
             | hooks\.slack\.com/workflows/(?P<workflow>[A-Za-z0-9/_-]{20,200})
             | hooks\.slack\.com/triggers/(?P<trigger>[A-Za-z0-9/_-]{20,200})
+            | hooks\.zapier\.com/hooks/catch/(?P<zapier>[0-9]{4,12}/[A-Za-z0-9]{5,12}(?:/[A-Za-z0-9]{5,12})?)
             | /api/webhooks/(?P<discord>[0-9]{17,20}/[A-Za-z0-9_-]{60,100})
             | webhook\.office\.com/(?P<teams>webhookb2/[A-Za-z0-9@/_-]{40,400})
             | /with/key/(?P<ifttt>[A-Za-z0-9_-]{20,100})
@@ -297,12 +298,16 @@ PLACES = (
     Place(
         "password of a file",
         parts=("{PLAIN}", "{CLEARTEXT}", ":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
-        words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set"),
+        words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set", "snmp", "SNMP", "createUser ", "PASSWORD FROM"),
         expression=re.compile(
             r"^\[[\w.-]{3,100}\]:(?:25|465|587)[ \t]{1,20}[^\s:]{1,100}:(?P<mail>[^\s:]{4,100})$"
             r"|\{(?:PLAIN|CLEARTEXT)\}(?P<plain>[^\s:\"',]{4,100})"
             r"|^user[Pp]assword::[ ]{0,4}(?P<ldif>[A-Za-z0-9+/]{8,400}={0,2})$"
             r"|^[ \t]{0,20}r[ow]community[ \t]{1,20}(?P<community>(?=[^\s]{0,60}[0-9])[^\s]{6,80})"
+            r"|(?i:\bsnmp[\w-]{0,20}community(?:[_-]?string)?\\*[\"']?[ ]?[:=][ ]?\\*[\"']?)(?P<string>(?=[^\s]{0,60}[0-9])[^\s\"'\\,;<>{}$]{6,80})"
+            r"|\bcreateUser[ ]\S{1,60}[ ](?:MD5|SHA(?:-?[0-9]{3})?)[ ]\"?(?P<auth>[^\s\"]{8,80})\"?(?=[ ]|$)"
+            r"|\b(?:AES|DES)[ ]\"(?P<privacy>[^\s\"]{8,80})\"[ \t]*$"
+            r"|\bPASSWORD[ ]FROM[ ]['\"](?P<old>[^'\"\n$]{4,80})['\"](?=[ ]TO)|\bTO[ ]['\"](?P<new>(?=[^'\"\n]{0,60}[0-9])[^'\"\s$]{6,80})['\"][ \t]*;?$"
             r"|/secure[ ]set[ ][\w.-]{1,60}[ ](?P<chat>[^\s]{4,200})"
             r"|^[^\s:/]+:(?:\*|[0-9]{0,2}5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$",
             re.MULTILINE,
@@ -325,6 +330,22 @@ PLACES = (
             r"b?\\?[\"'`](?P<secret>(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[A-Za-z])[^\s\"'`\\<>{}]{8,400})(?=\\?[\"'`]\s{0,20}[,)])"
             r"|\baccounts\s{0,4}[:=]\s{0,4}\[\s{0,20}[\"'`](?P<chain>(?:0x)?[0-9a-f]{64})(?=[\"'`])"
             r"|\baccount\.key\.[\w.]{1,100}[\"']?\s{0,4}[,=:]\s{0,4}[\"']?(?P<storage>[A-Za-z0-9+/]{86}==)"
+        ),
+    ),
+    Place(
+        "key of a chain's node",
+        words=("infura.io", "alchemy.com", "alchemyapi.io", "quiknode.pro", "chainstack.com", "getblock.io", "ankr.com", "blastapi.io"),
+        expression=re.compile(
+            r"(?:\binfura\.io/v3|\balchemy(?:\.com|api\.io)/v2|\bquiknode\.pro|\bchainstack\.com|\bgetblock\.io|\bankr\.com/\w{1,20}|\bblastapi\.io)"
+            r"/(?P<secret>(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{20,100})(?![\w-])"
+        ),
+    ),
+    Place(
+        "private key of a wallet",
+        words=("Wallet(", "fromSecretKey", "from_key(", "from_bytes(", "privateKeyToAccount(", "fromPrivateKey(", "keypair", "Keypair", "id.json"),
+        expression=re.compile(
+            r"\b(?:Wallet|from_key|privateKeyToAccount|fromPrivateKey)\(\s{0,20}\\*[\"'`](?P<secret>(?:0x)?[0-9a-fA-F]{64})(?=\\*[\"'`])"
+            r"|(?:\bfromSecretKey|\bfrom_bytes|[kK]eypair|\bid\.json)[^\[]{0,60}\[(?P<bytes>\s{0,20}(?:[0-9]{1,3},\s{0,20}){63}[0-9]{1,3}\s{0,20})\]"
         ),
     ),
     Place(

@@ -19,11 +19,12 @@ from functools import cache, lru_cache, partial
 from hashlib import sha256
 from typing import Any
 
-from .foreign_names import is_named_in_another_language, name_in_another_language
+from .evident_values import is_evident
+from .foreign_names import is_label, is_named_in_another_language, name_in_another_language
 from .found import REDACTED, Secret, merged
 from .json_text import in_json
 from .labels import VALUE_KEY
-from .names import Likelihood, is_placeholder, likelihood_of
+from .names import Likelihood, is_faint, is_placeholder, likelihood_of
 from .own_forms import OwnForms
 from .payment_cards import is_card_field
 from .readable import colours_in, readings
@@ -44,6 +45,8 @@ _FOUND_IN_LONG: dict[bytes, Sequence[Secret]] = {}
 """The places of secrets in long texts, by the texts' hashes, so that memory is used for the places only."""
 _KEYS_KNOWN = 4_096
 _MOST_KEY_CHARS = 80
+_VARIABLE = re.compile(r"%[A-Za-z_]\w{1,60}%")
+"""A variable of Windows, whose first letters may look like an encoded byte: `%DB_PASSWORD%`."""
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
 
 
@@ -110,7 +113,9 @@ def _found_by(look: Callable[[str], list[Secret]], text: str) -> Sequence[Secret
     found = look(text)
     for reading in readings(text):
         for start, end, kind in look(reading.text):
-            found.append(Secret(*reading.original(start, end), kind))
+            one = Secret(*reading.original(start, end), kind)
+            if not _VARIABLE.fullmatch(text, one.start, one.end):
+                found.append(one)
     return merged(found)
 
 
@@ -194,7 +199,11 @@ def _is_named(key: str, item: Any) -> bool:
         return True
     if is_permission(key, item):
         return False
+    if likelihood_of(key) is Likelihood.NONE and is_faint(key):
+        return is_evident(item, key)
     if not (is_strong or name_in_another_language(key)) or not item.strip() or is_placeholder(item):
+        return False
+    if is_label(item, key):
         return False
     if is_strong:
         return " " not in item.strip() or len(item) < 16

@@ -34,7 +34,8 @@ def _is_encrypted(text: str, secret: Secret) -> bool:
     """Return whether a value is a ciphertext that is meant to be shown: of SOPS, or of a SealedSecret of Kubernetes."""
     if text.startswith(("ENC[", "ENC("), secret.start):
         return True
-    if "ENC" in text and _ENCRYPTED.search(text, max(0, secret.start - _ENCRYPTED_CHARS), secret.start):
+    near = max(0, secret.start - _ENCRYPTED_CHARS)
+    if text.find("ENC", near, secret.start) >= 0 and _ENCRYPTED.search(text, near, secret.start):
         return True
     is_sealed = text.startswith("Ag", secret.start) and secret.end - secret.start >= _SEALED_CHARS
     return is_sealed and "encryptedData" in text

@@ -27,7 +27,7 @@ from .found import Secret, hidden, merged
 from .hex_dumps import find_in_hex_dumps
 from .kubernetes import find_in_kubernetes_secrets
 from .logins_in_sentences import find_logins
-from .named_values import find_named
+from .named_values import find_named, find_near_names
 from .names import is_example, is_placeholder
 from .own_forms import OwnForms
 from .passwords_in_sentences import find_pairs
@@ -80,6 +80,7 @@ _BY_LABEL = (
     find_pairs,
     find_logins,
     find_shown,
+    find_near_names,
 )
 Look = Callable[[SearchedText], list[Secret]]
 

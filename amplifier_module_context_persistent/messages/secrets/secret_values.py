@@ -55,6 +55,7 @@ _IN_PROGRAM = re.compile(
 """Variables, attributes, files, hosts and addresses; not one capital letter and a digit, as in `Amber_bridge7`."""
 _DOTTED_NAMES = re.compile(r"[a-z_]{2,40}(?:\.[a-z_]{2,40}){1,8}\.[A-Z][A-Za-z0-9]{2,80}")
 """A path of a class or a module: `app.security.hashers.Argon2Hasher`."""
+_NAME_OF_ENTRY = re.compile(r"[a-z][a-z-]{1,30}(?:[.:/][a-z0-9_-]{1,30}){1,6}")
 _COUNTED = re.compile(r"[0-9]+(?:[x/:.,-][0-9]+)*[a-z%]{0,3}")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+")
 
@@ -108,7 +109,7 @@ def is_secret_text(text: str, name: str, *, is_quoted: bool) -> bool:
     """
     if len(text) < _LEAST_CHARS or is_placeholder(text) or is_template(text) or is_example(text) or not is_mixed(text):
         return False
-    if is_count(text) or _DOTTED_NAMES.fullmatch(text):
+    if is_count(text) or is_name_of_entry(text, name) or _DOTTED_NAMES.fullmatch(text):
         return False
     if names_service(name) and (UUID.fullmatch(text) or looks_random(text)):
         return True
@@ -144,6 +145,11 @@ def is_state(value: str) -> bool:
 def is_permission(name: str, value: str) -> bool:
     """Return whether a word says what a token permits: `id-token: write` in a workflow."""
     return value.lower() in _PERMISSIONS and name.lower().rstrip("s").endswith("token")
+
+
+def is_name_of_entry(value: str, name: str) -> bool:
+    """Return whether the value of a key is the name of an entry in a store: `STORAGE_KEY = "ledger.auth.v2"`."""
+    return name.lower().endswith("key") and _NAME_OF_ENTRY.fullmatch(value) is not None
 
 
 def is_count(value: str) -> bool:

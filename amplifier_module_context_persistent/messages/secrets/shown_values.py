@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from .evident_values import is_evident
 from .found import Secret
 from .names import Likelihood, is_code_or_path, is_example, is_placeholder, likelihood_of, looks_random, names_service
 from .passwords_in_sentences import is_chosen
@@ -15,7 +16,7 @@ from .searched_text import SearchedText
 
 _SHOWN = re.compile(
     r"""
-    [$\#>%:\u276f\u279c][ ]
+    [$\#>%:)\u276f\u279c][ ]
     (?P<command>[^\n]{3,400}) \r?\n
     (?:[ \t]*\r?\n)? (?:Out\[[0-9]{1,5}\]:[ ]|=>[ ]|\[1\][ ])? [bu]?(?P<quote>["']?)
     (?P<secret>[^\s"'<>()\[\]{},;]{8,4000}) (?P=quote) [ \t]* (?=\r?$|\Z)
@@ -23,7 +24,8 @@ _SHOWN = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _PROMPT = re.compile(
-    r"[ \t]{0,20}(?:[\w.@~:/\\ ()\[\]-]{0,80}[$#%\u276f\u279c]|In \[[0-9]{1,5}\]:|[\w.()]{0,40}>{1,3})"
+    r"[ \t]{0,20}(?:[\w.@~:/\\ ()\[\]-]{0,80}[$#%\u276f\u279c]|In \[[0-9]{1,5}\]:|\([A-Za-z-]{2,8}\)"
+    r"|[\w.()]{0,40}>{1,3})"
 )
 _MOST_PROMPT_CHARS = 100
 _GIVES = re.compile(
@@ -34,6 +36,7 @@ _GIVES = re.compile(
       | gcloud[ ]auth\b.*print-\w+-token | gh[ ]auth[ ]token | vault[ ](?:kv[ ]get|read)\b.*-field
       | kubectl[ ]create[ ]token
       | aws[ ]\w+[ ]get-(?:login-password|authorization-token|secret-value|parameter) | az[ ]account[ ]get-access-token
+      | wg[ ]gen(?:key|psk) | az[ ]keyvault[ ]secret[ ]show
       | openssl[ ]rand | pwgen | apg | mkpasswd | uuidgen.*secret | secrets\.token_\w+ | cat[ ]\S{0,100}/secrets?/
       | doppler[ ]secrets[ ]get | chamber[ ]read | sops\b.*--extract | \.data\.[\w-]+\}.*base64[ ]-(?:d|D) )
     """,
@@ -56,16 +59,18 @@ def find_shown(searched: SearchedText) -> list[Secret]:
             continue
         if is_placeholder(value) or is_example(value) or is_code_or_path(value):
             continue
-        if (is_chosen(value) or looks_random(value, least=_LEAST_RANDOM)) and _asks(shown["command"]):
+        if (is_chosen(value) or looks_random(value, least=_LEAST_RANDOM)) and _asks(shown["command"], value):
             found.append(Secret(*shown.span("secret"), "secret that is shown"))
     return found
 
 
-def _asks(command: str) -> bool:
-    """Return whether a command shows a secret, judging by the command or by the name at its end."""
+def _asks(command: str, value: str) -> bool:
+    """Return whether a command shows a secret, judging by the command and by the names in it."""
     if _GIVES.search(command):
         return True
     names = [*_NAME.finditer(command)]
+    if is_evident(value, "") and any(likelihood_of(name[0]) is not Likelihood.NONE for name in names):
+        return True
     if not names or not _AFTER_NAME.fullmatch(command, names[-1].end()):
         return False
     name = names[-1][0]

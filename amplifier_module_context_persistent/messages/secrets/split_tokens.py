@@ -1,4 +1,4 @@
-"""Keys of known forms that a program's text writes in several pieces: `'rk_live_' + 'Ab…'`, one piece a line.
+"""Keys of known forms that a program's text writes in several pieces: `'rk_live_' + 'Ab…'`, `concat('rk_live_', …)`.
 
 The pieces around each join are read as one text; what is found there by its form goes from each of its pieces.
 """
@@ -21,11 +21,17 @@ _JOIN = re.compile(
           | [ \t]{0,20} (?:\+\+?|[.&]|\.\.|\|\|) [ \t]{0,20} )
         [bruf]? (?P=quote) (?=[\w/+=-])
       | (?<=[\w/+=-]\\) \r?\n [ \t]{0,20} (?=[\w/+=-]) )
+    | (?<=[A-Za-z0-9][_.-]) (?: ["'`] (?=[\s,)+.$;<(]) (?:[\s,)(+.$;<{]|append|concat|push|write){1,40} [bruf]? ["'`]
+        | `? [$\#] \{ [ ]? ["'] | (?<=\w[_-])[ ] (?=[\w ]{12,400}[\])}|>]) ) (?=[A-Za-z0-9])
     """,
     re.VERBOSE,
 )
+"""What is between two pieces. Behind a piece that ends like the beginning of a key (`ghp_`), it may be more: the comma
+of a list or a call, a call that appends, the brackets of a template, a space in `%w[…]`."""
+_COMMA = re.compile(r"(?P<quote>[\"'])\s{0,4},\s{0,40}(?P=quote)(?=\w)")
 _PIECE = re.compile(r"[\w/+=.-]+", re.ASCII)
 _PIECE_CHARS = 400
+_MOST_PIECES = 40
 Span = tuple[int, int]
 
 
@@ -43,13 +49,23 @@ def _chains(text: str) -> Iterator[list[Span]]:
     """Yield where the pieces are that are joined to each other."""
     pieces = list[Span]()
     for join in _JOIN.finditer(text):
-        if not pieces or pieces[-1][1] != join.start():
+        if pieces and join.start() < pieces[-1][1]:
+            continue
+        if not pieces or pieces[-1][1] != join.start() or len(pieces) >= _MOST_PIECES:
             if pieces:
                 yield pieces
             before = _PIECE.match(text[max(0, join.start() - _PIECE_CHARS) : join.start()][::-1])
             pieces = [(join.start() - (len(before[0]) if before else 0), join.start())]
         after = _PIECE.match(text, join.end(), join.end() + _PIECE_CHARS)
         pieces.append((join.end(), after.end() if after else join.end()))
+        while (
+            len(pieces) < _MOST_PIECES
+            and after
+            and join["quote"] is None
+            and (comma := _COMMA.match(text, after.end()))
+        ):
+            after = _PIECE.match(text, comma.end(), comma.end() + _PIECE_CHARS)
+            pieces.append((comma.end(), after.end() if after else comma.end()))
     if pieces:
         yield pieces
 

@@ -21,6 +21,7 @@ _MOST_LINE_CHARS = 1_000
 _BARS = "│┃┆┇┊┋║"
 _ENDS_CELL = re.compile(rf"[`\"'* ]{{0,3}}(?:[|{_BARS},;\t\r\n]|[ ]{{2}}|\Z)|[ ]{{1,60}}[|{_BARS}\r\n]")
 _DELIMITERS = ("|", "\t", ";", ",")
+_DOUBLE_BAR = "||"
 _GAP = re.compile(r"[ ]{2,}")
 _RULE = re.compile(r"[\s|+:=\u2500-\u257f-]+")
 _RULE_BELOW = re.compile(r"\r?\n[ ]?[-=\u2500]{4,}[ \t\r]*\n")
@@ -120,6 +121,8 @@ def _delimiter_of(text: str, start: int, stop: int) -> str:
     """Return the expression for the delimiter of the cells in a head; "" if there is none."""
     if _BAR.search(text, start, stop):
         return f"[{_BARS}]"
+    if _DOUBLE_BAR in text[start:stop]:
+        return r"\|{1,2}"  # of Jira: ||user||password|| and rows with single bars
     for sign in _DELIMITERS:
         if sign in text[start:stop]:
             return re.escape(sign)
@@ -131,8 +134,9 @@ def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
     end = start + len(text[start:end].rstrip(" \r"))
     start += len(text[start:end]) - len(text[start:end].lstrip(" "))
     if delimiter:
-        ends = [*(match.start() for match in re.finditer(delimiter, text[start:end])), end - start]
-        starts = [0, *(at + 1 for at in ends[:-1])]
+        bars = [match.span() for match in re.finditer(delimiter, text[start:end])]
+        ends = [*(first for first, _ in bars), end - start]
+        starts = [0, *(last for _, last in bars)]
     else:
         gaps = [*_GAP.finditer(text[start:end])]
         ends = [*(gap.start() for gap in gaps), end - start]

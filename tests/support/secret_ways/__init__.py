@@ -4,8 +4,9 @@
 somebody who had not read the tables, and nothing is tuned to it. `kinds.txt` has the kinds that other lists showed:
 commands, files, rows below a head, shells, sentences. `pasted.txt` has what people paste and say: files of settings,
 calls of clients, sentences of several languages, with passwords as people choose them. `sources.txt` goes by where a
-secret is: files of settings, languages, SQL, commands, logs, tests, tables. `stays.txt` has ordinary lines beside
-those.
+secret is: files of settings, languages, SQL, commands, logs, tests, tables. `spread.txt` has names that say little,
+values with signs, pieces that a program joins, and keys of services without a name. `stays.txt` has ordinary lines
+beside those.
 """
 
 import base64
@@ -29,6 +30,9 @@ _ALPHABETS = {
     "hex": "0123456789abcdef",
     "digit": string.digits,
     "codes": "abcdef0123456789",
+    "low32": string.ascii_lowercase + "234567",
+    "HEX": "0123456789ABCDEF",
+    "b58": "".join(sorted(set(_B62) - set("0OIl"))),
 }
 _WORDS = ("amber", "bridge", "canyon", "dolphin", "engine", "falcon", "garden", "harbour", "island", "jacket", "velvet")
 _SEED_WORDS = ENGLISH[3::7]
@@ -52,6 +56,10 @@ def filled(template: str, seed: int) -> tuple[str, list[str]]:
             return str(uuid.UUID(int=chosen.getrandbits(128), version=4))
         if match[1] == "pw":
             return _chosen_password(chosen)
+        if match[1] in ("odd", "varied"):
+            return _careful_password(chosen, "!#_-*" if match[1] == "odd" else "")
+        if match[1] == "bytes":
+            return ",".join([str(chosen.randint(0, 255)) for _ in range(int(match[2]))])
         if match[1] == "pin":
             return str(chosen.randint(3_000, 9_000) * 10 + 7)[-int(match[2]) :]
         if match[1] in ("word", "words"):
@@ -87,6 +95,14 @@ def _chosen_password(chosen: random.Random) -> str:
             f"{letters[:2]}{number % 10}${letters[2:4]}!{number}",
         ]
     )
+
+
+def _careful_password(chosen: random.Random, signs: str) -> str:
+    """Make up a password of small and capital letters and digits, with a sign if one is given: `Hq7!tarnFjord2`."""
+    one, two = chosen.sample(_WORDS, 2)
+    sign = chosen.choice(signs) if signs else ""
+    start = f"{chosen.choice('BCDFGHKMNPQ')}{chosen.choice('bcdfghkmnpq')}{chosen.randint(2, 9)}"
+    return f"{start}{sign}{one}{two.title()}{chosen.randint(2, 9)}"
 
 
 def _encoded(match: re.Match[str]) -> str:
