@@ -28,7 +28,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.config import Config
 from amplifier_module_context_persistent.sessions.statistics import outline
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter, count_message
-from amplifier_module_context_persistent.toolbox.cli.compare import svg
+from amplifier_module_context_persistent.toolbox.cli.chart import svg
 from amplifier_module_context_persistent.toolbox.cli.message_printer import MessagePrinter
 from amplifier_module_context_persistent.toolbox.cli.replay import RequestPanel
 from amplifier_module_context_persistent.toolbox.cli.show import show_outline

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -23,6 +21,7 @@ from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures, Replayed
 from ..replay.measures import Prices
 from ..replay.policies import NAMES
+from .chart import svg
 from .error_messages import UnusableError, making, unreadable, unusable
 from .open_transcript import open_transcript
 from .parameters import check_place
@@ -44,10 +43,6 @@ _HEADS = (
 )
 """The heads of the columns after the policy, in the order of the columns."""
 
-_COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#2b8a3e", "#c92a2a", "#495057")
-_MOST_BUDGETS = 2.5  # higher values are clipped, or a whole history would flatten the other lines
-_PLACES = {"whole_width": 820, "left": 76, "width": 724, "top_y": 40, "height": 314, "legend_y": 408}
-"""The sizes and positions of the chart's parts, in the units of its view box."""
 _LEGEND = (
     (
         _HEADS[0],
@@ -206,39 +201,3 @@ def _as_json(path: str, found: Comparison, prices: Prices | None) -> dict[str, A
         "prices": {"cached": prices.cached, "write": prices.write} if prices is not None else None,
         "policies": rows,
     }
-
-
-def columns(values: Sequence[int], width: int) -> list[tuple[int, int]]:
-    """Divide values into `width` columns, and return the smallest and the largest value of each."""
-    if len(values) <= width:
-        return [(value, value) for value in values]
-    edges = [at * len(values) // width for at in range(width + 1)]
-    parts = [values[start:stop] for start, stop in pairwise(edges)]
-    return [(min(part), max(part)) for part in parts]
-
-
-def svg(
-    series: Mapping[str, Sequence[int]], budget_tokens: int, *, title: str, levels: Mapping[str, int] | None = None
-) -> str:
-    """Return an SVG chart of tokens over requests, with a line for each name, the budget and other levels.
-
-    `chart.svg` is the template. The chart is as high as the largest value, unless that is far above the budget.
-    """
-    from jinja2 import Environment  # most comparisons draw nothing
-
-    template = (files(__package__) / "chart.svg").read_text(encoding="utf-8")
-    largest = max((value for values in series.values() for value in values), default=0)
-    drawn = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
-    return (
-        drawn.render(
-            _PLACES,
-            title=title,
-            series={name: columns(values, _PLACES["width"]) for name, values in series.items()},
-            colours=_COLOURS,
-            requests=max((len(values) for values in series.values()), default=0),
-            largest=largest,
-            top=max(1, min(largest, int(_MOST_BUDGETS * budget_tokens))),
-            levels={"budget": budget_tokens, **(levels or {})},
-        )
-        + "\n"
-    )

@@ -139,7 +139,7 @@ def _no_such_option(error: click.NoSuchOption, context: click.Context | None) ->
     problem = f"there is no option {one_line(error.option_name)}"
     if context is None:
         return problem
-    known = {name for parameter in context.command.params for name in parameter.opts if not _is_hidden(parameter)}
+    known = {name for parameter in context.command.params for name in parameter.opts}
     key = (context.info_name or "", error.option_name)
     new_name = _RENAMED_IN.get(key) or _RENAMED.get(error.option_name)
     if new_name in known:
@@ -149,7 +149,3 @@ def _no_such_option(error: click.NoSuchOption, context: click.Context | None) ->
     if error.possibilities:
         return f"{problem}; did you mean {' or '.join(sorted(error.possibilities))}?"
     return problem
-
-
-def _is_hidden(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, click.Option) and parameter.hidden

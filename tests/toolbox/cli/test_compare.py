@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import Result
 
-from amplifier_module_context_persistent.toolbox.cli.compare import columns, svg
+from amplifier_module_context_persistent.toolbox.cli.chart import columns, svg
 from tests.support.commands import run, shows, without_colours
 from tests.support.replays import BUDGET, MESSAGES, plain
 from tests.support.sessions_of_a_home import TERMINAL
