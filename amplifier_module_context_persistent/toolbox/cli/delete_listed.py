@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -189,10 +190,15 @@ def _delete_one(deletion: Deletion, *, host_files: bool) -> list[str]:
             deletion.not_noted = reason_beside(error, path)
 
     try:
-        return delete_session(deletion, host_files=host_files, begin=begin)
+        removed = delete_session(deletion, host_files=host_files, begin=begin)
     except DeleteError:  # the session is unchanged
         lift(noted, path)
         raise
+    if deletion.not_noted:
+        with suppress(OSError):  # on a full disk, the deletion has made room for the note
+            note_erasure(erasure, path)
+            deletion.not_noted = ""
+    return removed
 
 
 def _check_is_last(deletion: Deletion, todo: Sequence[Deletion]) -> None:

@@ -12,6 +12,7 @@ first.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from .host_copies import backups, hosts_files
 from .host_files import HOSTS_NAMES, is_hosts_log, own_files
 from .metadata_lock import lock_path, metadata_lock
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _OPEN = "the session is open; close it first"
 
 
@@ -183,7 +185,8 @@ def delete_session(
         try:
             note.begin(DELETING)
         except OSError as error:
-            raise DeleteError(f"{note.path}: {error.strerror or error}; nothing was deleted") from error
+            if error.errno not in _NO_ROOM:  # a deletion makes room; the log goes last, so a killed one is found too
+                raise DeleteError(f"{note.path}: {error.strerror or error}; nothing was deleted") from error
 
     with keep_closed(path) as is_closed:
         if is_closed is False or is_held(path):

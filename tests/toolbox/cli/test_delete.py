@@ -17,6 +17,7 @@ from amplifier_module_context_persistent.errors import DeleteError
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file_log import FileLog
+from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.sessions.delete_log import delete_log
@@ -309,6 +310,25 @@ def test_a_deletion_that_cannot_be_noted_is_no_success(command: list[str]) -> No
     assert left() == set()
     session("one", 3)
     assert "not_noted" in json.loads(run(*command, "--yes", "--json", code=1).stdout)["deleted"][0]
+
+
+@pytest.mark.parametrize("command", [["delete", "one"], ["prune", "--older", "1d"]], ids=["delete", "prune"])
+def test_a_full_disk_does_not_keep_a_session_from_being_deleted(
+    command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deletion is how a person makes room; it is noted as soon as there is some."""
+    log, write = session("one", 3), FileSystem.write
+
+    def write_if_there_is_room(fd: int, content: bytes) -> int:
+        if log.exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(fd, content)
+
+    monkeypatch.setattr(FileSystem, "write", staticmethod(write_if_there_is_room))
+    done = run(*command, "--yes")
+    assert done.stderr == ""
+    assert not log.parent.exists()
+    assert erasures_path().read_text().count('"erased"') == 1
 
 
 def test_a_project_alone_means_all_of_it() -> None:
