@@ -8,6 +8,8 @@ never hold a message's content.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 
 _NAMED_PINS = 5
@@ -101,11 +103,19 @@ class RecallError(ContextPersistentError, ValueError):
     """`recall` cannot answer: the message says why, and what can be asked instead."""
 
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""The numbers of the system's errors that mean a full disk, or a quota that is used up."""
+
+
 def reason_of(error: Exception) -> str:
-    """The reason of an error in words; of a system's error without its number and its path."""
-    if isinstance(error, OSError):
-        return str(error.strerror or error)
-    return str(error)
+    """Return the reason of an error on one line; of a system's error without its number and its path.
+
+    If the disk is full, the reason says what to do.
+    """
+    said = error.strerror if isinstance(error, OSError) else None
+    reason = " ".join(str(said or error).split())
+    is_no_room = isinstance(error, OSError) and error.errno in NO_ROOM and said == os.strerror(error.errno)
+    return f"{reason}; make room" if is_no_room else reason
 
 
 class LogError(ContextPersistentError, OSError):

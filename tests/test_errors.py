@@ -1,6 +1,8 @@
 """The errors: whose fault it was, and what stands in their words."""
 
+import errno
 import inspect
+import os
 
 import pytest
 
@@ -11,6 +13,7 @@ from amplifier_module_context_persistent.errors import (
     LockTimeoutError,
     LogError,
     LogUnreadableError,
+    reason_of,
 )
 
 CLASSES = [one for _, one in inspect.getmembers(errors, inspect.isclass) if one.__module__ == errors.__name__]
@@ -40,3 +43,18 @@ def test_the_floor_names_its_parts_and_pins() -> None:
     assert "system messages" not in str(error)
     assert "m1" in str(error)
     assert (error.budget_tokens, error.needed_tokens) == (100, 1_234)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/log"), f"{os.strerror(errno.ENOSPC)}; make room"),
+        (OSError(errno.ENOSPC, "there was room for 1 of 2 bytes", "/log"), "there was room for 1 of 2 bytes"),
+        (OSError(errno.EACCES, os.strerror(errno.EACCES), "/log"), os.strerror(errno.EACCES)),
+        (OSError("cut off"), "cut off"),
+        (ValueError("two\nlines"), "two lines"),
+    ],
+    ids=["a full disk", "a full disk with our words", "another error of the system", "no number", "our own"],
+)
+def test_a_reason_is_one_line_and_says_what_to_do_on_a_full_disk(error: Exception, said: str) -> None:
+    assert reason_of(error) == said

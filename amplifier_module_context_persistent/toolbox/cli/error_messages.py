@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 
 from ...catalogue.catalogue_file import CatalogueError
-from ...errors import ContextPersistentError, DependencyError, PinError, PlaceError
+from ...errors import ContextPersistentError, PinError, PlaceError, reason_of
 from ...paths import session_id_of
 from .exit_codes import UNUSABLE
 from .terminal import escaped, one_line
@@ -109,10 +109,7 @@ def reason(error: Exception) -> str:
     """Return an error's message on one line."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # an error of the system's `getcwd`
         return "the current directory is not there any more; change to another one"
-    said = error.strerror if isinstance(error, OSError) else str(error)
-    if isinstance(error, DependencyError):  # it has a command on its own line
-        said = str(error).replace("\n", " ")
-    return one_line(str(said or error))
+    return one_line(reason_of(error))
 
 
 def reason_beside(error: Exception, path: str) -> str:

@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, reason_of
 from ...log.atomic_file import NewFile
 from ...log.database_location import refuse_other_url, stored_name
 from ...log.filesystem import FileSystem
@@ -33,7 +33,6 @@ from .archive_session import archive_like
 from .compare_logs import Relation, compare_logs
 from .copy_log import copy_log
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
-from .failure_reason import reason_of
 from .host_files import is_unfinished, making_session, write_host_files
 from .host_files_of_sync import host_files_made
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing

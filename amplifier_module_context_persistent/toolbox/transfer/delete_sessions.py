@@ -12,14 +12,13 @@ first.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...errors import DeleteError, LockTimeoutError, LogError
+from ...errors import NO_ROOM, DeleteError, LockTimeoutError, LogError
 from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
 from ...messages.json_fields import present
@@ -35,7 +34,6 @@ from .host_copies import backups, hosts_files
 from .host_files import HOSTS_NAMES, is_hosts_log, own_files
 from .metadata_lock import lock_path, metadata_lock
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _OPEN = "the session is open; close it first"
 
 
@@ -185,7 +183,7 @@ def delete_session(
         try:
             note.begin(DELETING)
         except OSError as error:
-            if error.errno not in _NO_ROOM:  # a deletion makes room; the log goes last, so a killed one is found too
+            if error.errno not in NO_ROOM:  # a deletion makes room; the log goes last, so a killed one is found too
                 raise DeleteError(f"{note.path}: {error.strerror or error}; nothing was deleted") from error
 
     with keep_closed(path) as is_closed:

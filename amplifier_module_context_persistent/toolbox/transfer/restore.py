@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, reason_of
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
@@ -21,7 +21,6 @@ from .copy_log import copy_log
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import Erasure
 from .erasures_of_log import erasures_of_log, why_refused
-from .failure_reason import reason_of
 from .host_files import is_unfinished, making_session, write_host_files
 from .host_files_of_sync import beside_copy, finish, is_interrupted
 from .sync_sessions import pairs_of

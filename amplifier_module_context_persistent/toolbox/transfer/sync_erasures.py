@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...catalogue.catalogue_file import CatalogueError
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...messages.metadata import instant_of
@@ -40,7 +40,6 @@ from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import SESSION, TEXT, Erasure
 from .erasures_of_log import erasures_about, salts_of_purges
-from .failure_reason import reason_of
 from .host_files import HOSTS_NAMES
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Any
 
 from ...catalogue.catalogue_file import CatalogueError
-from ...errors import ContextPersistentError
+from ...errors import ContextPersistentError, reason_of
 from ...log.base import ReadableLog
 from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import open_reader
@@ -32,7 +32,6 @@ from .compare_logs import Parting, Relation, compare_logs
 from .copy_log import copy_log
 from .erasures import SESSION, ErasedError, Erasure
 from .erasures_of_log import erasures_of_log
-from .failure_reason import reason_of
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .host_copies import backups
 from .host_files import is_unfinished, making_session, write_host_files

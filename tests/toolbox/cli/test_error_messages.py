@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.toolbox.cli.open_transcript import open
     ("error", "said"),
     [
         (FileNotFoundError(2, "No such file", "a\nb"), "a?b: No such file"),
-        (ValueError("x\ny"), "c: x?y"),
+        (ValueError("x\ny\a"), "c: x y?"),
         (DependencyError("Install it:\nuv pip install x"), "c: Install it: uv pip install x"),
         (LogUnreadableError("cannot be read"), "c: cannot be read"),
     ],

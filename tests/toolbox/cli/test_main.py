@@ -70,7 +70,7 @@ def test_a_full_disk_is_an_error_of_one_line(large: Path, arguments: list[str]) 
         done = start(*arguments, stdout=full, cwd=large.parent)
         _, errors = done.communicate(timeout=60)
     assert done.returncode == 2
-    assert errors == b"Error: cannot continue: No space left on device\n"
+    assert errors == b"Error: cannot continue: No space left on device; make room\n"
 
 
 @proof
