@@ -32,7 +32,8 @@ _ROLES = {"user": "user", "system": "system", "developer": "developer"}
 
 def read_message(message: Mapping[str, Any]) -> list[Message]:
     """Read a message, given as plain JSON, and return its canonical messages."""
-    results, others = list[Message](), list[Mapping[str, Any]]()
+    results = list[Message]()
+    others = list[Mapping[str, Any]]()
     for content in map(mapping, items(message.get("contents"))):
         if content.get("type") == "function_result":
             results.append(_result(content))
@@ -68,9 +69,11 @@ def usage(reported: Any, *, provider: str, requests: int) -> dict[str, Any]:
     output = counts.get("output_token_count")
     if type(read) is not int and type(output) is not int:
         return {}
-    read_key, write_key = "cache_read_tokens", "cache_write_tokens"
+    read_key = "cache_read_tokens"
+    write_key = "cache_write_tokens"
     if provider in _CACHED_APART:
-        read_key, write_key = "cache_read_input_tokens", "cache_creation_input_tokens"
+        read_key = "cache_read_input_tokens"
+        write_key = "cache_creation_input_tokens"
     cache = {
         read_key: counts.get("cache_read_input_token_count"),
         write_key: counts.get("cache_creation_input_token_count"),

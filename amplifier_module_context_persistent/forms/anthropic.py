@@ -414,7 +414,8 @@ def _is_anthropic_source(source: Any, form: str) -> bool:
     if isinstance(source, str):
         return bool(source)
     given = mapping(source)
-    kind, media_type = given.get("type"), given.get("media_type")
+    kind = given.get("type")
+    media_type = given.get("media_type")
     if kind == "base64":
         return bool(media_type == "application/pdf")
     if form in ("", NAME):

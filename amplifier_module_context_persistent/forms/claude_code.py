@@ -46,7 +46,7 @@ def read_entry(entry: Mapping[str, Any], **facts: Any) -> list[Message]:
 
 
 def entries_in(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a history unchanged; entries of which a purge removed a part are left out."""
+    """Yield the entries of a history unchanged. An entry is left out if a purge removed a part of it."""
     return (body for _, body in bodies_in(messages, NAME) if isinstance(body, dict))
 
 

@@ -45,7 +45,8 @@ def items_in(messages: Iterable[Message]) -> list[Item]:
 
 def key_of(item: Mapping[str, Any]) -> str:
     """Return the text by which an item is recognised: its call id, else its id, else its content."""
-    kind, call_id = kind_of(item), item.get("call_id")
+    kind = kind_of(item)
+    call_id = item.get("call_id")
     if isinstance(call_id, str):
         return f"{kind} {call_id}"
     said = item.get("id") or json.dumps([item.get("role"), item.get("content")], sort_keys=True, default=str)

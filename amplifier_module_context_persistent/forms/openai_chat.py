@@ -66,7 +66,7 @@ NAME = CHAT
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAILS = "reasoning_details"
 _AUDIO = "answer_audio"
-"""The type of the item for spoken words of an answer of which only the id is known."""
+"""The type of the block for a spoken answer that came without its transcript; the block has the id of the audio."""
 ON_ANSWERS = frozenset({"refusal", "annotations", "audio", "function_call", "thinking_blocks", _DETAILS, *_THOUGHTS})
 """Keys of an answer that only this form has."""
 _RULES = rules_of(OPENAI, strict=True)

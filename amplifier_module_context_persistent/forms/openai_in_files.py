@@ -176,7 +176,7 @@ def _bare(block: Message) -> Message:
 
 
 def _as_function(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an item of `_MORE` as a function's call or output, if it has a call's id; any other item unchanged."""
+    """Return a tool search or the output of an MCP tool as a function's call or output; any other item unchanged."""
     kind = text(item.get("type"))
     if kind not in _MORE or not text(item.get("call_id")):
         return item

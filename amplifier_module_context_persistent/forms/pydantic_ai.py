@@ -129,7 +129,8 @@ def _answer(parts: Sequence[Mapping[str, Any]], message: Mapping[str, Any]) -> M
 
 def _usage(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the usage of a request; empty if none was reported. Pydantic AI's input includes cache writes."""
-    read, written = given.get("input_tokens"), given.get("cache_write_tokens")
+    read = given.get("input_tokens")
+    written = given.get("cache_write_tokens")
     if type(read) is not int or not (read or given.get("output_tokens")):
         return {}
     if type(written) is int:

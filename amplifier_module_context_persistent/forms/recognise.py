@@ -308,7 +308,7 @@ def _of_block(block: Mapping[str, Any], role: str) -> str | None:
 
 
 def _calls_alone(message: Mapping[str, Any]) -> bool:
-    """Return whether an answer has calls as blocks and otherwise only Amplifier's blocks, as its hosts write it."""
+    """Return whether an answer has calls as blocks and otherwise only Amplifier's blocks, as hosts of Amplifier do."""
     kinds = _kinds_in(message) if message.get("role") == "assistant" else set()
     return "tool_use" in kinds and kinds <= _OWN_BLOCKS
 

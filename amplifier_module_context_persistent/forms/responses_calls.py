@@ -200,7 +200,7 @@ def _status(message: Message) -> str:
 
 
 def lacks_screenshot(message: Message) -> bool:
-    """Return whether a result has no image, which is so if a view left it out."""
+    """Return whether a result has no image, because a view left the image out."""
     return not any(block.get("type") == "image" for block in result_blocks(message))
 
 

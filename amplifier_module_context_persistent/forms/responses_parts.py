@@ -64,7 +64,8 @@ def read_part(part: Mapping[str, Any]) -> Message:
 
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
     """Return a block of a person or a tool as a part; a block that this form does not accept becomes one line."""
-    original, own = original_of(block), form_of(message) == RESPONSES
+    original = original_of(block)
+    own = form_of(message) == RESPONSES
     source = source_of(original)
     if source is not None and source.kind == "image":
         image = _image_part(original, source, own=own, exact=exact)

@@ -19,7 +19,8 @@ from .responses_parts import RESPONSES
 
 def reasoning_block(item: Mapping[str, Any]) -> Message:
     """Return reasoning as hosts store it: the summary as text, with the encrypted state and the item's id beside it."""
-    parts, lengths = list[str](), dict[str, list[int]]()
+    parts = list[str]()
+    lengths = dict[str, list[int]]()
     for key in ("summary", "content"):
         texts = [text(mapping(part).get("text")) for part in items(item.get(key))]
         parts += texts
@@ -114,7 +115,8 @@ class ReasoningShown:
             shows: whether the answer shows reasoning itself.
         """
         told_of = beside(answer)
-        had_reasoning, is_alone = "reasons" in told_of, "alone" in told_of
+        had_reasoning = "reasons" in told_of
+        is_alone = "alone" in told_of
         self._reasons |= had_reasoning
         self._in_turn |= shows
         if form_of(answer) != RESPONSES:

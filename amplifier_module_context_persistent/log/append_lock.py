@@ -38,7 +38,8 @@ class AppendLock:
     """
 
     def __init__(self, log: LogReader, *, timeout_s: float) -> None:
-        self._log, self._timeout_s = log, timeout_s
+        self._log = log
+        self._timeout_s = timeout_s
         self._deadline_s: float | None = None
         """The time on the monotonic clock at which the waiting ends; None before the first wait."""
 
@@ -59,7 +60,8 @@ class AppendLock:
             BlockingIOError: without `wait`, if another process holds the lock, or more than `SMALL_FOLLOW_BYTES` would
                 be read; the lock is not held.
         """
-        log, file = self._log, self._log.file
+        log = self._log
+        file = self._log.file
         self._deadline_s = None
         while True:
             try:
@@ -88,7 +90,9 @@ class AppendLock:
         Raises:
             LogUnreadableError, AppendError: as for the class.
         """
-        file, fd, is_as_left = self._log.file, self._log.file.fd, False
+        file = self._log.file
+        fd = self._log.file.fd
+        is_as_left = False
         if fd is None:
             return False
         try:
@@ -124,7 +128,8 @@ class AppendLock:
         """
         now_s = time.monotonic()
         if self._deadline_s is None:
-            self._deadline_s, self._delay_s = now_s + self._timeout_s, _FIRST_DELAY_S
+            self._deadline_s = now_s + self._timeout_s
+            self._delay_s = _FIRST_DELAY_S
         if now_s >= self._deadline_s:
             raise _timeout(self._log, self._timeout_s)
         with WAITING:

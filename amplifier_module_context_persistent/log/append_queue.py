@@ -65,7 +65,9 @@ class AppendQueue:
     """
 
     def __init__(self, log: Log, *, inline: bool, threads: ThreadPool = FILE_THREADS) -> None:
-        self._log, self._inline, self._threads = log, inline, threads
+        self._log = log
+        self._inline = inline
+        self._threads = threads
         self._begin()
 
     def _begin(self) -> None:

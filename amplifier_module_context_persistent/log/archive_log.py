@@ -86,28 +86,34 @@ def archive_log(
         _check_may_be_archived(log)
         before = log.file.open_status()
         with NewFile(log.path, replace=True, files=files) as new:
-            digest, at = hashlib.sha256(), 0
-
-            def write(content: bytes) -> None:
-                nonlocal at
-                new.write(content)
-                at += len(content)
-
-            write(HEAD)
-            frames = list[Frame]()
-            for content in _parts(_blocks(log.file, log.size)):
-                digest.update(content)
-                frame, packed = _frame(content, frames[-1] if frames else None, at, log.size)
-                write(skippable(frame.entry()) + packed)
-                frames.append(frame)
-            write(index_bytes(frames, digest.hexdigest(), at))
-            _check_written(new.settle(), at, digest.hexdigest())
+            archive_bytes, sha256 = _write_archive(log, new)
+            _check_written(new.settle(), archive_bytes, sha256)
             with AppendLock(log, timeout_s=lock_timeout_s):
                 if log.file.open_status() != before or log.file.archive is not None:
                     raise ArchiveError("the log was written to meanwhile; nothing was changed; try again")
                 new.finish()
     _settle(log.path, before, files, snapshots)  # the snapshot of the scan is written by now
-    return Archived(before.st_size, at)
+    return Archived(before.st_size, archive_bytes)
+
+
+def _write_archive(log: LogReader, new: NewFile) -> tuple[int, str]:
+    """Write the archive of a log to a new file; return the archive's size and the SHA-256 of the log."""
+    digest = hashlib.sha256()
+    frames = list[Frame]()
+    last: Frame | None = None
+    new.write(HEAD)
+    archive_bytes = len(HEAD)
+    for content in _parts(_blocks(log.file, log.size)):
+        digest.update(content)
+        frame, packed = _frame(content, last, archive_bytes, log.size)
+        written = skippable(frame.entry()) + packed
+        new.write(written)
+        archive_bytes += len(written)
+        frames.append(frame)
+        last = frame
+    index = index_bytes(frames, digest.hexdigest(), archive_bytes)
+    new.write(index)
+    return archive_bytes + len(index), digest.hexdigest()
 
 
 def bring_back(
@@ -248,7 +254,11 @@ def _check_written(path: str, file_bytes: int, sha256: str) -> None:
 
 
 def _check_sound(archive: ArchivedBytes, sha256: str) -> None:
-    """Check that an archive was read completely and without damage; `sha256` is the hash of the bytes that it gave.
+    """Check that an archive was read completely and without damage.
+
+    Args:
+        archive: the archive, after it was read.
+        sha256: the hash of the bytes of the log that were read from the archive.
 
     Raises:
         ArchiveError: a part of it is damaged.

@@ -43,9 +43,13 @@ class ArchivedBytes:
     """
 
     def __init__(self, read: ReadAt, file_bytes: int, path: str) -> None:
-        self._read, self._path, self.file_bytes = read, path, file_bytes
+        self._read = read
+        self._path = path
+        self.file_bytes = file_bytes
         index = read_index(read, file_bytes, path)
-        self.frames, self.size, self.sha256 = index.frames, index.size, index.sha256
+        self.frames = index.frames
+        self.size = index.size
+        self.sha256 = index.sha256
         """The frames, the length of the log, and its SHA-256 (empty if the index is damaged)."""
         self.damaged: dict[int, str] = {}
         """The damage of frames that could not be read so far, by their numbers."""
@@ -70,9 +74,11 @@ class ArchivedBytes:
         number = bisect_right(self._starts, offset) - 1
         parts = []
         while offset < end:
-            frame, content = self.frames[number], self._content(number)
+            frame = self.frames[number]
+            content = self._content(number)
             parts.append(content[offset - frame.offset : end - frame.offset])
-            offset, number = frame.end, number + 1
+            offset = frame.end
+            number = number + 1
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def contents(self) -> Iterator[bytes]:

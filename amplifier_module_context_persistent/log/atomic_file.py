@@ -51,7 +51,9 @@ class NewFile:
     ) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
         self._aside = f"{self.path}.{PART_MARK}{token_hex(4)}.part"
-        self._replace, self._with_directories, self._files = replace, with_directories, files or FileSystem()
+        self._replace = replace
+        self._with_directories = with_directories
+        self._files = files or FileSystem()
         self._beside_log = beside_log
         self._may_be_unnamed = files is None
         self._is_unnamed = False
@@ -85,7 +87,8 @@ class NewFile:
         return fd
 
     def __exit__(self, *_: object) -> None:
-        fd, self._fd = self._fd, None
+        fd = self._fd
+        self._fd = None
         if fd is None:
             return
         with contextlib.suppress(OSError):
@@ -127,7 +130,8 @@ class NewFile:
         """Sync the file and give it its name."""
         if not self._is_settled:
             self.settle()
-        fd, files = self._fd, self._files
+        fd = self._fd
+        files = self._files
         assert fd is not None  # noqa: S101 - as above
         check_free(self.path, replace=self._replace)
         may_name_at_once = self._is_unnamed and not self._replace
@@ -143,7 +147,8 @@ class NewFile:
             raise OSError(error.errno or errno.EIO, reason, self.path) from error
 
     def _close(self) -> None:
-        fd, self._fd = self._fd, None
+        fd = self._fd
+        self._fd = None
         if fd is not None:
             self._files.close(fd)
 
@@ -217,7 +222,8 @@ class NewFile:
                 self._files.remove(self._aside)
 
     def _flush(self) -> None:
-        content, self._waiting = bytes(self._waiting), bytearray()
+        content = bytes(self._waiting)
+        self._waiting = bytearray()
         if content:
             self._write(content)
 

@@ -89,9 +89,11 @@ def prepare_part(
     if index.unknown_version:
         check_may_append(index, location)
     part = Part([], [])
-    total_bytes, first = 0, len(index.columns.offsets)
+    total_bytes = 0
+    first = len(index.columns.offsets)
     for prepare in batch:
-        stop, control = first, False
+        stop = first
+        control = False
         try:
             bodies = prepare(index)
             if bundles and len(bodies) > 1:

@@ -82,7 +82,8 @@ def _described(line: bytes) -> tuple[int, list[str]] | None:
         record: Message = decode(line)
     except ValueError:
         return None
-    total, checks = record.get("bytes"), record.get("checks")
+    total = record.get("bytes")
+    checks = record.get("checks")
     if not isinstance(total, int) or not isinstance(checks, str):
         return None
     return total, [checks[at : at + _CRC_DIGITS] for at in range(0, len(checks), _CRC_DIGITS)]

@@ -26,7 +26,7 @@ class ControlStatus:
     chained: bool = True
     """Whether it continues the checksum chain."""
     after_loss: bool = False
-    """Whether the line before it is unreadable, so that it is unknown whether it continues the chain."""
+    """Whether the line before is unreadable. Then it is unknown whether the record continues the chain."""
     counts_as_header: bool = True
     """Whether a header in its place tells the version of the log."""
 

@@ -230,7 +230,9 @@ def _read_url(location: str) -> _Storage:
     server, name = split_location(location)
     server, _, query = server.partition("?")
     shown_server = without_userinfo_password(server, name)
-    ours, theirs, shown = dict(_OURS), list[str](), list[str]()
+    ours = dict(_OURS)
+    theirs = list[str]()
+    shown = list[str]()
     given: dict[str, str] = {}
     for pair in filter(None, query.split("&")):
         written_key, _, value = pair.partition("=")

@@ -87,7 +87,8 @@ class FileHandle:
     def close(self) -> None:
         """Close the file, if it is open."""
         self.archive = None
-        fd, self.fd = self.fd, None
+        fd = self.fd
+        self.fd = None
         if fd is not None:
             try:
                 self.files.close(fd)
@@ -140,7 +141,8 @@ class FileHandle:
         Raises:
             LogUnreadableError: the system refuses.
         """
-        files, fd = self.files, self.fd
+        files = self.files
+        fd = self.fd
         try:
             status = files.stat(self.path)
             if fd is None or status.st_size != size or (status.st_dev, status.st_ino) != self.identity:
@@ -175,7 +177,8 @@ class FileHandle:
         return self.files.read(self.descriptor, size, offset)
 
     def _read(self, offset: int, size: int) -> bytes:
-        fd, read = self.descriptor, self.files.read
+        fd = self.descriptor
+        read = self.files.read
         try:
             if self.archive is not None:
                 return self.archive.read(offset, size)
@@ -192,7 +195,8 @@ class FileHandle:
         Raises:
             LogUnreadableError: the system refuses.
         """
-        at, begun = start, list[bytes]()
+        at = start
+        begun = list[bytes]()
         while at < end and (block := self.read(at, min(CHUNK_BYTES, end - at))):
             at += len(block)
             first, *lines = block.split(b"\n")

@@ -332,7 +332,9 @@ class FileLog(LogReader):
             AppendError: the write was refused; the file is unchanged.
             LogFailedError: the write was refused, and the file could not be cut back to its former size.
         """
-        files, fd, before = self.file.files, self.file.descriptor, self.size
+        files = self.file.files
+        fd = self.file.descriptor
+        before = self.size
         try:
             written = files.write(fd, data)
             if written == len(data):
@@ -371,7 +373,8 @@ class FileLog(LogReader):
             AppendError: the bytes cannot be saved, so they were not cut.
             LogFailedError: the bytes cannot be cut.
         """
-        files, fd = self.file.files, self.file.descriptor
+        files = self.file.files
+        fd = self.file.descriptor
         try:
             save_torn_tail(files, fd, self.path, torn)
         except OSError as error:

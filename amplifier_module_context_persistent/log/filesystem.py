@@ -129,7 +129,7 @@ class FileSystem:
     def try_lock(self, path: str, fd: int) -> int | None:
         """Try once to take the exclusive lock on a log's file. Return the descriptor that holds it, or None.
 
-        The lock is on the log's own descriptor; on Windows, where locks are mandatory, on that of a file beside it.
+        The lock is on the log's own descriptor. On Windows, where locks are mandatory, it is on a file beside the log.
         """
         lock_fd = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600) if WINDOWS else fd
         if os_file_lock.try_lock(lock_fd, exclusive=True):

@@ -37,7 +37,8 @@ def is_own_header(line: bytes, seeds: Iterable[int]) -> bool:
         line: the header's line, without LF.
         seeds: the checksums that may come before it.
     """
-    stored, found = stored_crc(line), _ANY_HEAD.match(line)
+    stored = stored_crc(line)
+    found = _ANY_HEAD.match(line)
     if stored is None or found is None:
         return False
     body = _OWN_HEAD + line[found.end() : -CRC_TAIL_BYTES]

@@ -41,7 +41,8 @@ def without_userinfo_password(server: str, name: str) -> str:
     authority, slash, database = rest.partition("/")
     user, at, hosts = authority.partition("@")  # libpq too splits at the first `@`
     if not at:
-        user, hosts = "", authority
+        user = ""
+        hosts = authority
     names_no_database = not database or (not at and ":" in hosts)
     has_password_in_name = "@" in name and names_no_database  # a `#` in a password cut the location there
     has_password_in_database = "@" in unquote(database)

@@ -22,7 +22,8 @@ class _Segment:
     """A range of positions in chains. Positions count from 1; 0 ends a chain."""
 
     def __init__(self, start: int, length: int) -> None:
-        self.start, self.stop = start, start + length
+        self.start = start
+        self.stop = start + length
         self.buckets = _prime_from(length * 5 // 11)
         self.heads = array("I", bytes(4 * self.buckets))
         self.before = array("I", [0])
@@ -46,7 +47,9 @@ class IdTable:
                 self._segments.append(_Segment(self.count, FIRST_SEGMENT << len(self._segments)))
             segment = self._segments[-1]
             stop = min(end, segment.stop)
-            heads, before, buckets = segment.heads, segment.before, segment.buckets
+            heads = segment.heads
+            before = segment.before
+            buckets = segment.buckets
             for number, hashed in enumerate(column[self.count : stop], len(before)):
                 bucket = hashed % buckets
                 before.append(heads[bucket])
@@ -67,7 +70,8 @@ class IdTable:
 
 def _search(column: array[int], hashed: int, start: int) -> Iterator[int]:
     """Yield the positions of a hash in a part of the column that begins at `start`, from the last to the first."""
-    content, pattern = column.tobytes(), array("q", [hashed]).tobytes()
+    content = column.tobytes()
+    pattern = array("q", [hashed]).tobytes()
     at = content.rfind(pattern)
     while at >= 0:
         if at % 8 == 0:

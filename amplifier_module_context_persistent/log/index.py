@@ -108,7 +108,8 @@ class Index:
             for row in rows:
                 self.add(row)
             return
-        columns, first = self.columns, len(self)
+        columns = self.columns
+        first = len(self)
         offsets, lengths, roles, flags, id_hashes, seeds, checks, models, plain_users = zip(*rows, strict=True)
         columns.offsets.extend(offsets)
         columns.lengths.extend(lengths)

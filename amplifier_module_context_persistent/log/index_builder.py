@@ -77,7 +77,8 @@ class IndexBuilder:
     def adopt(self, index: Index) -> bool:
         """Move the state into an index that callers hold. Return False, and change nothing, if its messages differ."""
         own = self.index
-        mine, theirs = own.columns, index.columns
+        mine = own.columns
+        theirs = index.columns
         if (mine.offsets, mine.lengths, own.live) != (theirs.offsets, theirs.lengths, index.live):
             return False
         for column in fields(Index):
@@ -171,7 +172,8 @@ class IndexBuilder:
             self.session.take(kind, value, status, self.place, may_be_copy=self.copying)
 
     def _is_known(self, hashed: int) -> bool:
-        table, hashes = self.index.id_table, self.index.columns.id_hashes
+        table = self.index.id_table
+        hashes = self.index.columns.id_hashes
         table.catch_up(hashes)
         return next(table.positions(hashed, hashes), None) is not None
 

@@ -106,7 +106,8 @@ def _what_of_a_session(path: str) -> str:
 
 
 def _may_be_strange(reader: ReadableLog) -> bool:
-    index, described = reader.index, reader.describe()
+    index = reader.index
+    described = reader.describe()
     if len(index) or index.control_counts or index.headers or not described.size_bytes:
         return False
     return bool(described.location) and not is_postgres(described.location)

@@ -39,7 +39,8 @@ class OpenMark:
     """
 
     def __init__(self, file: FileHandle) -> None:
-        self._file, self._path = file, mark_path(file.path)
+        self._file = file
+        self._path = mark_path(file.path)
         self._fd = -1
         self._is_refused = False
         """Whether a mark was refused. It is not tried again before the log is closed."""
@@ -69,7 +70,9 @@ class OpenMark:
 
     def give_back(self) -> None:
         """Remove the mark, and its file if no other session has the log open."""
-        fd, self._fd, self._is_refused = self._fd, -1, False
+        fd = self._fd
+        self._fd = -1
+        self._is_refused = False
         if fd >= 0:
             _HELD.discard(self)
             _close(fd, self._path)
@@ -81,7 +84,8 @@ class OpenMark:
 
     def forget(self) -> None:
         """Close the files that a forked child inherited; the parent keeps its mark, which belongs to the open file."""
-        fd, self._fd = self._fd, -1
+        fd = self._fd
+        self._fd = -1
         if fd >= 0:
             with contextlib.suppress(OSError):
                 os.close(fd)

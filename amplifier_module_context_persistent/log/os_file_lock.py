@@ -30,7 +30,8 @@ if sys.platform == "win32":
     def try_lock(fd: int, *, exclusive: bool) -> bool:
         """Lock an open file without waiting; False if another open file has the lock (see the other `try_lock`)."""
         kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-        handle, place = msvcrt.get_osfhandle(fd), _Overlapped()
+        handle = msvcrt.get_osfhandle(fd)
+        place = _Overlapped()
         kernel.UnlockFileEx(wintypes.HANDLE(handle), 0, 1, 0, ctypes.byref(place))
         flags = _AT_ONCE | (_EXCLUSIVE if exclusive else 0)
         if kernel.LockFileEx(wintypes.HANDLE(handle), flags, 0, 1, 0, ctypes.byref(place)):

@@ -50,7 +50,8 @@ def fetch_lines(index: Index, ordinals: Sequence[int], read: Read) -> Iterator[L
         ordinals: the records, in any order; repetitions are allowed.
         read: reads the log.
     """
-    offsets, lengths = index.columns.offsets, index.columns.lengths
+    offsets = index.columns.offsets
+    lengths = index.columns.lengths
     first = 0
     while first < len(ordinals):
         stop = _end_of_block(index, ordinals, first)
@@ -69,7 +70,8 @@ def _end_of_block(index: Index, ordinals: Sequence[int], first: int) -> int:
 
     A block ends before a record that is far away or before the records read so far, and when it is large enough.
     """
-    offsets, lengths = index.columns.offsets, index.columns.lengths
+    offsets = index.columns.offsets
+    lengths = index.columns.lengths
     start = offsets[ordinals[first]]
     end = start
     for position in range(first, len(ordinals)):
@@ -114,7 +116,10 @@ def checked(index: Index, lines: Iterable[Line], location: str) -> Iterator[Line
     Raises:
         LogUnreadableError: a line has changed.
     """
-    flags, seeds, checks, crc = index.columns.flags, index.columns.seeds, index.columns.checks, crc32
+    flags = index.columns.flags
+    seeds = index.columns.seeds
+    checks = index.columns.checks
+    crc = crc32
     for ordinal, line in lines:
         check = checks[ordinal]
         if flags[ordinal] & FOREIGN:

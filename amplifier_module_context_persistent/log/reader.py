@@ -71,7 +71,8 @@ class LogReader:
         new_scanner: Callable[[int], Scanner] = Scanner,
     ) -> None:
         self.file = FileHandle(path, files, writable=writable)
-        self.path, self.max_record_bytes = self.file.path, max_record_bytes
+        self.path = self.file.path
+        self.max_record_bytes = max_record_bytes
         self.size = 0
         """The file's size at the last check."""
         self.lost_messages = 0
@@ -82,7 +83,8 @@ class LogReader:
         self.scanner = new_scanner(max_record_bytes)
         """The scanner, positioned at the end of the scanned bytes; a new object after each scan from the start."""
         self._pages = VerifiedPages(self.path)
-        self._snapshots, self._is_restored = snapshots, False
+        self._snapshots = snapshots
+        self._is_restored = False
         self._keeping: threading.Thread | None = None
         """The thread that writes the last snapshot."""
         self._before: Index | None = None
@@ -292,7 +294,8 @@ class LogReader:
             give: yields records of an index, some at a time.
             ordinals: the records.
         """
-        given, index = 0, self.index
+        given = 0
+        index = self.index
         try:
             for some in give(index, ordinals):
                 yield some
@@ -315,7 +318,8 @@ class LogReader:
         if self._before is None and len(self.index):
             self._before = self.index
         self.scanner = self._new_scanner(self.max_record_bytes)
-        self._is_restored, self.covered_bytes = False, 0
+        self._is_restored = False
+        self.covered_bytes = 0
         self._pages = VerifiedPages(self.path)
 
     def _load(self, snapshots: Snapshots | None, size: int | None = None) -> None:
@@ -342,7 +346,9 @@ class LogReader:
 
     def _log_findings(self) -> None:
         """Log an unknown version, damage and a torn tail, each as one warning."""
-        damage, torn, version = self.index.damage, self.torn, self.index.unknown_version
+        damage = self.index.damage
+        torn = self.torn
+        version = self.index.unknown_version
         if version:
             finding = "%s has format version %s, which is later than %d; it is only read"
             logger.warning(finding, self.path, version, FORMAT_VERSION)
@@ -413,7 +419,9 @@ def _is_whole(block: bytes) -> bool:
 
 def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
     """Skip a line that is too long. Return False, and skip nothing, if the file ends within the line."""
-    at, crc, tail = scanner.offset, scanner.seed, b""
+    at = scanner.offset
+    crc = scanner.seed
+    tail = b""
     while block := file.read(at, CHUNK_BYTES):
         piece, newline, _ = block.partition(b"\n")
         crc = crc32(piece, crc)

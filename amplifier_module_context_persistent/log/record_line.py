@@ -233,8 +233,8 @@ def message_id_of(message: Message, line: bytes, offset: int) -> str:
 def message_alone(line: bytes, message_id: str) -> bytes | None:
     """Return the JSON of the message in a line (without LF), without the keys of the log.
 
-    None unless it certainly is the JSON of the message that `decode` returns. This is known for most lines of this
-    package: their last key before the checksum is the message's id.
+    Return None if it is uncertain that `decode` would return the same message. It is certain for most lines that this
+    package wrote: the last key before the checksum is the message's id.
     """
     body = line[:-CRC_TAIL_BYTES]
     own_id = ID_KEY + message_id.encode(errors="replace") + b'"}'

@@ -88,7 +88,8 @@ class Resets:
     """
 
     def __init__(self, index: Index, report: Report) -> None:
-        self.index, self._report = index, report
+        self.index = index
+        self._report = report
         self._states: dict[str, _State] = {}
         self._open: _State | None = None
         self._last: _State | None = None
@@ -174,7 +175,8 @@ class Resets:
     def _apply(self, state: _State, reset: Reset) -> None:
         index = self.index
         stop = self._end_of_replaced(state, reset)
-        before, after = index.live[:stop], index.live[stop:]
+        before = index.live[:stop]
+        after = index.live[stop:]
         if len(state.members) < reset.count:
             state.members += self._orphans
         if state.begun and state.committed:
@@ -286,7 +288,8 @@ class _LostLines:
     """
 
     def __init__(self, index: Index, live: Sequence[int]) -> None:
-        self._offsets, self._live = index.columns.offsets, live
+        self._offsets = index.columns.offsets
+        self._live = live
         self._breaks = sorted(found.offset for found in index.damage if found.kind != "reset")
         lost = (found for found in index.damage if found.kind in _LOST_KINDS)
         self._lost = sorted(found.offset for found in lost if found.length >= _SHORTEST_MESSAGE_BYTES)

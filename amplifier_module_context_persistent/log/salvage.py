@@ -51,7 +51,8 @@ def _start_of_record(line: bytes, begin: int, end: int) -> tuple[int | None, int
 
     Also return the number of bytes that were read without success.
     """
-    stop, bytes_read = end, 0
+    stop = end
+    bytes_read = 0
     for _ in range(_MOST_TRIALS):
         start = max(line.rfind(head, begin, stop) for head in _HEADS)
         bytes_read += stop - begin

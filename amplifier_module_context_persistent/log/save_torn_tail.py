@@ -87,7 +87,8 @@ def _checksum(files: FileSystem, fd: int, offset: int, size: int) -> int:
 
 
 def _blocks(files: FileSystem, fd: int, offset: int, size: int) -> Iterator[bytes]:
-    at, end = offset, offset + size
+    at = offset
+    end = offset + size
     while at < end:
         block = files.read(fd, min(_CHUNK_BYTES, end - at), at)
         if not block:

@@ -94,8 +94,13 @@ class Scanner:
         Sound messages and receipts (records of requests to a model) are nearly all lines; they are not parsed.
         """
         # A log has millions of lines, so this loop calls no function of ours for a sound line, and keeps all in locals.
-        builder, limit, roles, crc = self.builder, self.max_record_bytes, _ROLE_BY_HEAD, crc32
-        index, doubtful, session = builder.index, builder.doubtful, builder.session
+        builder = self.builder
+        limit = self.max_record_bytes
+        roles = _ROLE_BY_HEAD
+        crc = crc32
+        index = builder.index
+        doubtful = builder.doubtful
+        session = builder.session
         plain_role = USER if self.finds_plain_users else None
         seed = self._chain.stored
         offset = self.offset
@@ -148,7 +153,8 @@ class Scanner:
             self.feed(line)
             return
         role, hashed, plain = known
-        builder, offset = self.builder, self.offset
+        builder = self.builder
+        offset = self.offset
         model = builder.session.pop_pending_model() if role == ASSISTANT else 0
         builder.index.add((offset, len(line), role, LIVE, hashed, self._chain.stored, crc, model, plain))
         self.line += 1
@@ -177,7 +183,8 @@ class Scanner:
         """Scan the next line (without LF), given its number and its offset."""
         seed = self._chain.stored
         computed = crc32(b"}", crc32(line[:-CRC_TAIL_BYTES], seed))
-        self.line, self.offset = number, offset
+        self.line = number
+        self.offset = offset
         self._before = (seed, self._chain.computed)
         self.builder.place = place = Place(number, offset, len(line) + 1, seed, computed)
         stored = stored_crc(line)
@@ -217,9 +224,11 @@ class Scanner:
 
     def go_on(self, other: Scanner) -> None:
         """Move to the position of another scanner, and copy its checksum chain."""
-        self.line, self.offset = other.line, other.offset
+        self.line = other.line
+        self.offset = other.offset
         self._chain = replace(other._chain)
-        self._bare, self._break = other._bare, other._break
+        self._bare = other._bare
+        self._break = other._break
 
     def snapshot(self) -> dict[str, Any] | None:
         """Return the state besides the index, in plain JSON types; None within a reset or a bundle, or after damage.
@@ -312,7 +321,8 @@ class Scanner:
 
     def _report_altered_checksum(self) -> None:
         """Report that the line before the first chained line lost its checksum, unless it was reported already."""
-        bare, known = self._bare, self.index.damage
+        bare = self._bare
+        known = self.index.damage
         if bare is None or (known and known[-1].offset == bare.offset):
             return
         detail = "its checksum was altered, as the line after it tells; it is read all the same"
@@ -320,7 +330,8 @@ class Scanner:
 
     def _take_unverified(self, line: bytes, place: Place, stored: int, computed: int) -> None:
         """Scan a line whose checksum continues none of the lines before it."""
-        chain, builder = self._chain, self.builder
+        chain = self._chain
+        builder = self.builder
         follows_bare_line = self._bare is not None and self._bare.line == place.line - 1
         counts_as_header = self._may_begin(place.line) and not is_own_header(line, chain.seeds(place.line))
         status = ControlStatus(
@@ -357,7 +368,8 @@ class Scanner:
         strange_bytes = len(line) - sum(end - start for start, end in places)
         detail = f"{strange_bytes} bytes that are no record stand in one line with {len(places)} that are read"
         self.builder.report("glued", detail)
-        chain, offset = self._chain, self.offset
+        chain = self._chain
+        offset = self.offset
         stored_after_line = chain.stored
         begun_after_line = chain.begun
         chain.stored, chain.computed = self._before

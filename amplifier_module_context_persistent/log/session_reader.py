@@ -32,12 +32,14 @@ class SessionReader:
     """
 
     def __init__(self, index: Index, places: HeldControls) -> None:
-        self.index, self.places = index, places
+        self.index = index
+        self.places = places
         self.pending_model = 0
         """The model of the last request without an answer so far, as a position in `Index.models`."""
         self._named: set[tuple[str, str]] = set()
         """The kind and the id of each plan, pin and hidden turn."""
-        self._names, self._names_code = b"", 0
+        self._names = b""
+        self._names_code = 0
         self._place = Place()
         self._status: ControlStatus
         """The status of the control record that is being read; not set before the first one."""
@@ -88,7 +90,9 @@ class SessionReader:
         """
         take = self._TAKE.get(kind)
         if take is not None:
-            self._status, self._place, self._may_be_copy = status, place, may_be_copy
+            self._status = status
+            self._place = place
+            self._may_be_copy = may_be_copy
             take(self, value)
 
     def receipt(self, line: bytes) -> bool:
@@ -119,7 +123,8 @@ class SessionReader:
 
     def pop_pending_model(self) -> int:
         """Return the model of the last request, as a position in `Index.models`, for its answer; 0 if called again."""
-        model, self.pending_model = self.pending_model, 0
+        model = self.pending_model
+        self.pending_model = 0
         return model
 
     def _is_first(self, value: Control) -> bool:
@@ -133,15 +138,18 @@ class SessionReader:
 
     def _plan(self, value: Control) -> None:
         if self._is_first(value):
-            self._records.plan, self.places.plan = value, self._place
+            self._records.plan = value
+            self.places.plan = self._place
 
     def _side_plan(self, value: Control) -> None:
         if self._status.chained:
-            self._records.side_plan, self.places.side_plan = value, self._place
+            self._records.side_plan = value
+            self.places.side_plan = self._place
 
     def _pin(self, value: Control) -> None:
         if self._is_first(value):
-            message_id, pins = name_of(value.get("message_id")), self._records.pins
+            message_id = name_of(value.get("message_id"))
+            pins = self._records.pins
             ordinal = self.index.find_all([message_id]).get(message_id)
             if ordinal is not None and value.get("pinned") is True and self.index.is_live(ordinal):
                 pins.add(ordinal)
@@ -159,7 +167,8 @@ class SessionReader:
         """Return the ordinals of the live messages from one id to another; empty if one of these two is not live."""
         index = self.index
         found = index.find_all([first_id, last_id])
-        first, last = found.get(first_id), found.get(last_id)
+        first = found.get(first_id)
+        last = found.get(last_id)
         if first is None or last is None or not (index.is_live(first) and index.is_live(last)):
             return ()
         return index.live[index.live.index(first) : index.live.index(last) + 1]
@@ -167,7 +176,8 @@ class SessionReader:
     def _usage(self, value: Control) -> None:
         name = name_of(value.get("provider")), name_of(value.get("model"))
         if self._status.chained:
-            self._records.usage[name], self.places.usage[name] = value, self._place
+            self._records.usage[name] = value
+            self.places.usage[name] = self._place
 
     def _learned(self, value: Control) -> None:
         fact = name_of(value.get("what"))
@@ -189,7 +199,8 @@ class SessionReader:
 
     def _code_of(self, provider: str, model: str) -> int:
         """Return the position of a provider and a model in `Index.models`; 0 for no names, or if the list is full."""
-        models, names = self.index.models, (provider, model)
+        models = self.index.models
+        names = (provider, model)
         if names in models:
             return models.index(names)
         if len(models) > _MOST_MODELS:

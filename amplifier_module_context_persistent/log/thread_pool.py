@@ -171,7 +171,8 @@ class ThreadPool:
         threading.main_thread().join()
         with self._lock:
             self._is_ending = True
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
             self._threads -= len(idle)
         for inbox in idle:
             inbox.put(None)

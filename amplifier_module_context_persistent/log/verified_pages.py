@@ -74,14 +74,17 @@ class VerifiedPages:
             LogUnreadableError: a line has changed since the index was made.
         """
         if index is not self._index:
-            self._index, self._known, self._read_once = index, {}, {}
+            self._index = index
+            self._known = {}
+            self._read_once = {}
         for part in _parts(ordinals):
             if not isinstance(part, range):
                 for message in parsed(index, checked(index, fetch_any(part), self._location), self._location):
                     yield [message]
                 continue
             lines = fetch(part)
-            checksum, known = crc32(lines), self._known.get(part.start)
+            checksum = crc32(lines)
+            known = self._known.get(part.start)
             if known is not None and (known.stop, known.checksum) == (part.stop, checksum):
                 yield _parse(lines, has_members=known.has_members)
             elif self._read_once.get(part.start) == part.stop:
@@ -96,7 +99,8 @@ class VerifiedPages:
 
     def _verify(self, index: Index, ordinals: range, lines: bytes, checksum: int) -> Iterator[list[Message]]:
         """Verify and parse a page line by line, and keep its checksum if all its lines are ordinary."""
-        is_ordinary, has_members = True, False
+        is_ordinary = True
+        has_members = False
         for line in checked(index, _split(index, ordinals, lines), self._location):
             messages = list(parsed(index, [line], self._location))
             has_members = has_members or b'"_reset"' in line[1]
@@ -118,7 +122,8 @@ def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
 def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
     """Return whether a verified line gives its message if it is only parsed and the log's keys are dropped."""
     ordinal, content = line
-    is_foreign, is_marked = index.columns.flags[ordinal] & FOREIGN, content[_MARK_AT:-CRC_TAIL_BYTES] == MARK
+    is_foreign = index.columns.flags[ordinal] & FOREIGN
+    is_marked = content[_MARK_AT:-CRC_TAIL_BYTES] == MARK
     if is_foreign or is_marked or "_reset" in message:
         return False
     (alone,) = _parse(content + b"\n", has_members=True)

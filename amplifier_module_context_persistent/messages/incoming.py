@@ -104,7 +104,8 @@ def why_refused(message: Message) -> str:
     no call, and calls that are not a list or have no id. Blank content (null, too) is accepted, and so is an empty id:
     some providers give none. OpenAI's older `function` messages have no id either.
     """
-    role, listed = message.get("role"), message.get("tool_calls")
+    role = message.get("role")
+    listed = message.get("tool_calls")
     if role in ("user", "system", "developer") and "content" not in message:
         return f"message.content is missing: a message of the role {role} needs a text or a list of blocks"
     if role == "tool" and message.get("tool_call_id") is None:

@@ -217,7 +217,8 @@ class _Walk:
     """Visits the media of a content, and replaces each by the block that the visitor returns."""
 
     def __init__(self, visit: Callable[[Message, int], Message]) -> None:
-        self._visit, self._number = visit, 0
+        self._visit = visit
+        self._number = 0
 
     def blocks(self, value: Any, depth: int = 0) -> Any:
         """Visit a list of blocks and return the new list; the same list if nothing was replaced."""

@@ -49,7 +49,8 @@ _FIRST_LINE_CHARS = 200
 def offload_cut(message: Mapping[str, Any]) -> Cut | None:
     """Return the cut that a result's metadata stores; None if it stores none or the message is not a result."""
     metadata = metadata_of(message)
-    mark, no_recall = metadata.get(OFFLOAD_KEY), metadata.get(NO_RECALL_KEY) is True
+    mark = metadata.get(OFFLOAD_KEY)
+    no_recall = metadata.get(NO_RECALL_KEY) is True
     if message.get("role") not in ("tool", "function") or not isinstance(mark, list) or len(mark) != 2:
         return None
     head, tail = mark
@@ -248,7 +249,7 @@ def given_id(message: Mapping[str, Any]) -> str | None:
 
 
 def comes_from_a_log(message: Any) -> bool:
-    """Return whether a message comes from a log, which is so if it has an id.
+    """Return whether a message comes from a log: whether it has an id.
 
     A message from a log may contain numbers that are not finite, because older versions stored them.
     """

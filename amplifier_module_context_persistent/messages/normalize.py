@@ -101,7 +101,8 @@ def _are_same(items: list[Any], given: list[Any]) -> bool:
 
 def _with_object(call: Message) -> Message:
     """Return a call whose arguments are an object, or the JSON text of one in OpenAI's shape; itself if they are."""
-    given, function = given_arguments_of(call), call.get("function")
+    given = given_arguments_of(call)
+    function = call.get("function")
     has_none = given is None and "arguments" not in call and not isinstance(function, dict)
     if has_none or isinstance(given, dict):
         return call
@@ -233,7 +234,8 @@ def _call_block(block: Message) -> Message | None:
     call_id = call_id_of(block)
     if call_id is None:
         return None
-    name, arguments = call_name_of(block), call_arguments_of(block)
+    name = call_name_of(block)
+    arguments = call_arguments_of(block)
     accepted = {**block, "type": "tool_call", "id": call_id, "name": name, "input": arguments}
     return block if block == accepted else accepted
 

@@ -25,7 +25,8 @@ def may_offload(message: Message, threshold_tokens: int) -> bool:
     """Return whether a message may be a result with more tokens than the threshold, without counting its tokens."""
     if message.get("role") not in ("tool", "function"):
         return False
-    metadata, content = metadata_of(message), message.get("content")
+    metadata = metadata_of(message)
+    content = message.get("content")
     if OFFLOAD_KEY in metadata or metadata.get("pinned") is True or metadata.get("critical") is True:
         return False
     if message.get("name") == RECALL_TOOL or recalled_from(message):  # a page that the model asked for is shown whole

@@ -253,7 +253,8 @@ def _closes(words: Sequence[str]) -> bool:
 def _is_asking(words: Sequence[str]) -> bool:
     """Return whether exit code 1 of a command is an answer; for a wrapper, its inner command decides."""
     while words:
-        name, rest = words[0].strip("\"'\\").rsplit("/", 1)[-1], words[1:]
+        name = words[0].strip("\"'\\").rsplit("/", 1)[-1]
+        rest = words[1:]
         if name == "find":
             words = _command_of_find(rest)
             continue

@@ -171,7 +171,8 @@ def _edits_of_patch(arguments: Mapping[str, Any]) -> list[tuple[set[str], set[st
     for line in patch.split("\n"):
         if line.startswith(("---", "+++")):
             continue
-        mark, content = line[:1], line[1:]
+        mark = line[:1]
+        content = line[1:]
         if mark in ("-", " "):
             before.append(content)
         if mark in ("+", " "):

@@ -71,9 +71,13 @@ class Additions:
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
-        self._config, self._host, self._store = config, host, store
-        self._meter, self._pending = meter, pending
-        self._now, self._new_id = now, new_id
+        self._config = config
+        self._host = host
+        self._store = store
+        self._meter = meter
+        self._pending = pending
+        self._now = now
+        self._new_id = new_id
         self._redaction = redaction
         self._form: str | None = None
         """The form of the last foreign message, for reading ambiguous shapes; None until it is read from the log."""
@@ -261,7 +265,7 @@ class Additions:
         return False
 
     def _noted(self, message: Message) -> Message:
-        """Return a message as it is appended. An answer with reasoning gets the hash of its request."""
+        """Return a message in the form in which it is appended. An answer with reasoning gets its request's hash."""
         if message["role"] == "assistant" and not is_kept_from_models(message):
             self._meter.answered()
         return self._pending.note(message)

@@ -34,7 +34,8 @@ class CompactionEvents:
     """
 
     def __init__(self, host: Host) -> None:
-        self._host, self._began = host, time.monotonic()
+        self._host = host
+        self._began = time.monotonic()
         self._method: str | None = None
         """The method in the start event; None before the start event and after the end event."""
         self.usage: Mapping[str, int] = {}
@@ -74,7 +75,8 @@ class CompactionEvents:
         if strategy is None:
             await self.finish(UNCHANGED, sizes)
             return
-        begun, self._method = self._method, method_of(strategy)
+        begun = self._method
+        self._method = method_of(strategy)
         is_other = begun in (SEMANTIC, NATIVE) and begun != self._method
         await self.finish(FALLBACK if is_other else COMPLETED, sizes)
 
@@ -85,7 +87,8 @@ class CompactionEvents:
             outcome: how the compaction ended.
             sizes: counts of tokens.
         """
-        method, self._method = self._method, None
+        method = self._method
+        self._method = None
         if method is None:
             return
         elapsed_ms = round((time.monotonic() - self._began) * 1000)

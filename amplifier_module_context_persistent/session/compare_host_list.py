@@ -391,8 +391,8 @@ def _with_closings(
 ) -> list[int | Message]:
     """Add closing messages to the items, at the ends of turns that lack one.
 
-    If a message's calls got a result here and the list has no closing message, one is made, so that the host finds
-    nothing more to repair.
+    If the list adds a result for a call of a message, but no closing message, a closing message is made. So the host
+    finds nothing more to repair.
     """
     answered = set[str]()
     for position, _ in found.results:

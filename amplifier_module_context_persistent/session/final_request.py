@@ -158,7 +158,8 @@ def additions(view: Sequence[Message], sent: Sequence[Message]) -> Iterator[Addi
     all_sent = set(sent_encoded)
     place = 0  # in the view
     for position in range(same, len(sent)):
-        message, encoded = sent[position], sent_encoded[position]
+        message = sent[position]
+        encoded = sent_encoded[position]
         if place == len(view):
             yield Addition(position, "message", message)
             continue
@@ -185,7 +186,8 @@ def _more_in(before: Message, after: Message) -> Any:
     """Return what a host added at the end of a message's content, or None if anything else differs."""
     if {**before, "content": None} != {**after, "content": None}:
         return None
-    old, new = before.get("content"), after.get("content")
+    old = before.get("content")
+    new = after.get("content")
     if isinstance(old, str) and isinstance(new, str) and old and new.startswith(old):
         return new[len(old) :]
     if isinstance(old, list) and isinstance(new, list) and old and new[: len(old)] == old:

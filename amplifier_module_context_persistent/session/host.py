@@ -51,7 +51,7 @@ EVENTS = (
 )
 
 
-_told_at_validation: set[str] = set()
+_warned_at_validation: set[str] = set()
 """Warnings that the validation of a configuration logged; the mount that follows does not repeat them."""
 
 
@@ -112,9 +112,9 @@ class Host:
         A host mounts each module twice, first on a `MockCoordinator` that it then discards.
         """
         if type(self._coordinator).__name__ == "MockCoordinator":
-            _told_at_validation.add(text)
-        elif text in _told_at_validation:
-            _told_at_validation.discard(text)
+            _warned_at_validation.add(text)
+        elif text in _warned_at_validation:
+            _warned_at_validation.discard(text)
             return
         logger.warning(text)
 

@@ -118,7 +118,9 @@ class PinTool:
         """Pin or unpin a message; for a wrong input, return an explanation."""
         try:
             _check_input(input, _PIN_SCHEMA, PinError)
-            reference, pinned, reason = input.get("reference"), input.get("pinned"), input.get("reason")
+            reference = input.get("reference")
+            pinned = input.get("pinned")
+            reason = input.get("reason")
             if not isinstance(reference, str) or not reference:
                 raise PinError("reference: must be the id of a message")
             if not isinstance(pinned, bool | None):

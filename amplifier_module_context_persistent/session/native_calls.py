@@ -39,7 +39,8 @@ class NativeCompaction:
     """
 
     def __init__(self, config: Config, host: Host) -> None:
-        self._config, self._host = config, host
+        self._config = config
+        self._host = host
         self._task: asyncio.Task[None] | None = None
         self._ready: ArrivedItem | None = None
         self._failed: Hashable = None
@@ -65,7 +66,8 @@ class NativeCompaction:
 
     async def settle(self, answer: ViewResult) -> None:
         """Note what happened to an item: it is shown, it came too late, or the provider rejects it."""
-        made, fallback = answer.planning.compaction, answer.item.fallback
+        made = answer.planning.compaction
+        fallback = answer.item.fallback
         if fallback:
             if self._ready is not None and fallback == FREES_TOO_LITTLE:
                 self._failed = self._ready.basis
@@ -95,7 +97,9 @@ class NativeCompaction:
 
     async def close(self) -> None:
         """Cancel the call, and drop an item that has arrived."""
-        task, self._task, self._ready = self._task, None, None
+        task = self._task
+        self._task = None
+        self._ready = None
         if task is not None and not task.done():
             task.cancel()
             await asyncio.wait([task])

@@ -29,7 +29,8 @@ class PendingRequests:
     """
 
     def __init__(self, session_id: str | None, *, names_makers: bool = False) -> None:
-        self._session_id, self._names_makers = session_id, names_makers
+        self._session_id = session_id
+        self._names_makers = names_makers
         self._waiting: list[str] = []
         self._asked: dict[str, tuple[str, str]] = {}
         """The provider and the model of each waiting request, by its hash."""
@@ -43,10 +44,16 @@ class PendingRequests:
         """The hash of each request, by the host's request id."""
 
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
-        """Note that a view was made, and for whom. `bound` is "" if its answer must be bound to no request.
+        """Note that a view was made, and for whom.
 
         A request that names its provider replaces views that were not sent to a model. If a person's message and
-        another request come before its answer, the turn was interrupted, and the new request replaces it.
+        another request come before the answer to a view, the turn was interrupted, and the new request replaces the
+        view.
+
+        Args:
+            bound: the hash of the request, to which the answer's reasoning is bound; "" if it must be bound to none.
+            provider: the provider's name; "" if the request names none.
+            model: the model's name; "" if it is unknown.
         """
         was_only_looked_at = bool(provider) and not self._names_provider
         if self._answers or self._is_given_up or was_only_looked_at:

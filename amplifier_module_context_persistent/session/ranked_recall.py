@@ -383,7 +383,8 @@ async def hits_of(
     hits: list[Hit] = []
     left = list(answer.found)
     while left and len(hits) < most:
-        batch, left = left[:_READ_TOGETHER], left[_READ_TOGETHER:]
+        batch = left[:_READ_TOGETHER]
+        left = left[_READ_TOGETHER:]
         read = await session.queue.run(partial(_read_answers, found=batch, wanted=wanted))
         hits += await asyncio.to_thread(_make_hits, read)
         hits = [hit for hit in hits if hit.reference not in known]
@@ -394,7 +395,9 @@ def _read_answers(
     log: Log, found: Sequence[tuple[int, Ranked]], wanted: RecallQuery
 ) -> list[tuple[Message, str, Ranked]]:
     """Read the messages that match the narrowed search, each with the tool whose result it is."""
-    index, known, read = log.index, log.index.columns.offsets, []
+    index = log.index
+    known = log.index.columns.offsets
+    read = []
     for offset, ranked in found:
         ordinal = bisect_left(known, offset)
         if ordinal == len(known) or known[ordinal] != offset or not index.is_live(ordinal):

@@ -76,7 +76,9 @@ class RecallSearch:
     def __init__(
         self, wanted: RecallQuery, *, count: Callable[[Message], int], budget_tokens: int, clock: Callable[[], float]
     ) -> None:
-        self._wanted, self._count, self._clock = wanted, count, clock
+        self._wanted = wanted
+        self._count = count
+        self._clock = clock
         self._most_tokens = page_tokens(budget_tokens)
         self._deadline = clock() + SEARCH_S
         self._index: Index | None = None
@@ -104,7 +106,8 @@ class RecallSearch:
         """
         log.follow()
         if log.index is not self._index or log.index.generation != self._generation:
-            self._index, self._generation = log.index, log.index.generation
+            self._index = log.index
+            self._generation = log.index.generation
             self._live = log.index.live[:]
             self._at = self._end_of_search()
             self._hits = []
@@ -141,7 +144,8 @@ class RecallSearch:
 
     def match(self) -> None:
         """Match the messages that were read. This may take long, so call it on a thread of its own."""
-        read, self._read = self._read, []
+        read = self._read
+        self._read = []
         for position, message, tool in read:
             begin = self._clock()
             if begin > self._deadline or self._is_cancelled:
@@ -218,7 +222,9 @@ class RecallSearch:
 
     def _positions_to_read(self, log: Log, batch: range) -> Sequence[int]:
         """Return the positions of a batch whose messages may match, as far as the index and the bytes tell."""
-        columns, live, wanted = log.index.columns, self._live, self._wanted
+        columns = log.index.columns
+        live = self._live
+        wanted = self._wanted
         positions: Sequence[int] = batch
         if wanted.role:
             role = ROLE_CODES[wanted.role]

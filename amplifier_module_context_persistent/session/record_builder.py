@@ -78,9 +78,15 @@ class RecordBuilder:
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
-        self._log, self._extras, self.now, self._new_id = log, extras, now, new_id
-        self._log_id, self._session_id, self._tokenizer = new_id(), session_id, tokenizer
-        self._late_system, self._working_dir = late_system, working_dir
+        self._log = log
+        self._extras = extras
+        self.now = now
+        self._new_id = new_id
+        self._log_id = new_id()
+        self._session_id = session_id
+        self._tokenizer = tokenizer
+        self._late_system = late_system
+        self._working_dir = working_dir
         index = log.index
         self.is_empty = len(index) == 0
         self.authoritative = self._holds_conversation(index)

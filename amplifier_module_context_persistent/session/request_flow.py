@@ -80,10 +80,15 @@ class RequestFlow:
         session_id: str | None = None,
         is_child_session: bool = False,
     ) -> None:
-        self._config, self._host, self._store, self._meter = config, host, store, meter
-        self._pending, self._native = pending, NativeCompaction(config, host)
+        self._config = config
+        self._host = host
+        self._store = store
+        self._meter = meter
+        self._pending = pending
+        self._native = NativeCompaction(config, host)
         self._prompt = SystemPrompt(enabled=is_child_session and config.restore_system_prompt)
-        self.refusals, self._final = Refusals(session_id), FinalRequests()
+        self.refusals = Refusals(session_id)
+        self._final = FinalRequests()
         self._summary_pause = SummaryPause()
         self._last: _Shown | None = None
         """The previous request."""
@@ -108,7 +113,8 @@ class RequestFlow:
             count = (await self._store.open()).counter.count_text
             self._native.start(ask.provider, ask.facts, ask.tools_json, answer.item.offer, count)
         await self._report_left_out(ask, answer)
-        view, reasoning = answer.view or [], answer.reasoning
+        view = answer.view or []
+        reasoning = answer.reasoning
         if self._pending.is_look(ask.facts.name):
             return view
         self._meter.hand_out(ask.facts.name, answer.counted_tokens, answer.line)
@@ -135,13 +141,17 @@ class RequestFlow:
 
     def bind_signed_response(self, ticket: Any) -> None:
         """Queue the record of a request whose answer was stored."""
-        record, session = self._final.take(ticket), self._store.session
+        record = self._final.take(ticket)
+        session = self._store.session
         if record is not None and session is not None:
             session.history.defer(record)
 
     async def _counted(self, ask: Ask, answer: ViewResult) -> ViewResult:
         """Make a view again if its provider counts requests and would refuse it as too long."""
-        session, meter, name, model = await self._store.open(), self._meter, ask.facts.name, ask.facts.model
+        session = await self._store.open()
+        meter = self._meter
+        name = ask.facts.name
+        model = ask.facts.model
         if not meter.may_exceed(name, answer.counted_tokens, session.requests.last_budget_tokens):
             return answer
         for _ in range(_COUNTS):
@@ -191,7 +201,8 @@ class RequestFlow:
 
     async def wants_compaction(self) -> bool:
         """Return whether the view has reached the upper watermark."""
-        ask, session = await self._ask(None, None), await self._store.open()
+        ask = await self._ask(None, None)
+        session = await self._store.open()
         return await session.read(lambda log: session.requests.wants_compaction(log, ask))
 
     async def settle_usage(self) -> None:
@@ -284,12 +295,13 @@ class RequestFlow:
         await events.finish_with(strategy, counts)
 
     async def _report_left_out(self, ask: Ask, answer: ViewResult) -> None:
-        """Tell the host once for each change earlier in the view that makes the view leave out reasoning.
+        """Tell the host when the view leaves out reasoning because something before it changed, once for each change.
 
-        Only answers count whose reasoning the last view showed. If the system text or the tools changed, answers that
-        no view has shown yet count too.
+        Only answers count if the last view showed their reasoning. If the system text or the tools changed, answers
+        that no view has shown yet count too.
         """
-        shown, self._last = self._last, _Shown(ask, answer.last, answer.reasoning.left_out)
+        shown = self._last
+        self._last = _Shown(ask, answer.last, answer.reasoning.left_out)
         if shown is None or answer.planning.compaction is not None:
             return
         before = shown.ask

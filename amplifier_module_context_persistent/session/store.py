@@ -94,10 +94,17 @@ class Store:
         now: Callable[[], str],
         new_id: Callable[[], str],
     ) -> None:
-        self._config, self._host, self._meter = config, host, meter
-        self._session_id, self._working_dir, self._now, self._new_id = session_id, working_dir, now, new_id
-        self._log, self._degraded_because = chosen.log, chosen.degraded_because
-        self._is_given, self._pid = chosen.is_given, os.getpid()
+        self._config = config
+        self._host = host
+        self._meter = meter
+        self._session_id = session_id
+        self._working_dir = working_dir
+        self._now = now
+        self._new_id = new_id
+        self._log = chosen.log
+        self._degraded_because = chosen.degraded_because
+        self._is_given = chosen.is_given
+        self._pid = os.getpid()
         self._session: Session | None = None
         self._opening: _Opening | None = None
         """The running opening, for which all tasks of its event loop wait."""
@@ -156,7 +163,8 @@ class Store:
             if self._degraded_because:
                 await self._events.tell_degraded(self._degraded_because)
             for message in files:
-                source, size = message["metadata"]["path"], len(message["content"])
+                source = message["metadata"]["path"]
+                size = len(message["content"])
                 await self._host.emit("context:include", {"source": source, "size": size})
         # while this task waited, the session may have been closed, or another task may have published its own
         return self._session or session
@@ -204,7 +212,9 @@ class Store:
             await opening.ended()
             session = opening.task.result()
             small = False  # other callers waited too; their records are written together, on the log's thread
-        history, queue, known = session.history, session.queue, session.log.index
+        history = session.history
+        queue = session.queue
+        known = session.log.index
         prepared = prepare(history)
         try:
             carried = history.take_deferred()
@@ -312,7 +322,9 @@ class Store:
             queue = _append_queue(log)
             session = await queue.run(lambda log: self._begin(log, queue, failed.extras))
             if self._session is failed:
-                self._session, self._queue, self._log = session, queue, log
+                self._session = session
+                self._queue = queue
+                self._log = log
                 reason = os.strerror(error.errno) if error.errno else str(error)
                 await self._events.tell_degraded(f"{where}: {reason}")
         return await self.open()
@@ -350,7 +362,8 @@ class Session:
 
     async def offloaded(self, message: Message) -> Message:
         """Mark a large tool result with the part that views show. Return any other message unchanged."""
-        threshold, preview = self.config.offload_threshold, self.config.preview_tokens
+        threshold = self.config.offload_threshold
+        preview = self.config.preview_tokens
         if threshold is None or not may_offload(message, threshold):
             return message
         return await self.queue.run(

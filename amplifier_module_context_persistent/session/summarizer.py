@@ -38,7 +38,8 @@ class SummaryPause:
     """
 
     def __init__(self) -> None:
-        self._left, self._next = 0, FIRST_PAUSE
+        self._left = 0
+        self._next = FIRST_PAUSE
 
     def lets_ask(self) -> bool:
         """Count a request and return whether it may ask for a summary."""

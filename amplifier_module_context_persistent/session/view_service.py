@@ -100,8 +100,12 @@ class ViewService:
         meter: Meter,
         new_id: Callable[[], str],
     ) -> None:
-        self._config, self._counter, self._extras, self._meter = config, counter, extras, meter
-        self._history, self._new_id = history, new_id
+        self._config = config
+        self._counter = counter
+        self._extras = extras
+        self._meter = meter
+        self._history = history
+        self._new_id = new_id
         self._window = Window(config, counter, extras, new_id)
         self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
         self._holders = RetainedTexts(extras)
@@ -132,7 +136,8 @@ class ViewService:
             window = self._side_window(log, completed, frozenset(), self._window)
         else:
             window = self._window
-            now, viewed_at = self._history.now(), log.index.session.viewed_at
+            now = self._history.now()
+            viewed_at = log.index.session.viewed_at
             is_cold = self._cache.note_request(ask.facts.name, ask.facts.model, now=now, viewed_at=viewed_at)
             if is_cold:
                 request = replace(request, is_cold=True)
@@ -291,7 +296,8 @@ class ViewService:
 
     def _planned_budget(self, log: Log, provider: str, own: int) -> int:
         """Return the least budget that an earlier process must have had, according to its plans."""
-        index, records = log.index, log.index.session
+        index = log.index
+        records = log.index.session
         counted_budget = self._meter.counted_budget(provider, own)
         used_side_window = records.plan is None and is_plan_for(index, records.side_plan, counted_budget)
         if used_side_window:

@@ -114,7 +114,8 @@ class Meter:
     """
 
     def __init__(self, *, enabled: bool, session_id: str | None) -> None:
-        self._enabled, self._session_id = enabled, session_id
+        self._enabled = enabled
+        self._session_id = session_id
         self.readings: list[Reading] = []
         self._known: dict[tuple[str, str], Calibration] = {}
         self._models: dict[str, str] = {}
@@ -138,7 +139,8 @@ class Meter:
 
     def counted_budget(self, provider: str, budget_tokens: int) -> int:
         """Return how many of our tokens fit into a provider's budget."""
-        known, counted = self._calibration(provider), budget_tokens
+        known = self._calibration(provider)
+        counted = budget_tokens
         if self._enabled and known.observations:
             step = max(1, budget_tokens // 100)  # rounded to steps, so that a small change of the ratio has no effect
             counted = max(step, known.counted_budget(budget_tokens) // step * step)
@@ -189,7 +191,8 @@ class Meter:
 
     def on_error(self, event: Mapping[str, Any]) -> None:
         """Handle a `provider:error` event: a view that was refused as too long shows the size of the window."""
-        handed, error = self._handed, event.get("error")
+        handed = self._handed
+        error = event.get("error")
         kind = error.get("type") if isinstance(error, Mapping) else None
         if handed is None or kind != OVERFLOW_ERROR or not self._is_own(event, handed):
             return

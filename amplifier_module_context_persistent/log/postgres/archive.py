@@ -64,7 +64,9 @@ def archive_stored_log(
         AppendError: the server refused, or the connection broke; check whether the log is archived before trying again.
     """
     with _Change(location, timeout_s) as change:
-        connection, schema, head = change.connection, change.schema, change.head
+        connection = change.connection
+        schema = change.schema
+        head = change.head
         if head.head <= head.archived:
             raise ArchiveError("the log is archived already" if head.head else "the log is empty")
         before = _estimated(connection, schema, head, samples=0).file_bytes
@@ -93,7 +95,9 @@ def archive_stored_log(
 def bring_back_stored_log(location: str, *, timeout_s: float = 10.0) -> Archived:
     """Turn the archived lines of a log into the same rows again; arguments and errors as for `archive_stored_log`."""
     with _Change(location, timeout_s) as change:
-        connection, schema, head = change.connection, change.schema, change.head
+        connection = change.connection
+        schema = change.schema
+        head = change.head
         if not head.archived:
             raise ArchiveError("the log is not archived")
         before = _estimated(connection, schema, head, samples=0).file_bytes
@@ -149,7 +153,8 @@ class _Change:
     """The transaction in which a log is archived or brought back. A `with` block without `finish` rolls it back."""
 
     def __init__(self, location: str, timeout_s: float) -> None:
-        self.location, self._timeout_s = parse_location(location), timeout_s
+        self.location = parse_location(location)
+        self._timeout_s = timeout_s
         self.schema = self.location.schema
         self._open = self._transaction()
 

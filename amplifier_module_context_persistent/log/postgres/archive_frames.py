@@ -119,7 +119,8 @@ def unpack_columns(packed: bytes, count: int) -> list[Columns]:
     Raises:
         ValueError: the bytes are damaged.
     """
-    content, at = unpack(packed, count * _ROW_BYTES), 0
+    content = unpack(packed, count * _ROW_BYTES)
+    at = 0
     fields = list[tuple[int, ...]]()
     for code in _CODES:
         layout = f"<{count}{code}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import psycopg
 
 LogId: TypeAlias = int | str
-"""A number, or the text of a UUID: a UUID of Python costs an append more than all else that a layout adds."""
+"""The id of a log: a number, or a UUID as text. Making a `uuid.UUID` object would slow down each append."""
 
 
 class LogKey(NamedTuple):

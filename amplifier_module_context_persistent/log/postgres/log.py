@@ -266,7 +266,8 @@ class PostgresLog(PostgresReader):
         if not new:
             return sent
         self._sent = sent
-        schema, durable = self.location.schema, self._durable
+        schema = self.location.schema
+        durable = self._durable
         touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
         with self._forgetting_refused():
             if len(new) == 1:

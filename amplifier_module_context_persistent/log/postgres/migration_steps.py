@@ -250,7 +250,7 @@ def migrate(
 ) -> list[Step]:
     """Do the missing steps while sessions run, and return them.
 
-    Roles that may read, append or purge already get the new rights for it.
+    Roles that already have a right to read, append or purge also get the rights to do so in the new tables and columns.
 
     Args:
         connection: a connection of the tables' owner, in autocommit mode.

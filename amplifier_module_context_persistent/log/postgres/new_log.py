@@ -59,7 +59,9 @@ class NewStoredLog:
         max_record_bytes: int = MAX_RECORD_BYTES,
         like: Head | None = None,
     ) -> None:
-        self.location, self._timeout_s, self._like = parse_location(location), timeout_s, like
+        self.location = parse_location(location)
+        self._timeout_s = timeout_s
+        self._like = like
         self.path = self.location.shown
         """The location of the log, without a password."""
         self._scanner = Scanner(max_record_bytes)
@@ -132,7 +134,8 @@ class NewStoredLog:
         if new:
             rows.insert(self.connection, self.location.schema, self._key, self._count, new)
         self._count += len(new)
-        self._waiting, self._waiting_bytes = [], 0
+        self._waiting = []
+        self._waiting_bytes = 0
 
     def finish(self) -> None:
         """Read back the stored lines, and commit the new log."""
@@ -167,7 +170,8 @@ class NewStoredLog:
             digest.update(b"%d:" % len(line) + line)
         if digest.digest() != self._unchecked.digest():
             raise AppendError(errno.EIO, "the server does not give back what it was sent", self.location.shown)
-        self._checked, self._unchecked = self._count, hashlib.sha256()
+        self._checked = self._count
+        self._unchecked = hashlib.sha256()
 
     def hurry(self) -> None:
         """Let the server end the transaction soon if this process dies, because others will wait for its next locks."""

@@ -87,7 +87,7 @@ class OpenMarks:
                 self._finish()  # if other marks remain, `_connected` takes them again
 
     def _unlock(self, key: int) -> bool:
-        """Let the server remove a lock now: it notices only later that a connection was closed.
+        """Let the server remove a lock now, because it notices only later that a connection was closed.
 
         Return False if the server did not remove the lock.
         """
@@ -100,7 +100,7 @@ class OpenMarks:
         return True
 
     def forget(self) -> None:
-        """Drop the connection in a forked child, without a message to the server: that would end the parent's one."""
+        """Drop the connection in a forked child, without a message to the server, which would end the parent's mark."""
         if self._connection is not None:
             nowhere = os.open(os.devnull, os.O_RDWR)
             os.dup2(nowhere, self._connection.fileno())
@@ -131,6 +131,7 @@ class OpenMarks:
         return connection.execute(statement, [key]).fetchone()[0]
 
     def _finish(self) -> None:
-        connection, self._connection = self._connection, None
+        connection = self._connection
+        self._connection = None
         if connection is not None:
             connection.pgconn.finish()

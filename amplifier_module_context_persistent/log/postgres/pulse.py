@@ -24,7 +24,8 @@ class Pulse:
     """
 
     def __init__(self, connection: psycopg.Connection[Any], every_s: float) -> None:
-        self._connection, self._every_s = connection, every_s
+        self._connection = connection
+        self._every_s = every_s
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="context-persistent pulse", daemon=True)
 

@@ -75,7 +75,9 @@ class RankedServer:
     """
 
     def __init__(self, connection: Connection, schema: str, version: int) -> None:
-        self._connection, self._schema, self._version = connection, schema, version
+        self._connection = connection
+        self._schema = schema
+        self._version = version
         self._layout = layout_of(connection)
 
     def _ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -65,8 +65,10 @@ class PostgresReader:
         trusting: bool = True,
         on_read: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self.location, self.shown = location, location.shown
-        self.timeout_s, self.max_record_bytes = timeout_s, max_record_bytes
+        self.location = location
+        self.shown = location.shown
+        self.timeout_s = timeout_s
+        self.max_record_bytes = max_record_bytes
         self._on_read = on_read
         self.lost_messages = 0
         """The number of messages that this object read and that are missing now, without those of a purge."""
@@ -135,7 +137,8 @@ class PostgresReader:
 
     def close(self) -> None:
         """Release the connection and drop the index; a later call opens the log again."""
-        server, self._taken = self._taken, None
+        server = self._taken
+        self._taken = None
         if server is not None:
             give_back(server)
         self._was_removed = False

@@ -43,7 +43,11 @@ class RowBytes:
         check: Callable[[], object],
         on_read: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._location, self._ask, self._stored, self._check, self._on_read = location, ask, stored, check, on_read
+        self._location = location
+        self._ask = ask
+        self._stored = stored
+        self._check = check
+        self._on_read = on_read
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
         self.starts: array[int] = array("Q")
@@ -56,7 +60,9 @@ class RowBytes:
 
     def fetch(self, index: Index, ordinals: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield the ordinal and the line (without LF) of each record, in order. One query fetches many lines."""
-        offsets, lengths, starts = index.columns.offsets, index.columns.lengths, self.starts
+        offsets = index.columns.offsets
+        lengths = index.columns.lengths
+        starts = self.starts
         first = 0
         while first < len(ordinals):
             stop = first
@@ -117,7 +123,8 @@ class RowBytes:
 
     def lines(self, end: int, start: int = 0) -> Iterator[bytes]:
         """Yield the lines from offset `start` to before `end`, each with an LF."""
-        number, stop = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        number = bisect_left(self.starts, start)
+        stop = bisect_left(self.starts, end)
         while number < stop:
             block = self._query(self.block, number, stop)
             number += len(block)

@@ -45,7 +45,12 @@ def secured_statements(schema: str, creation: str) -> str:
 
 
 def tables_with_logs(creation: str, schema: str) -> list[str]:
-    """Return the tables whose rows have an owner, of those that `creation` creates; the table `log` comes last."""
+    """Return the tables that `creation` creates and whose rows have an owner; the table `log` comes last.
+
+    Args:
+        creation: SQL statements that create tables.
+        schema: the tables' schema.
+    """
     created = rf"create table if not exists {schema}\.(\w+) (?:partition of|\(\s*(?:log_id|owner)\b)"
     tables = re.findall(created, creation)
     return sorted(tables, key=lambda table: (table == "log", table))

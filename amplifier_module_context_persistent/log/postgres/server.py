@@ -99,7 +99,8 @@ class ServerError(Exception):
 
     def __init__(self, reason: str, *, sqlstate: str = "", is_refusal: bool = False) -> None:
         super().__init__(reason)
-        self.sqlstate, self.is_refusal = sqlstate, is_refusal
+        self.sqlstate = sqlstate
+        self.is_refusal = is_refusal
 
 
 def is_refusal(error: Exception) -> bool:
@@ -247,7 +248,8 @@ class Server:
     def close(self) -> None:
         """Close the connections that are not in use."""
         with self._guard:
-            free, self._free[:] = list(self._free), []
+            free = list(self._free)
+            self._free[:] = []
         for connection in free:
             connection.pgconn.finish()  # `close` could wait for a server that does not answer
 
@@ -340,7 +342,8 @@ class Server:
         return connection  # type: ignore[no-any-return]  # its class is made at run time
 
     def _check(self, psycopg: Any, connection: psycopg.Connection[Any]) -> None:
-        schema, shown = self.location.schema, self.location.shown
+        schema = self.location.schema
+        shown = self.location.shown
         if self.location.prepares:
             connection.execute(_OWN_SEARCH_PATH, [connection.info.backend_pid])
         question = f"""

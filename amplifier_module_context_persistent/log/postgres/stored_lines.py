@@ -45,7 +45,8 @@ class StoredLines:
     """
 
     def __init__(self, schema: str, shown: str) -> None:
-        self._schema, self._shown = schema, shown
+        self._schema = schema
+        self._shown = shown
         self._of = (LogKey(0, 0), 0)
         """The log, and the number of its archived lines."""
         self.forget()
