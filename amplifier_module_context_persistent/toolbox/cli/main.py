@@ -213,9 +213,9 @@ SECTIONS = {
             "cli.compact:compact", "Compact what the model sees of SESSION now, see what that would do, or undo it."
         ),
         "hide": CommandEntry(
-            "cli.compact:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."
+            "cli.hide:hide", "Keep TURN of SESSION out of what the model sees, from the next plan on."
         ),
-        "show-again": CommandEntry("cli.compact:show_again", "Show a hidden TURN of SESSION to the model again."),
+        "show-again": CommandEntry("cli.hide:show_again", "Show a hidden TURN of SESSION to the model again."),
     },
     "Name sessions": {
         "rename": CommandEntry("cli.label:rename", "Call SESSION by NAME, in every list, search and report."),
@@ -237,7 +237,7 @@ SECTIONS = {
         "backup": CommandEntry(
             "cli.backup:backup", "Keep copies of all sessions of this home in DIR, or restore them."
         ),
-        "rewind": CommandEntry("cli.fork:rewind", "Make SESSION's history end with turn N again."),
+        "rewind": CommandEntry("cli.rewind:rewind", "Make SESSION's history end with turn N again."),
     },
     "Delete": {
         "delete": CommandEntry(

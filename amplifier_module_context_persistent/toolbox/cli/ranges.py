@@ -1,4 +1,4 @@
-"""Ranges of turns and messages that a person gives: `3`, `2:5`, `-10:`."""
+"""Turns and messages that a person names: by a number, by a range (`2:5`, `-10:`), or by an id."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from .error_messages import UnusableError
 
+_MOST_DIGITS = 10
 _SPAN = re.compile(r"(-?\d{1,15})?(?:(:)(-?\d{1,15})?)?")
 
 Span = tuple[int | None, int | None]
@@ -92,3 +93,8 @@ def _from_beginning(number: int, count: int) -> int:
 
 def _or_nothing(number: int | None) -> str:
     return "" if number is None else str(number)
+
+
+def turn_or_id(value: str) -> int | str:
+    """Parse a position in a history: return a turn's number, or else the text as a message's id."""
+    return int(value) if value.isdecimal() and len(value) < _MOST_DIGITS else value

@@ -28,7 +28,6 @@ from ...log.open_log import open_log
 from ...log.record_line import Message, encode_object, name_of
 from ...messages.elide import WHOLE
 from ...messages.metadata import given_id
-from ...session.pin_and_hide import hide_record
 from ...sessions.transcript import Transcript
 from ...sessions.view_rebuild import PastLog, config_of, view_request_of
 from ...tokens.counter import TokenCounter, count_message
@@ -308,43 +307,3 @@ def _append(log: Log, record: bytes, known: tuple[int, str]) -> None:
         return [record]
 
     append_all(log, prepare)
-
-
-def hide_turn(
-    path: str | Path,
-    turn: int | str,
-    *,
-    hidden: bool = True,
-    reason: str = "",
-    lock_timeout_s: float = 10.0,
-    now: Callable[[], str] = clock.utc_now,
-    new_id: Callable[[], str] = clock.new_id,
-) -> bool:
-    """Hide a turn from the session's views, or show it again. Takes effect with the session's next plan.
-
-    Args:
-        path: the session's log (a file, or a location in a database), which may be in use.
-        turn: the turn's number, from 1, or the id of one of its messages.
-        hidden: True to hide the turn, False to show it again.
-        reason: the reason, which is kept in the log.
-        lock_timeout_s: how long to wait for another process that holds the log's lock.
-        now: gives ISO 8601 timestamps.
-        new_id: gives unique ids.
-
-    Returns:
-        Whether the turn's state changed.
-
-    Raises:
-        PinError: there is no such turn, or it is the one in progress.
-        LogError: the log is missing, cannot be read, or refused the append.
-    """
-    log, record_id, time = open_log(str(path), lock_timeout_s=lock_timeout_s), new_id(), now()
-    appended: list[bytes] = []
-
-    def prepare(index: Index) -> list[bytes]:
-        record = hide_record(index, log.read, record_id, turn, hidden=hidden, reason=reason, time=time)
-        appended[:] = [] if record is None else [record]
-        return appended
-
-    append_all(log, prepare)
-    return bool(appended)
