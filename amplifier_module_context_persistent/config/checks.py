@@ -44,10 +44,14 @@ def kinds_of_tools(value: Any) -> bool:
     """Return whether the value is None, or maps names of tools to their kinds."""
     if value is None:
         return True
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and isinstance(kind, str) and kind.split(":", 1)[0] in TOOL_KINDS
-        for name, kind in value.items()
-    )
+    if not isinstance(value, Mapping):
+        return False
+    for name, kind in value.items():
+        if not isinstance(name, str) or not isinstance(kind, str):
+            return False
+        if kind.split(":", 1)[0] not in TOOL_KINDS:
+            return False
+    return True
 
 
 def one_of(*names: str) -> Check:

@@ -45,7 +45,7 @@ def read_message(message: Mapping[str, Any]) -> list[Message]:
         if role == "assistant":
             messages.append(_answer(others))
         elif role in _ROLES:
-            messages.append({"role": _ROLES[role], "content": _said(others)})
+            messages.append({"role": _ROLES[role], "content": _content_of(others)})
     if not can_be_stored(messages):
         messages = [for_people(f"[{role or 'message'}]")]
     return with_body(messages, dict(message), NAME)
@@ -121,7 +121,7 @@ def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _said(contents: Sequence[Mapping[str, Any]]) -> Any:
+def _content_of(contents: Sequence[Mapping[str, Any]]) -> Any:
     blocks: list[Message] = []
     for content in contents:
         kind = text(content.get("type"))

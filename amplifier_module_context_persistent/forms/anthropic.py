@@ -33,7 +33,7 @@ from ..messages.uncarried_blocks import original_of
 from . import calls_among_blocks, mcp
 from .anthropic_server_tools import SERVER_CALLS, SERVER_RESULTS, with_whole_pairs
 from .block_text import as_blocks, result_blocks, words_or_line
-from .calls_among_blocks import is_next_part, read_said, write_answer
+from .calls_among_blocks import is_next_part, read_user_blocks, write_answer
 from .canonical import (
     PLAIN_TEXT,
     answer,
@@ -162,7 +162,7 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
     content = message.get("content")
     if not isinstance(content, list):
         return [dict(message)]
-    return _read_said(message, objects_in(content, ".content"))
+    return _read_user_message(message, objects_in(content, ".content"))
 
 
 def _read_answer(message: Mapping[str, Any]) -> Message:
@@ -208,9 +208,9 @@ def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
     return call(call_id, text(block.get("name")), block.get("input"), **more)
 
 
-def _read_said(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
+def _read_user_message(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return a user's message as canonical messages: one for each result and each run of other blocks, in order."""
-    parts = read_said(blocks, _read_result, dict, **without(message, "content", "metadata"))
+    parts = read_user_blocks(blocks, _read_result, dict, **without(message, "content", "metadata"))
     given = metadata_of(message)
     for number, part in enumerate(parts):
         parts[number] = marked({**part, "metadata": {**_metadata(given, number), **metadata_of(part)}}, NAME)
@@ -309,13 +309,14 @@ def _write_one(message: Message, *, exact: bool) -> Message | None:
     if role == "assistant":
         blocks = _answer_blocks(message, exact=exact)
     else:
-        blocks = _said_blocks(blocks_without_calls(message), message, exact=exact)
+        blocks = _blocks_without_thinking(blocks_without_calls(message), message, exact=exact)
     if not blocks and not exact:
         return None
     content: Any = blocks
     was_text = isinstance(message.get("content"), str) and not message.get("tool_calls")
-    is_plain = len(blocks) == 1 and blocks[0].keys() == PLAIN_TEXT
-    if is_plain and (was_text or not (exact or is_own(message))):
+    is_single_text = len(blocks) == 1 and blocks[0].keys() == PLAIN_TEXT
+    keeps_list = not was_text and (exact or is_own(message))
+    if is_single_text and not keeps_list:
         content = blocks[0]["text"]
     elif exact and not blocks:
         content = message.get("content")
@@ -359,7 +360,7 @@ def _answer_block(block: Message, message: Message, *, exact: bool) -> Message |
     return _block(block, message, exact=exact)
 
 
-def _said_blocks(blocks: Iterable[Message], message: Message, *, exact: bool) -> list[Message]:
+def _blocks_without_thinking(blocks: Iterable[Message], message: Message, *, exact: bool) -> list[Message]:
     """Return the blocks of a user's or a tool's message, without thinking."""
     spoken = [block for block in blocks if not is_block(block, THINKING_BLOCKS)]
     written = [_block(block, message, exact=exact) for block in spoken]
@@ -400,8 +401,8 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return {**medium, **marks}
     if kind == "text" and own and isinstance(original.get("text"), str):
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK | _OF_MCP_ON_A_TEXT}
-    said = words_or_line(block)
-    return {"type": "text", "text": said, **marks} if said.strip() else None
+    words = words_or_line(block)
+    return {"type": "text", "text": words, **marks} if words.strip() else None
 
 
 def _is_anthropic_source(source: Any, form: str) -> bool:
@@ -468,7 +469,7 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
 
 def _write_result(message: Message, *, exact: bool) -> Message:
     own = is_own(message)
-    blocks = _said_blocks(result_blocks(message), message, exact=exact)
+    blocks = _blocks_without_thinking(result_blocks(message), message, exact=exact)
     content: Any = blocks
     keeps_list = (own or (exact and not form_of(message))) and isinstance(message.get("content"), list)
     if not keeps_list and all(block.keys() == PLAIN_TEXT for block in blocks):

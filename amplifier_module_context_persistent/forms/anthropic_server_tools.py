@@ -158,10 +158,10 @@ def _id_key(block: Message) -> str:
     return "id" if is_block(block, SERVER_CALLS) else "tool_use_id"
 
 
-def _server_id(asked: Message) -> str:
+def _server_id(call: Message) -> str:
     """Return the id of a server's call in the form that Anthropic accepts."""
-    call_id = str(asked.get("id"))
+    call_id = str(call.get("id"))
     if _SERVER_ID.fullmatch(call_id):
         return call_id
-    begin = "srvtoolu_" if asked["type"] == "server_tool_use" else "mcptoolu_"
+    begin = "srvtoolu_" if call["type"] == "server_tool_use" else "mcptoolu_"
     return begin + re.sub(r"[^a-zA-Z0-9]", "_", call_id)

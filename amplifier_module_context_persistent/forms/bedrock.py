@@ -35,7 +35,7 @@ from ..messages.message import THINKING_BLOCKS, Message, call_arguments_of, call
 from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import original_of
 from .block_text import result_blocks, words_or_line
-from .calls_among_blocks import read_answer, read_said, write_answer
+from .calls_among_blocks import read_answer, read_user_blocks, write_answer
 from .canonical import (
     as_text,
     base64_source,
@@ -153,7 +153,7 @@ def _read_one(message: Mapping[str, Any]) -> list[Message]:
     if message.get("role") == "assistant":
         parts = [read_answer(blocks, _read_call, _read_block)]
     else:
-        parts = read_said(blocks, _read_result, _read_block, **rest) or [{**rest, "content": []}]
+        parts = read_user_blocks(blocks, _read_result, _read_block, **rest) or [{**rest, "content": []}]
     metadata = _with_known_usage(mapping(message.get("metadata")))
     messages = list[Message]()
     for part in parts:
@@ -225,16 +225,16 @@ def _read_wrapped(block: Mapping[str, Any]) -> Message | None:
     return None
 
 
-def _write_wrapped(block: Mapping[str, Any], said: str) -> Message | None:
+def _write_wrapped(block: Mapping[str, Any], words: str) -> Message | None:
     """Return the block from which `_read_wrapped` took a text; None for any other text."""
     cited = block.get(_CITED)
     if isinstance(cited, Mapping):
         pieces = items(cited.get("content"))
-        is_unchanged = "".join(text(mapping(piece).get("text")) for piece in pieces) == said
-        return {_CITED: {**cited, "content": pieces if is_unchanged else [{"text": said}]}}
+        is_unchanged = "".join(text(mapping(piece).get("text")) for piece in pieces) == words
+        return {_CITED: {**cited, "content": pieces if is_unchanged else [{"text": words}]}}
     guarded = block.get(_GUARDED)
     if isinstance(guarded, Mapping):
-        return {_GUARDED: {"text": {"text": said, **guarded}}}
+        return {_GUARDED: {"text": {"text": words, **guarded}}}
     return None
 
 
@@ -343,21 +343,21 @@ def _block(block: Mapping[str, Any], message: Message) -> Message | None:
         return medium
     if own and is_item(original):
         return {key: with_bytes(item, key) for key, item in part_of(original).items()}
-    said = words_or_line(block)
+    words = words_or_line(block)
     if own and original.get("json") is True:
         try:
-            return {"json": parsed(said)}
+            return {"json": parsed(words)}
         except ValueError:  # a view has shortened the text
-            return {"text": said}
-    if not said.strip():
+            return {"text": words}
+    if not words.strip():
         return None
     if own:
-        wrapped = _write_wrapped(original, said)
+        wrapped = _write_wrapped(original, words)
         if wrapped is not None:
             return wrapped
     if own and original is block:
-        return {"text": said, **without(original, "type", "text", "original", "json", "visibility")}
-    return {"text": said}
+        return {"text": words, **without(original, "type", "text", "original", "json", "visibility")}
+    return {"text": words}
 
 
 def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:

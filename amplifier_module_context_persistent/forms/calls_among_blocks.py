@@ -43,7 +43,7 @@ def read_answer(
     return answer(kept, calls, places, **metadata)
 
 
-def read_said(
+def read_user_blocks(
     blocks: Iterable[Block],
     read_result: Callable[[int, Block], Message | None],
     read_block: Callable[[Block], Message],

@@ -146,5 +146,5 @@ def _audio_format(media_type: str) -> str:
 
 def text_part(block: Mapping[str, Any]) -> Message | None:
     """Return a block as a text part; other blocks become a line about them, empty ones None."""
-    said = words_or_line(block)
-    return {"type": "text", "text": said} if said.strip() else None
+    words = words_or_line(block)
+    return {"type": "text", "text": words} if words.strip() else None

@@ -38,7 +38,7 @@ from ..messages.message import (
 from ..messages.metadata import metadata_of
 from ..messages.uncarried_blocks import original_of
 from .block_text import result_blocks, words_or_line
-from .calls_among_blocks import is_next_part, read_answer, read_said, write_answer
+from .calls_among_blocks import is_next_part, read_answer, read_user_blocks, write_answer
 from .calls_by_name import GEMINI
 from .canonical import (
     base64_source,
@@ -165,7 +165,7 @@ def _read_one(content: Mapping[str, Any]) -> list[Message]:
         read_messages = [read_answer(parts, lambda position, _: calls.get(position), read_part)]
     else:
         results = _numbered_results(parts)
-        read_messages = read_said(parts, lambda position, _: results.get(position), read_part, role="user")
+        read_messages = read_user_blocks(parts, lambda position, _: results.get(position), read_part, role="user")
     other_keys = without(content, "role", key, "metadata")
     given_metadata = mapping(content.get("metadata"))
     kept_role = {"role": role} if role not in ("", "user", "model", "assistant") else {}
@@ -323,7 +323,7 @@ def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> lis
     return write_answer(
         message,
         NAME,
-        lambda call_id, asked: _write_call(call_id, asked, own=own),
+        lambda call_id, call: _write_call(call_id, call, own=own),
         lambda block: _part(block, message, exact=exact),
     )
 
@@ -367,17 +367,17 @@ def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) ->
 
 def _response(message: Message, *, own: bool) -> Any:
     """Return the words of a result under a key, or for a result in this form the JSON value that it was read from."""
-    said = "\n".join(words_or_line(block) for block in result_blocks(message) if not _is_medium(block))
+    words = "\n".join(words_or_line(block) for block in result_blocks(message) if not _is_medium(block))
     key = text(beside(message).get("key"))
     if own and "key" not in beside(message):
         try:
-            return parsed(said)
+            return parsed(words)
         except ValueError:  # a view has shortened the result
             pass
     if not key:
         has_failed = metadata_of(message).get("is_error") is True
         key = "error" if has_failed else "output"
-    return {key: said}
+    return {key: words}
 
 
 def _is_medium(block: Message) -> bool:
@@ -417,12 +417,12 @@ def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message
         return {**medium, **more, **_signature(original)}
     if own and is_item(original):
         return part_of(original)
-    said = words_or_line(block)
+    words = words_or_line(block)
     if own and original.get("type") == "text":
-        if not said and not exact:
+        if not words and not exact:
             return None
-        return {"text": said, **more, **_signature(original)}
-    return {"text": said} if said.strip() else None
+        return {"text": words, **more, **_signature(original)}
+    return {"text": words} if words.strip() else None
 
 
 def _thought(block: Mapping[str, Any]) -> Message:

@@ -49,8 +49,8 @@ def key_of(item: Mapping[str, Any]) -> str:
     call_id = item.get("call_id")
     if isinstance(call_id, str):
         return f"{kind} {call_id}"
-    said = item.get("id") or json.dumps([item.get("role"), item.get("content")], sort_keys=True, default=str)
-    return f"{kind} {said}"
+    identity = item.get("id") or json.dumps([item.get("role"), item.get("content")], sort_keys=True, default=str)
+    return f"{kind} {identity}"
 
 
 def _read(group: list[Item]) -> list[Message]:

@@ -227,7 +227,7 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
                     kinds[str(item.get("call_id", item.get("id")))] = item["type"]
         else:
             reasoning.turn()
-            written += _write_said(message, exact=exact)
+            written += _write_message_item(message, exact=exact)
     return written
 
 
@@ -319,7 +319,7 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
     return {"type": "output_text", "text": words_or_line(block), **more}
 
 
-def _write_said(message: Message, *, exact: bool) -> Iterator[Message]:
+def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
     """Yield the item for a message of a person or the host; nothing if the message is empty."""
     own = form_of(message) == NAME
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]

@@ -227,19 +227,20 @@ def _no_message(position: int, item: Any) -> ValueError:
 
 
 def _entry(position: int, message: Message, accepted: Message | None) -> Entry:
+    calls = calls_of(accepted) if accepted else ()
+    odd = oddities_of(accepted) if accepted else None
+    form = RequestForm(blank=accepted is None, named=bool(message.get("name")), odd=odd)
+    no_id = ""
+    no_tokens = 0
     return Entry(
         position,
-        "",
+        no_id,
         str(message["role"]),
-        0,
-        calls=calls_of(accepted) if accepted else (),
+        no_tokens,
+        calls=calls,
         result_of=result_id_of(message),
         origin=Origin(line_before=line_before(message)),
-        form=RequestForm(
-            blank=accepted is None,
-            named=bool(message.get("name")),
-            odd=oddities_of(accepted) if accepted else None,
-        ),
+        form=form,
     )
 
 

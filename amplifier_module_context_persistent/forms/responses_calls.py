@@ -174,25 +174,25 @@ def write_output(message: Message, kinds: Mapping[str, str], *, exact: bool) -> 
 def _output(message: Message, kind: str, chunks: Sequence[Any], *, is_own: bool, exact: bool) -> Any:
     """Return the `output` of a result in the shape of its type: a screenshot, chunks, parts, or text."""
     blocks = list(result_blocks(message))
-    said = "\n".join(words_or_line(block) for block in blocks)
+    words = "\n".join(words_or_line(block) for block in blocks)
     if kind == "computer_call_output":
         for block in blocks:
             if block.get("type") == "image":
                 return _screenshot(block)
-        return said
+        return words
     if kind == "shell_call_output":
         return _chunks(blocks, chunks)
     content = message.get("content")
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        return said
+        return words
     written = [write_part(block, message, exact=exact) for block in blocks]
     parts = [part for part in written if part is not None]
     is_text_alone = all(part["type"] == "input_text" for part in parts)
     if is_text_alone and not is_own:
-        return said
-    return parts or said
+        return words
+    return parts or words
 
 
 def _status(message: Message) -> str:

@@ -78,10 +78,10 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
         return {"type": "input_file", "file_url": source.url}
     if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
-    said = words_or_line(block)
+    words = words_or_line(block)
     if own and exact and original.get("type") == "text":
-        return {"type": "input_text", "text": said, **without(original, "type", "text", "item")}
-    return {"type": "input_text", "text": said} if said.strip() else None
+        return {"type": "input_text", "text": words, **without(original, "type", "text", "item")}
+    return {"type": "input_text", "text": words} if words.strip() else None
 
 
 def _image_part(block: Mapping[str, Any], source: MediaSource, *, own: bool, exact: bool) -> Message | None:

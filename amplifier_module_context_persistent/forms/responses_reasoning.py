@@ -26,9 +26,9 @@ def reasoning_block(item: Mapping[str, Any]) -> Message:
         parts += texts
         if texts:
             lengths[key] = [len(part) for part in texts]
-    said = "\n\n".join(parts)
-    block: Message = {"type": "thinking", "thinking": said, "content": [item.get("encrypted_content"), item.get("id")]}
-    if lengths not in ({}, {"summary": [len(said)]}):
+    words = "\n\n".join(parts)
+    block: Message = {"type": "thinking", "thinking": words, "content": [item.get("encrypted_content"), item.get("id")]}
+    if lengths not in ({}, {"summary": [len(words)]}):
         block["lengths"] = lengths
     more = without(item, "type", "summary", "content", "encrypted_content", "id")
     if more:
@@ -47,11 +47,11 @@ def reasoning_item(block: Message) -> Message | None:
     item: Message = {"type": "reasoning"}
     if item_id:
         item["id"] = item_id
-    said = text(block.get("thinking"))
+    words = text(block.get("thinking"))
     lengths = mapping(block.get("lengths"))
-    parts = {"summary": [said] if said else []}
+    parts = {"summary": [words] if words else []}
     if lengths:
-        parts = _cut_again(said, lengths)
+        parts = _cut_again(words, lengths)
     item["summary"] = [{"type": "summary_text", "text": part} for part in parts.get("summary", [])]
     if "content" in parts:
         item["content"] = [{"type": "reasoning_text", "text": part} for part in parts["content"]]
@@ -80,11 +80,14 @@ def with_reasoning_before(before: Message, message: Message) -> Message:
     if not _is_answer(before) or not _is_answer(message) or _thoughts_of(message):
         return message
     thoughts = _thoughts_of(before)
-    if not before.get("tool_calls") and len(thoughts) == len(blocks_of(before.get("content"))):
+    is_reasoning_only = not before.get("tool_calls") and len(thoughts) == len(blocks_of(before.get("content")))
+    if is_reasoning_only:
         return _with_reasoning(message, [{**thought, CARRIED: True} for thought in thoughts])
     carried = [thought for thought in thoughts if thought.get(CARRIED)]
+    if not carried:
+        return message
     repeated = _with_reasoning(message, carried)
-    return repeated if carried and same_content(repeated, before) else message
+    return repeated if same_content(repeated, before) else message
 
 
 CARRIED = "carried"
@@ -114,9 +117,9 @@ class ReasoningShown:
             answer: the next answer; answers have to be given in order.
             shows: whether the answer shows reasoning itself.
         """
-        told_of = beside(answer)
-        had_reasoning = "reasons" in told_of
-        is_alone = "alone" in told_of
+        facts = beside(answer)
+        had_reasoning = "reasons" in facts
+        is_alone = "alone" in facts
         self._reasons |= had_reasoning
         self._in_turn |= shows
         if form_of(answer) != RESPONSES:
@@ -153,17 +156,17 @@ def _with_reasoning(message: Message, thoughts: list[Message]) -> Message:
     places = items(mark_of(message).get("calls_at"))
     moved = [place + len(thoughts) for place in places]
     content = [*thoughts, *blocks_of(message.get("content"))]
-    told_of = {**beside(message), "reasons": True}
-    return marked({**message, "content": content}, RESPONSES, calls_at=moved, beside=told_of)
+    facts = {**beside(message), "reasons": True}
+    return marked({**message, "content": content}, RESPONSES, calls_at=moved, beside=facts)
 
 
-def _cut_again(said: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:
+def _cut_again(words: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the parts from which the text of a reasoning was joined."""
     parts: dict[str, list[str]] = {}
     at = 0
     for key, sizes in lengths.items():
         parts[str(key)] = []
         for size in sizes if isinstance(sizes, list) else []:
-            parts[str(key)].append(said[at : at + size])
+            parts[str(key)].append(words[at : at + size])
             at += size + len("\n\n")
     return parts

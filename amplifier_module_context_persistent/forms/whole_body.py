@@ -69,9 +69,9 @@ def can_be_stored(messages: Sequence[Message]) -> bool:
     return bool(messages) and not any(map(why_refused, messages))
 
 
-def for_people(said: str) -> Message:
+def for_people(words: str) -> Message:
     """Return a line that people can read and no model is sent, in place of something that is not a message."""
-    return {"role": "system", "content": said, "metadata": {"amplifier_public_reference_only": True}}
+    return {"role": "system", "content": words, "metadata": {"amplifier_public_reference_only": True}}
 
 
 def _groups(messages: Iterable[Message], name: str) -> Iterator[list[Message]]:

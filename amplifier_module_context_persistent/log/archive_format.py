@@ -239,10 +239,13 @@ def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[F
 def chain_after(content: bytes, seed: int) -> int:
     """Return the checksum after some lines, which the next record continues; `seed` is the checksum before them."""
     lines = content.removesuffix(b"\n").split(b"\n")
-    last = next((at for at in range(len(lines) - 1, -1, -1) if has_crc(lines[at])), -1)
-    if last >= 0:
-        seed = stored_crc(lines[last]) or 0
-    for line in lines[last + 1 :]:
+    without_checksum = 0  # the number of such lines at the end
+    for line in reversed(lines):
+        if has_crc(line):
+            seed = stored_crc(line) or 0
+            break
+        without_checksum += 1
+    for line in lines[len(lines) - without_checksum :]:
         seed = crc32(line, seed)
     return seed
 

@@ -85,24 +85,27 @@ def _what_of_a_session(path: str) -> str:
 
     A file is of the first two kinds if it begins like a record, or if most of its lines are records.
     """
-    lines = records = sealed = 0
+    lines = 0
+    records = 0
+    has_own_record = False  # a control record, or a record with a checksum
     with open(path, "rb") as file:
         first = file.read(_FIRST_BYTES)
         if is_archive(first, path):
             return _LOG
-        begins = _begins_as_record(first) or _nearly_begins_as_record(first)
+        begins_as_record = _begins_as_record(first) or _nearly_begins_as_record(first)
         file.seek(0)
         while line := file.readline(MAX_RECORD_BYTES):
             line = line.rstrip(b"\n")
+            if line:
+                lines += 1
             if is_record(line):
                 records += 1
-                sealed += line.startswith(CONTROL_HEAD) or has_crc(line)
-            lines += bool(line)
-            if begins and sealed:
+                has_own_record = has_own_record or line.startswith(CONTROL_HEAD) or has_crc(line)
+            if begins_as_record and has_own_record:
                 break
-    if not begins and 2 * records <= lines:
+    if not begins_as_record and 2 * records <= lines:
         return ""
-    return _LOG if sealed or first.startswith(CONTROL_HEAD) else _MESSAGES
+    return _LOG if has_own_record or first.startswith(CONTROL_HEAD) else _MESSAGES
 
 
 def _may_be_strange(reader: ReadableLog) -> bool:

@@ -140,8 +140,8 @@ def without_thinking(message: Message) -> Message:
 
 def _call(call_id: str, call: Mapping[str, Any]) -> Call:
     name = call_name_of(call)
-    asked = _SORTED([name, call_arguments_of(call)])
-    return Call(call_id, name, blake2b(asked.encode(), digest_size=8).digest())
+    sorted_json = _SORTED([name, call_arguments_of(call)])
+    return Call(call_id, name, blake2b(sorted_json.encode(), digest_size=8).digest())
 
 
 def call_id_of(call: Mapping[str, Any]) -> str | None:

@@ -91,7 +91,9 @@ def _listed_calls(message: Message) -> Any:
         seen.add(call_id)
         with_id = call if isinstance(call.get("id"), str) else {**call, "id": call_id}
         good.append(_with_object(with_id))
-    return listed if listed and _are_same(good, listed) else good
+    if listed and _are_same(good, listed):
+        return listed
+    return good
 
 
 def _are_same(items: list[Any], given: list[Any]) -> bool:

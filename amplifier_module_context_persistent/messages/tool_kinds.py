@@ -83,7 +83,7 @@ class ToolKinds:
     """
 
     def __init__(self, more: Mapping[str, str] | None = None) -> None:
-        self._more = {_plain(name): tuple(said.split(":", 1)) for name, said in (more or {}).items()}
+        self._more = {_plain(name): tuple(kind.split(":", 1)) for name, kind in (more or {}).items()}
 
     def uses_of(self, message: Message) -> tuple[ToolUse, ...]:
         """Return what each call of a message does, in the order of `calls_of`; the message is in its accepted form."""

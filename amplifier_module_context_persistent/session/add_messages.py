@@ -140,7 +140,8 @@ class Additions:
         copied = [json_copy(message) for message in messages]
         for message in copied:
             check_message(message)
-            if reason := why_refused(message):
+            reason = why_refused(message)
+            if reason:
                 raise RecordError(reason)
         session = await self._store.open()
         ready = [await session.offloaded(message) for message in await self._redaction.of(copied)]

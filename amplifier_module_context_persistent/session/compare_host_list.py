@@ -104,16 +104,15 @@ class LiveHistory(NamedTuple):
 
     def with_others(self, order: Sequence[int | Message]) -> list[int | Message]:
         """Add the messages that hosts do not see to a new order. Each stays after the message that it follows now."""
-        at_start = -1
-        followers = defaultdict[int, list[int]](list)
         seen_by_hosts = frozenset(self.ordinals)
-        before = at_start
+        followers = defaultdict[int | None, list[int]](list)  # None: at the start of the history
+        before: int | None = None
         for ordinal in self.all_ordinals:
             if ordinal in seen_by_hosts:
                 before = ordinal
             else:
                 followers[before].append(ordinal)
-        whole: list[int | Message] = [*followers[at_start]]
+        whole: list[int | Message] = [*followers[None]]
         for item in order:
             whole.append(item)
             if isinstance(item, int):
@@ -350,13 +349,15 @@ def arranged(history: LiveHistory, found: Alignment, tail: Sequence[Message]) ->
         found: the match of the list with the history.
         tail: the new messages that will follow the history.
     """
-    items = _with_closings(history.messages, _with_results(history.messages, found), found, tail)
+    with_results = _with_results(history.messages, found)
+    items = _with_closings(history.messages, with_results, found, tail)
     new = [item for item in items if not isinstance(item, int)]
     repairs = bool(new or found.moved)
     if not found.moved:
         return TakenMessages([*_placed(history.messages, items), *tail], [], repairs)
     order = [history.ordinals[item] if isinstance(item, int) else item for item in items]
-    return TakenMessages([*new, *tail], [*history.with_others(order), *tail], repairs)
+    whole_order = history.with_others(order)
+    return TakenMessages([*new, *tail], [*whole_order, *tail], repairs)
 
 
 def _with_results(live: Sequence[Message], found: Alignment) -> list[int | Message]:

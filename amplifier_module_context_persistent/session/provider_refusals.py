@@ -123,10 +123,11 @@ class Refusals:
 
 
 def _taught_by(event: Mapping[str, Any]) -> str | None:
-    said = error_text(event)
-    if any(text in said for text in _REASONING_TEXTS):
+    """Return what an event shows about its provider: `REASONING`, `PREFILL` or `OTHERS`; None if it shows nothing."""
+    error = error_text(event)
+    if any(text in error for text in _REASONING_TEXTS):
         return REASONING
-    lowered = said.lower()
+    lowered = error.lower()
     if any(text in lowered for text in _PREFILL_TEXTS) or _PREFILL_WORDS.search(lowered):
         return PREFILL
     reasons = _drop_reasons(event)
@@ -158,9 +159,17 @@ def _drop_reasons(value: Mapping[str, Any], depth: int = 0) -> list[str]:
         if kind in _PLAIN_TYPES:  # most values are plain; a check of each for a mapping takes much longer
             continue
         if kind is list or isinstance(inner, list):
-            if str(key).endswith(_TRANSFORMATIONS) and str(key).rpartition(":")[2] == _TRANSFORMATIONS:
-                entries = [entry for entry in inner if isinstance(entry, Mapping) and entry.get("type") == _DROPPED]
-                reasons += [str(entry.get("reason") or "").lower() for entry in entries]
+            last_part_of_key = str(key).rpartition(":")[2]
+            if last_part_of_key == _TRANSFORMATIONS:
+                reasons += [_reason_of(entry) for entry in inner if _is_drop(entry)]
         elif depth < _MOST_DEPTH and (kind is dict or isinstance(inner, Mapping)):
             reasons += _drop_reasons(inner, depth + 1)
     return reasons
+
+
+def _is_drop(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and entry.get("type") == _DROPPED
+
+
+def _reason_of(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("reason") or "").lower()

@@ -21,7 +21,6 @@ from ..log.base import Log, Prepare
 from ..log.index import SYSTEM, Index
 from ..log.record_line import (
     FORMAT_VERSION,
-    Member,
     Message,
     decode_body,
     encode_control,
@@ -38,6 +37,7 @@ from ..window.ephemerals import Extras
 from .change_history import Decide
 from .compare_host_list import TakenMessages
 from .memory_files import is_memory_file
+from .message_to_store import MessageToStore, key_of
 from .replayed_messages import TimestampReplays, free_id_for, is_live_as, overlap, stored_under
 
 logger = logging.getLogger(__name__)
@@ -118,15 +118,15 @@ class RecordBuilder:
         """Return the buffered records and empty the buffer. The caller appends the records or puts them back."""
         if not self._deferred:
             return ()
-        taken: list[Deferred] = []
+        records: list[Deferred] = []
         with contextlib.suppress(IndexError):  # until the buffer is empty: other threads add and take meanwhile
             while True:
-                taken.append(self._deferred.popleft())
-        return taken
+                records.append(self._deferred.popleft())
+        return records
 
-    def put_back(self, taken: Sequence[Deferred]) -> None:
+    def put_back(self, records: Sequence[Deferred]) -> None:
         """Put records that could not be stored back into the buffer."""
-        self._deferred.extend(taken)
+        self._deferred.extend(records)
 
     def carrying(self, carried: Sequence[Deferred], prepare: Prepare) -> Prepare:
         """Prepare buffered records, followed by the records of `prepare`.
@@ -247,36 +247,46 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             if not messages and not index.live:
                 return []
-            items: list[int | NewMessage] = []
-            used: set[int | str] = set()
-            """The ordinals and the new ids of the items."""
-            files = self._memory_files(index) if reason != "clear" else []
-            for file in files:
-                if isinstance(file, int):
-                    used.add(file)
-                    items.append(file)
-                else:
-                    file_id = f"{given_id(file)}"
-                    used.add(file_id)
-                    items.append(_NewMessage(file, file_id, timestamp))
+            items = list[int | MessageToStore]()
+            if reason != "clear":
+                for file in self._memory_files(index):
+                    if isinstance(file, int):
+                        items.append(file)
+                    else:
+                        items.append(MessageToStore(file, f"{given_id(file)}", timestamp))
+            used = {key_of(item) for item in items}
             for message, own_id in zip(messages, own_ids, strict=True):
-                brought = given_id(message)
-                known = stored_under(self._log, brought) if brought else None
-                is_used = brought in used or (known is not None and known[0] in used)
-                if is_used and is_memory_file(message):
-                    continue
-                if known is not None and not is_used and is_live_as(self._log, known, message):
-                    used.add(known[0])
-                    items.append(known[0])
-                    continue
-                message_id = own_id
-                if brought and known is None and not is_used:
-                    message_id = brought
-                used.add(message_id)
-                items.append(_NewMessage(message, message_id, timestamp))
+                item = self._replacement(message, own_id, used, timestamp)
+                if item is not None:
+                    items.append(item)
+                    used.add(key_of(item))
             return self._reset(index, items, reset_id=reset_id, reason=reason, timestamp=timestamp)
 
         return prepare
+
+    def _replacement(
+        self, message: Message, own_id: str, used: Collection[int | str], timestamp: str
+    ) -> int | MessageToStore | None:
+        """Return a message as an item of a new history: the ordinal of the same live message, or a new message.
+
+        Return None for a memory file that the new history already has.
+
+        Args:
+            message: the message.
+            own_id: the id to use if the message has no id, or one that is used already.
+            used: the ordinals and new ids of the new history so far.
+            timestamp: ISO 8601, for a message without a time.
+        """
+        brought = given_id(message)
+        known = stored_under(self._log, brought) if brought else None
+        is_used = brought in used or (known is not None and known[0] in used)
+        if is_used and is_memory_file(message):
+            return None
+        if known is not None and not is_used and is_live_as(self._log, known, message):
+            return known[0]
+        may_keep_id = known is None and not is_used
+        message_id = brought if brought and may_keep_id else own_id
+        return MessageToStore(message, message_id, timestamp)
 
     def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
         """Prepare the new messages of a host's list: an append at the end, or a reset with the new order."""
@@ -286,16 +296,16 @@ class RecordBuilder:
         def prepare(index: Index) -> list[bytes]:
             taken = choose()
             if not taken.order:
-                new = list[_NewMessage]()
+                new = list[MessageToStore]()
                 for number, message in enumerate(taken.new):
-                    new.append(_NewMessage(message, given_id(message) or own_ids[number], timestamp))
+                    new.append(MessageToStore(message, given_id(message) or own_ids[number], timestamp))
                 return self._appended(index, new)
             items = list[int | NewMessage]()
             for number, item in enumerate(taken.order):
                 if isinstance(item, int):
                     items.append(item)
                 else:
-                    items.append(_NewMessage(item, given_id(item) or own_ids[number], timestamp))
+                    items.append(MessageToStore(item, given_id(item) or own_ids[number], timestamp))
             return self._reset(index, items, reset_id=reset_id, reason="repair", timestamp=timestamp)
 
         return prepare
@@ -325,19 +335,19 @@ class RecordBuilder:
 
     def _with_free_ids(
         self, messages: Sequence[Message], own_ids: Mapping[int, str], timestamp: str
-    ) -> list[_NewMessage]:
+    ) -> list[MessageToStore]:
         """Give each message the id that it has if nothing is stored under this id, else the id for its number."""
-        new = list[_NewMessage]()
+        new = list[MessageToStore]()
         ids: set[str] = set()
         for number, message in enumerate(messages):
             message_id = given_id(message)
             if message_id is None or message_id in ids or stored_under(self._log, message_id) is not None:
                 message_id = own_ids[number]
             ids.add(message_id)
-            new.append(_NewMessage(message, message_id, timestamp))
+            new.append(MessageToStore(message, message_id, timestamp))
         return new
 
-    def _appended(self, index: Index, new: Sequence[_NewMessage], plan: Sequence[bytes] = ()) -> list[bytes]:
+    def _appended(self, index: Index, new: Sequence[MessageToStore], plan: Sequence[bytes] = ()) -> list[bytes]:
         """Return the records of messages at the end of the history, with the preamble and a plan's record after them.
 
         Return no record if there are neither messages nor a plan.
@@ -393,7 +403,7 @@ class RecordBuilder:
         bodies = self._header(index)
         if len(index) == 0:
             for file in self._extras.unsaved:
-                bodies.append(_NewMessage(file, f"{given_id(file)}", self.now()).encode())
+                bodies.append(MessageToStore(file, f"{given_id(file)}", self.now()).encode())
         return bodies
 
     def _header(self, index: Index) -> list[bytes]:
@@ -412,6 +422,10 @@ class RecordBuilder:
         else:
             log_id = self._log_id
             remote = remote_of(self._working_dir)
+        late_system = "system" if len(index) else self._late_system
+        more = dict(header_marks(headers, late_system=late_system))
+        if remote:
+            more[REMOTE] = remote
         header = encode_control(
             "header",
             version=FORMAT_VERSION,
@@ -419,30 +433,9 @@ class RecordBuilder:
             session_id=self._session_id,
             tokenizer=self._tokenizer,
             created=self.now(),
-            **header_marks(headers, late_system="system" if len(index) else self._late_system),
-            **({REMOTE: remote} if remote else {}),
+            **more,
         )
         return [header]
-
-
-@dataclass(frozen=True, slots=True)
-class _NewMessage:
-    """A message that will be stored under an id: alone, or as a member of a reset (a `NewMessage`).
-
-    The message's own time is kept; `timestamp` is for a message without a time.
-    """
-
-    message: Message
-    message_id: str
-    timestamp: str
-
-    def encode(self) -> bytes:
-        """Encode the message, as a member of no reset."""
-        return encode_message(self.message, message_id=self.message_id, timestamp=self.timestamp)
-
-    def __call__(self, member: Member) -> bytes:
-        """Encode the message as a member of a reset."""
-        return encode_message(self.message, message_id=self.message_id, timestamp=self.timestamp, member=member)
 
 
 @dataclass(slots=True, eq=False)
