@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from .quotes import answers_of_people
 # Measured: docs/experiments.md ("Constants of the choice").
 BODY_CHARS = 1_000  # that the first cut keeps of a pasted body: a page of a log, as much as is kept of a result
 LEAST_TOKENS = 2 * MARKER_TOKENS  # of a text that is worth a cut
+LEAST_ELIDED_CHARS = 400  # of a result of which nothing may be shown; of a shorter one a marker saves little
 SMALLER = 0.75  # the share that stays of a text that is shortened because it is among the largest
 
 
@@ -181,7 +183,7 @@ class Forms:
                 chars = sum([last - first + 1 for _, first, last in lines])
                 saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
                 if lines and lines != before and saved >= MARKER_TOKENS and is_worth(saved, word_loss):
-                    cut = excerpt_cut(0, tuple(sorted(lines)))
+                    cut = with_short_texts(excerpt_cut(0, tuple(sorted(lines))), entry.gist.terms.text_chars)
                     if cut not in self._tried.get(entry.id, ()):
                         yield Form(entry, cut, saved, word_loss)
                 before = lines
@@ -307,12 +309,30 @@ def _cuts_of(entry: Entry, cuts: Iterable[Cut]) -> Iterator[Form]:
     all_chars, longest = max(1, sum(texts)), max(texts, default=0)
     if tokens < LEAST_TOKENS or all_chars <= LEAST_SHOWN_CHARS:
         return
-    for number, cut in enumerate(cuts):
+    for number, shorter in enumerate(cuts):
+        cut = with_short_texts(shorter, texts)
         chars = cut.shown_chars
         shown = min(all_chars, chars if cut.lines else chars * len(texts))
         saved = tokens - tokens * shown // all_chars - MARKER_TOKENS * len(texts)
         word_loss: float = 1 + number
-        if chars:
+        if not chars and all_chars < LEAST_ELIDED_CHARS:
+            continue
+        if shorter.shown_chars:
             word_loss = min(word_loss, ENDS_WORDS)
         if chars < longest and saved >= MARKER_TOKENS:
             yield Form(entry, cut, saved, word_loss)
+
+
+def with_short_texts(cut: Cut, text_chars: Sequence[int]) -> Cut:
+    """Return a cut that keeps the short texts of a message whole: a marker is as long as such a text.
+
+    Args:
+        cut: a cut for all texts of the message.
+        text_chars: the length of each text, in characters.
+    """
+    if len(text_chars) < 2 or cut.head_chars + cut.tail_chars >= LEAST_SHOWN_CHARS:
+        return cut
+    short = {number: chars for number, chars in enumerate(text_chars) if chars <= LEAST_SHOWN_CHARS}
+    lines = [line for line in cut.lines if line[0] not in short]
+    lines += [(number, 0, chars) for number, chars in short.items()]
+    return replace(cut, lines=tuple(sorted(lines)))

@@ -20,7 +20,9 @@ from amplifier_module_context_persistent.compaction.losses import LargestTextLos
 from amplifier_module_context_persistent.compaction.shorter_forms import Form, Forms
 from amplifier_module_context_persistent.messages.elide import LEAST_SHOWN_CHARS, Cut, excerpt_cut
 from amplifier_module_context_persistent.messages.terms import terms_of
-from tests.support.drafts import check_total, choice, cut, draft, draft_of, history, kept, named
+from amplifier_module_context_persistent.view.entry import classify
+from amplifier_module_context_persistent.view.render import shorten
+from tests.support.drafts import check_total, choice, count, cut, draft, draft_of, history, kept, named
 from tests.support.messages import Message
 from tests.support.places import ROOT
 
@@ -354,3 +356,22 @@ def test_the_newest_results_are_shown_longer() -> None:
     assert (made.cuts["m1"], made.cuts["m2"]) == (old, line)  # an older one may show lines that a change replaced
     assert abs(made.cuts["m3"].head_chars - made.cuts["m4"].head_chars) < LEAST_SHOWN_CHARS
     check_total(made)
+
+
+def test_nothing_of_a_short_result_is_no_form_of_it() -> None:
+    """Its marker takes half of what it takes."""
+    forms = Forms(draft("u:9 t:90 t:900 t:50 u:9 a:9", 1_000, truncate_chars=100), PROMISES)
+    assert [form.cut.shown_chars for form in forms.cuts(1, Stage.FREE)] == [100]
+    assert [form.cut.shown_chars for form in forms.cuts(2, Stage.FREE)] == [250, 100, 0]
+
+
+def test_a_short_text_of_a_result_stays_beside_a_long_one() -> None:
+    """Its marker would be as long; both texts are in one message, so one cut has to do for both."""
+    messages = history("u:9 t:900 t:50 u:9 a:9")
+    short = "wrote 3 files to build/output_7: parser.py, lexer.py and tokens.py; nothing else was changed in it"
+    messages[2]["content"] = [{"type": "text", "text": text} for text in (short, messages[2]["content"])]
+    forms = Forms(draft_of(messages, 1_000), PROMISES).cuts(1, Stage.FREE)
+    for form in forms:
+        first, second = shorten(classify(0, messages[2], count), messages[2], form.cut)["content"]
+        assert first["text"] == short
+    assert second["text"].startswith("[… 3,600 of 3,600 characters elided")
