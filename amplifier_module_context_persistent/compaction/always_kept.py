@@ -9,6 +9,7 @@ stages count. A group without a hold may be left out or cut at the first stage, 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import accumulate, pairwise
@@ -270,7 +271,7 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
         if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # no message between them
             continue
         is_alone = view.answers.get(start) not in answered
-        said = [p for p in range(start + 1, end) if view.speaks(p)]
+        said = view.speaking[bisect_right(view.speaking, start) : bisect_left(view.speaking, end)]
         if alone and is_alone and said:
             chosen.append(min((_least_tokens(view.members[position]), -position) for position in said))
             is_alone = False

@@ -6,6 +6,7 @@ A tool group is a message with the results of its calls; a message without calls
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -41,8 +42,7 @@ class Groups:
         self.groups = groups = tool_groups(entries)
         self.members = [group.entries() for group in groups]
         """The messages of each group: the message with the calls (the head), then the results."""
-        grouped = {entry.ordinal for members in self.members for entry in members}
-        self.beside = [entry for entry in entries if entry.id and entry.ordinal not in grouped]
+        self.beside = self._find_beside(entries)
         """The messages that no view can show: blank messages, answers of thinking alone, results without calls."""
         self.tokens = [_tokens_of(group, members, count) for group, members in zip(groups, self.members, strict=True)]
         """The tokens of each group if it is shown whole, including stand-ins for missing results."""
@@ -57,6 +57,13 @@ class Groups:
         """The positions of groups with calls."""
         self.answers = self._find_answers()
         """The position of a turn's final answer (a text without calls), by the position of the person's message."""
+
+    def _find_beside(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Find the entries with an id that are in no group."""
+        if sum(map(len, self.members)) == len(entries):
+            return []  # every entry is in a group, which is the most frequent case
+        grouped = {entry.ordinal for members in self.members for entry in members}
+        return [entry for entry in entries if entry.id and entry.ordinal not in grouped]
 
     def _find_answers(self) -> dict[int, int]:
         """Find the final answer of each turn that has ended.
@@ -76,6 +83,11 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.groups)
+
+    @cached_property
+    def speaking(self) -> list[int]:
+        """The positions of groups in which the model wrote text (`speaks`)."""
+        return [position for position in self.said if self.speaks(position)]
 
     def speaks(self, position: int) -> bool:
         """Return whether the model wrote text in a group; False for a group that is not in the log."""
@@ -99,8 +111,12 @@ class Groups:
     def repeated(self) -> frozenset[int]:
         """The positions of groups whose calls were made again later and had the same results."""
         found, later = set[int](), set[tuple[object, ...]]()
-        for position in reversed(self.calling):
+        answered = [position for position in self.calling if len(self.members[position]) > 1]
+        first_results = Counter([self.members[position][1].gist.terms.checksum for position in answered])
+        for position in reversed(answered):
             head, *results = self.members[position]
+            if first_results[results[0].gist.terms.checksum] == 1:
+                continue  # no other group begins with this result, which is the most frequent case
             said = [result.gist.terms.checksum for result in results]
             if not all(said) or len(said) != len(head.calls):
                 continue

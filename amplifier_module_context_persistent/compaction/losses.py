@@ -203,8 +203,7 @@ class UniqueTermsLoss(Loss):
         found = self._leave_out_price(position, only, freed)
         if not self.forms.may_offer_cuts(position):
             return found
-        for form in self.forms.cuts(position, self.stage):
-            found = self._cheaper(position, form, only, found)
+        found = self._cheapest_cut(position, self.forms.cuts(position, self.stage), only, found)
         weight, plain = self.weights[position], self.plain[position]
         price = math.inf if found is None else found[0]
         if GONE_WORDS * plain * weight >= price * self.draft.sizes[position]:
@@ -213,23 +212,25 @@ class UniqueTermsLoss(Loss):
         def is_worth(saved: int, word_loss: int) -> bool:
             return word_loss * plain * weight < price * saved
 
-        for form in self.forms.with_lines(position, only, self.needed, is_worth):
-            found = self._cheaper(position, form, only, found)
-        return found
+        return self._cheapest_cut(position, self.forms.with_lines(position, only, self.needed, is_worth), only, found)
 
-    def _cheaper(
-        self, position: int, form: Form, only: frozenset[str], found: tuple[float, Form] | None
+    def _cheapest_cut(
+        self, position: int, forms: Iterable[Form], only: frozenset[str], found: tuple[float, Form] | None
     ) -> tuple[float, Form] | None:
-        """Return the cheaper of two forms, each with its price: `form`, and the cheapest one found so far (`found`).
+        """Return the cheapest of some cuts with its price, or the pair found so far if no cut is cheaper.
 
         A price has two parts: the words and the names that a form no longer shows. The names are looked up only if the
         words alone do not make the form dearer.
         """
-        words, weight = self._words(position, form), self.weights[position]
-        if found is not None and words * weight >= found[0] * form.saved:
-            return found
-        price = (words + self._worth(position, form, only)) * weight / form.saved
-        return (price, form) if found is None or price < found[0] else found
+        weight = self.weights[position]
+        for form in forms:
+            words, saved = self._words(position, form), form.saved
+            if found is not None and words * weight >= found[0] * saved:
+                continue
+            price = (words + self._worth(self.lost(position, form, only))) * weight / saved
+            if found is None or price < found[0]:
+                found = price, form
+        return found
 
     def _leave_out_price(self, position: int, only: frozenset[str], freed: int) -> tuple[float, Form] | None:
         """Return the price and the form that leaves a group out, or None if the group may not be left out."""
@@ -248,25 +249,27 @@ class UniqueTermsLoss(Loss):
         In the text of a model or a person it depends on the number of words lost, in a result on how few stay.
         """
         worth = form.word_loss * self.plain[position]
-        entry, written_tokens = form.entry, self.written_tokens[position]
-        if entry is None:
+        written_tokens = self.written_tokens[position]
+        if not written_tokens:
+            return worth
+        if form.entry is None:
             return max(0, written_tokens - self.draft.quoted_tokens(position)) / TOKENS_A_NAME + worth
-        if written_tokens and entry is self.draft.view.groups[position].head:
-            return max(0, written_tokens - entry.tokens + form.saved) / TOKENS_A_NAME + worth
+        if form.entry is self.draft.view.groups[position].head:
+            return max(0, written_tokens - form.entry.tokens + form.saved) / TOKENS_A_NAME + worth
         return worth
 
     def _price_outside_cache(self, position: int, form: Form, only: frozenset[str]) -> float:
-        return (self._words(position, form) + self._worth(position, form, only)) * self.weights[position] / form.saved
+        worth = self._worth(self.lost(position, form, only))
+        return (self._words(position, form) + worth) * self.weights[position] / form.saved
 
-    def _worth(self, position: int, form: Form, only: frozenset[str]) -> int:
-        """Return the worth of the names that a form no longer shows."""
-        lost = self.lost(position, form, only) if only else only
-        return len(lost) + (NEEDED - 1) * len(lost & self.needed) if lost else 0
+    def _worth(self, names: frozenset[str]) -> int:
+        """Return the worth of names that a view no longer shows."""
+        return len(names) + (NEEDED - 1) * len(names & self.needed) if names else 0
 
     def lost(self, position: int, form: Form, shown: frozenset[str]) -> frozenset[str]:
         """Return those of the `shown` names of a group that the group no longer shows in a form."""
         entry, draft = form.entry, self.draft
-        if entry is None:
+        if entry is None or not shown:
             return shown
         looked_for = shown if form.cut.lines else None
         still_shown = entry.gist.terms.shown(form.cut, looked_for, is_exact=entry.result_of is not None)

@@ -212,8 +212,7 @@ def _shown_places(draft: Draft) -> list[int]:
     dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
     dropped.update([entry.ordinal for entry in draft.view.beside])
     shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
-    places = [request.history.index_of(ordinal) for ordinal in shown if ordinal >= 0]
-    return sorted([place for place in places if place >= 0])
+    return request.history.places_of(shown)
 
 
 def _gap(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..config import NATIVE, SUMMARIZE, Config
@@ -55,6 +55,14 @@ class RestOfHistory:
     def index_of(self, ordinal: int) -> int:
         """Return the position of a message in the live history, or -1 if the message is not in it."""
         return ordinal if self.positions is None else self.positions.get(ordinal, -1)
+
+    def places_of(self, ordinals: Collection[int]) -> list[int]:
+        """Return the sorted positions in the live history of those of some messages that are in it."""
+        places = [ordinal for ordinal in ordinals if ordinal >= 0]
+        if self.positions is not None:
+            positions = self.positions
+            places = [positions[ordinal] for ordinal in places if ordinal in positions]
+        return sorted(places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 from ..errors import FloorError
 from ..messages.elide import WHOLE, Cut
@@ -261,7 +262,8 @@ def _complete(
     cut_tokens = _cut_tokens(draft, kept_entries, plan.cuts)
     shown = replace(plan, silent=frozenset(draft.silent))
     how = Presentation(shown, cut_tokens, request.reader.recipient, request.reader.wire)
-    arrangement = arrange(kept_entries, request.count, how, after=request.so_far.arranged)
+    groups = list(compress(draft.view.groups, draft.kept))
+    arrangement = arrange(kept_entries, request.count, how, after=request.so_far.arranged, groups=groups)
     plan = plan.with_tokens(request.fixed_tokens + arrangement.tokens)
     return Compaction(plan, arrangement, cut_tokens, frozenset(entry.ordinal for entry in kept_entries), floor(draft))
 

@@ -145,9 +145,9 @@ class Forms:
             return forms  # each form already saves at least `MARKER_TOKENS`
         found = []
         for form in forms:
-            is_new = form.cut not in tried and (known is None or form.cut.shown_chars < known.shown_chars)
-            if is_new and form.saved - less >= least_saved:
-                found.append(form._replace(saved=form.saved - less) if less else form)
+            cut, saved = form.cut, form.saved - less
+            if saved >= least_saved and cut not in tried and (known is None or cut.shown_chars < known.shown_chars):
+                found.append(Form(entry, cut, saved, form.word_loss))
         return found
 
     def with_lines(

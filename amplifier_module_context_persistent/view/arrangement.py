@@ -108,7 +108,12 @@ def same_items(old: Sequence[Item], new: Sequence[Item]) -> int:
 
 
 def arrange(
-    entries: Iterable[Entry], count: Count, how: Presentation = _AS_STORED, *, after: Arrangement | None = None
+    entries: Iterable[Entry],
+    count: Count,
+    how: Presentation = _AS_STORED,
+    *,
+    after: Arrangement | None = None,
+    groups: Sequence[Group] | None = None,
 ) -> Arrangement:
     """Arrange a view: groups in order, every call answered, only system text before the first user message.
 
@@ -121,13 +126,14 @@ def arrange(
         how: the plan and the reader.
         after: an earlier arrangement with the same counter. If the entries continue it, only the new ones are
             arranged, and its inserted texts are not counted again. It does not change the result.
+        groups: the tool groups of the entries, if the caller has them.
     """
     entries = list(entries)
     if after is None or after.made_by is None:
-        return Arranger(count, how).arrange(entries)
+        return Arranger(count, how).arrange(entries, groups)
     earlier = after.made_by
     if not earlier.goes_on_in(entries, how):
-        return Arranger(count, how, known_texts=earlier.texts).arrange(entries)
+        return Arranger(count, how, known_texts=earlier.texts).arrange(entries, groups)
     later = entries[len(earlier.entries) :]
     return earlier.copy().arrange(later) if later else after
 
@@ -175,9 +181,9 @@ class Arranger:
         late = (entry.result_of for entry in later if entry.ordinal not in answers)
         return self.open_calls.isdisjoint(late)
 
-    def arrange(self, entries: list[Entry]) -> Arrangement:
-        """Arrange the next entries, after those that were arranged before."""
-        groups = tool_groups(entries)
+    def arrange(self, entries: list[Entry], groups: Sequence[Group] | None = None) -> Arrangement:
+        """Arrange the next entries, after those that were arranged before; `groups` are their tool groups if known."""
+        groups = tool_groups(entries) if groups is None else groups
         first_new = len(self.items)
         native, inserted = self._places(groups) if not self.entries else (-1, {})
         renamed = unique_call_ids(groups, self.call_ids, self.how.wire)
