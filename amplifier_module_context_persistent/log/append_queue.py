@@ -3,7 +3,7 @@
 The queue has items of two kinds: appends, and calls of a function with the log. The order of the queue is the order in
 the log. In the log's *turn*, a thread takes items from the queue. Adjacent appends form a *batch*, which is committed
 with one write and one sync. A call runs alone. So a read sees every append that was acknowledged before it, and the
-event loop never waits for a disk. If the caller of an item is cancelled, the item is removed from the queue; if a
+event loop never waits for a disk. If the caller of an item is cancelled, the item is left out of its turn; if a
 thread has taken it already, it completes.
 
 A waiting call keeps only two objects: an item and a future. While thousands of tasks append at once, Python's garbage
@@ -28,7 +28,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
-class _Item:
+class Item:
     """An item of the queue: an append (a `Prepare`), or a call of a function with the log."""
 
     work: Callable[[Any], Any]
@@ -53,6 +53,16 @@ class _Item:
     """The future that the caller awaits; None if nobody waits for the outcome."""
     outcome: Any = None
     """The result of `work`, or the exception that it raised."""
+
+    def cancel(self) -> None:
+        """Cancel the caller's future, if it waits."""
+        if self.future is not None:
+            self.future.cancel()
+
+    def fail(self, error: BaseException) -> None:
+        """Give the caller an exception in place of the outcome, if it still waits."""
+        if self.future is not None and not self.future.done():
+            self.future.set_exception(error)
 
 
 class AppendQueue:
@@ -74,7 +84,7 @@ class AppendQueue:
         self._pid = os.getpid()
         self._mutex = threading.Lock()
         """Held during each use of the log. Items are taken from the queue under it, so they keep their order."""
-        self._queue: deque[_Item] = deque()
+        self._queue: deque[Item] = deque()
         self._turn = threading.Lock()
         """Locked from the submission of a turn to its end."""
 
@@ -106,7 +116,7 @@ class AppendQueue:
         except Exception:
             unstored()
             raise
-        item = _Item(prepare, appends=True, unstored=unstored, looks_back=looks_back, ids=ids)
+        item = Item(prepare, appends=True, unstored=unstored, looks_back=looks_back, ids=ids)
         try:
             ordinals: range = await self._answer(item)
         except asyncio.CancelledError:
@@ -116,7 +126,7 @@ class AppendQueue:
 
     async def run(self, function: Callable[[Log], T]) -> T:
         """Call a function with the log after all earlier items of the queue, and return its result."""
-        item = _Item(function, appends=False)
+        item = Item(function, appends=False)
         try:
             result: T = await self._answer(item)
         except asyncio.CancelledError:
@@ -124,9 +134,15 @@ class AppendQueue:
             raise
         return result
 
+    def enter(self, items: Iterable[Item]) -> None:
+        """Queue items whose callers await their futures already."""
+        self._begin_in_child()
+        self._queue.extend(items)
+        self._wake()
+
     def call(self, function: Callable[[Log], None]) -> None:
         """Queue a call of a function with the log, without waiting for it. An exception in the function is logged."""
-        self._enter(_Item(function, appends=False))
+        self._enter(Item(function, appends=False))
 
     async def close(self) -> None:
         """Commit all queued appends and close the log; a later call opens it again."""
@@ -160,23 +176,27 @@ class AppendQueue:
             raise outcome
         return outcome
 
-    def _answer(self, item: _Item) -> asyncio.Future[Any]:
+    def _answer(self, item: Item) -> asyncio.Future[Any]:
         """Queue an item, and return the future of its outcome."""
         item.future = future = asyncio.get_running_loop().create_future()
         self._enter(item)
         return future
 
-    def _withdraw(self, item: _Item) -> None:
+    def _withdraw(self, item: Item) -> None:
         """Remove a cancelled caller's item from the queue. If a thread has taken it already, do nothing."""
         with contextlib.suppress(ValueError):
             self._queue.remove(item)
             item.unstored()
 
-    def _enter(self, item: _Item) -> None:
-        if self._pid != os.getpid():
-            self._begin()
+    def _enter(self, item: Item) -> None:
+        self._begin_in_child()
         self._queue.append(item)
         self._wake()
+
+    def _begin_in_child(self) -> None:
+        """Begin with an empty queue if this process is a fork of the one that filled it."""
+        if self._pid != os.getpid():
+            self._begin()
 
     def _wake(self) -> None:
         """Submit a turn for the queued items, unless a turn is submitted or running."""
@@ -206,14 +226,17 @@ class AppendQueue:
             outcomes = self._append(items) if items[0].appends else [self._call(items[0])]
         _settle(items, outcomes)
 
-    def _take(self) -> list[_Item]:
+    def _take(self) -> list[Item]:
         """Take the next call from the queue, or the next appends that may form one batch, and return them."""
-        items = list[_Item]()
+        items = list[Item]()
         ids = set[str]()
         queue = self._queue
         try:
             while queue and (not items or items[0].appends):
                 item = queue.popleft()  # checked only afterwards, since a withdrawal may change the queue at any moment
+                if item.future is not None and item.future.cancelled():
+                    item.unstored()
+                    continue
                 begins_new_batch = not item.appends or item.looks_back or not ids.isdisjoint(item.ids)
                 if items and begins_new_batch:
                     queue.appendleft(item)
@@ -224,13 +247,13 @@ class AppendQueue:
             pass
         return items
 
-    def _append(self, items: Sequence[_Item]) -> Sequence[Outcome]:
+    def _append(self, items: Sequence[Item]) -> Sequence[Outcome]:
         try:
             return self._log.append([item.work for item in items])
         except Exception as error:  # noqa: BLE001 - every caller of the batch gets the error
             return [error] * len(items)
 
-    def _call(self, item: _Item) -> Any:
+    def _call(self, item: Item) -> Any:
         try:
             return item.work(self._log)
         except BaseException as error:  # the caller gets the error
@@ -239,9 +262,9 @@ class AppendQueue:
             return error
 
 
-def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
+def _settle(items: Sequence[Item], outcomes: Sequence[Any]) -> None:
     """Call `unstored` of failed items, and set the futures on the callers' event loops, with one call for each loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[Item]] = {}
     for item, outcome in zip(items, outcomes, strict=True):
         item.outcome = outcome
         if isinstance(outcome, BaseException):
@@ -255,7 +278,7 @@ def _settle(items: Sequence[_Item], outcomes: Sequence[Any]) -> None:
             continue
 
 
-def _answer_all(items: Sequence[_Item]) -> None:
+def _answer_all(items: Sequence[Item]) -> None:
     for item in items:
         if item.future is None or item.future.done():  # cancelled while the log worked
             continue

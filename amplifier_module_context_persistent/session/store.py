@@ -18,9 +18,10 @@ from typing import TypeVar
 from ..catalogue.session_list_cache import keep_in_database
 from ..config import Config
 from ..errors import LogCreateError, LogError, LogUnreadableError
-from ..log.append_queue import AppendQueue
+from ..log.append_queue import AppendQueue, Item
 from ..log.base import Log, Prepare
 from ..log.database_location import stored_name
+from ..log.index import Index
 from ..log.not_a_log import check_may_be_written
 from ..log.thread_pool import DATABASE_THREADS, FILE_THREADS, WAITING
 from ..messages.message import Message
@@ -49,6 +50,10 @@ class _Opening:
     def __init__(self, task: asyncio.Task[Session]) -> None:
         self.task = task
         self._waiting: list[asyncio.Future[None]] = []
+        self._appends: list[Item] = []
+        """The appends that wait for the opening. Their `work` makes a `Prepare` of the history."""
+        self.known: Index | None = None
+        """The index of the log when the opening ended."""
         task.add_done_callback(self._end)
 
     def ended(self) -> asyncio.Future[None]:
@@ -60,12 +65,42 @@ class _Opening:
         self._waiting.append(future)
         return future
 
+    def appended(
+        self, prepare: Callable[[RecordBuilder], Prepare], *, looks_back: bool, ids: frozenset[str]
+    ) -> asyncio.Future[range]:
+        """Return the future of an append that is queued when the opening ends; its exception is that of the opening.
+
+        So a caller waits only once, and all callers' records are written together, on the log's thread.
+        """
+        future: asyncio.Future[range] = self.task.get_loop().create_future()
+        self._appends.append(Item(prepare, appends=True, looks_back=looks_back, ids=ids, future=future))
+        return future
+
     def _end(self, task: asyncio.Task[Session]) -> None:
-        if not task.cancelled():
-            task.exception()  # so that asyncio does not warn if every caller was cancelled
+        if task.cancelled():
+            for item in self._appends:
+                item.cancel()
+        elif (failure := task.exception()) is not None:
+            for item in self._appends:
+                item.fail(failure)
+        else:
+            self._enter_appends(task.result())
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
+
+    def _enter_appends(self, session: Session) -> None:
+        """Queue the appends; the first one carries the records that wait for the next append."""
+        history = session.history
+        self.known = session.log.index
+        appends, self._appends = self._appends, []
+        for item in appends:
+            item.work = item.work(history)
+        carried = history.take_deferred() if appends else ()
+        if carried:
+            appends[0].work = history.carrying(carried, appends[0].work)
+            appends[0].unstored = partial(history.put_back, carried)
+        session.queue.enter(appends)
 
 
 class Store:
@@ -207,25 +242,30 @@ class Store:
             LogError: as `Log.append`; `LogCreateError` only with `require_persistence`.
         """
         session = self._session
-        if session is None:
-            opening = self._begin_to_open()
-            await opening.ended()
-            session = opening.task.result()
-            small = False  # other callers waited too; their records are written together, on the log's thread
-        history = session.history
-        queue = session.queue
-        known = session.log.index
-        prepared = prepare(history)
+        opening: _Opening | None = None
+        known: Index | None = None
         try:
-            carried = history.take_deferred()
-            if carried:
-                unstored = partial(history.put_back, carried)
-                prepared = history.carrying(carried, prepared)
-                await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
-            elif not small or queue.append_at_once(prepared) is None:
-                await queue.append(prepared, small=False, looks_back=looks_back, ids=ids)
+            if session is None:
+                opening = self._begin_to_open()
+                await opening.appended(prepare, looks_back=looks_back, ids=ids)
+                session = opening.task.result()
+                known = opening.known
+            else:
+                history = session.history
+                queue = session.queue
+                known = session.log.index
+                prepared = prepare(history)
+                carried = history.take_deferred()
+                if carried:
+                    unstored = partial(history.put_back, carried)
+                    prepared = history.carrying(carried, prepared)
+                    await queue.append(prepared, small=small, looks_back=looks_back, ids=ids, unstored=unstored)
+                elif not small or queue.append_at_once(prepared) is None:
+                    await queue.append(prepared, small=False, looks_back=looks_back, ids=ids)
         except LogCreateError as error:
-            if self._config.require_persistence or self._acknowledged:
+            if opening is not None:
+                session = opening.task.result()
+            if session is None or self._config.require_persistence or self._acknowledged:
                 raise
             session = await self._degrade(session, error)
             await session.queue.append(prepare(session.history), small=small)

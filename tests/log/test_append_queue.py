@@ -10,6 +10,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 import pytest_asyncio
 
 from amplifier_module_context_persistent.errors import AppendError, LogFailedError
-from amplifier_module_context_persistent.log.append_queue import AppendQueue
+from amplifier_module_context_persistent.log.append_queue import AppendQueue, Item
 from amplifier_module_context_persistent.log.base import Log, Outcome, Prepare
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
@@ -180,6 +181,27 @@ async def test_a_cancelled_call_is_withdrawn_or_completed(path: str) -> None:
     await asyncio.gather(waiting[0], waiting[2])
     assert stored_numbers(path) == [0, 1, 3]
     await queue.close()
+
+
+async def test_an_append_that_waited_elsewhere_is_left_out_if_its_caller_was_cancelled(path: str) -> None:
+    """Its caller awaits a future before the append is queued; `unstored` is called once."""
+    queue, gate, unstored = AppendQueue(FileLog(path), inline=False), threading.Event(), list[int]()
+    queue.call(lambda _: assert_opened(gate))
+    futures = [asyncio.get_running_loop().create_future() for _ in range(3)]
+    queue.enter(
+        Item(giving(body(number)), appends=True, unstored=partial(unstored.append, number), future=future)
+        for number, future in enumerate(futures)
+    )
+    futures[1].cancel()
+    gate.set()
+    assert [list(await future) for future in (futures[0], futures[2])] == [[0], [1]]
+    assert unstored == [1]
+    await queue.close()
+    assert stored_numbers(path) == [0, 2]
+
+
+def assert_opened(gate: threading.Event) -> None:
+    assert gate.wait(10)
 
 
 async def test_a_batch_of_which_all_were_cancelled_writes_nothing(path: str) -> None:

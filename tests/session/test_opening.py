@@ -80,11 +80,13 @@ def test_a_session_that_one_event_loop_left_while_it_opened_is_opened_by_the_nex
     assert asyncio.run(go_on()) >= 1
 
 
-async def test_a_task_that_waits_for_its_append_keeps_few_objects(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "opening"])
+async def test_a_task_that_waits_for_its_append_keeps_few_objects(tmp_path: Path, is_open: bool) -> None:
     """The garbage collector visits the objects of all that wait; a bare task that awaits a future keeps eight."""
     count = 500
     async with PersistentContextManager(tmp_path / "log.jsonl", tokenizer="estimate") as manager:
-        await manager.add_message(said(0))
+        if is_open:
+            await manager.add_message(said(0))
         gc.collect()
         gc.disable()
         try:
