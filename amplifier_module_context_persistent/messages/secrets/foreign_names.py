@@ -174,7 +174,10 @@ def find_foreign(text: str, names: Iterable[tuple[int, int]]) -> list[Secret]:
     found: list[Secret] = []
     done = 0
     for start, end in names:
-        if start >= done and (secret := _beside(text, start) or _said(text, start, end)):
+        if start < done:
+            continue
+        secret = _beside(text, start) or _in_sentence(text, start, end)
+        if secret is not None:
             found.append(secret)
             done = secret.end
     return found
@@ -189,21 +192,22 @@ def _beside(text: str, start: int) -> Secret | None:
     shown = _SHOWN.match(match[group])
     if shown is None:
         return None
-    value, name = shown[0].rstrip(".:*_"), _spelled(match["name"])
+    value = shown[0].rstrip(".:*_")
+    name = _spelled(match["name"])
     if not _is_secret(value, name):
         return None
     kind = "password" if name in _ALL_PASSWORDS else "key"
     return Secret(match.start(group), match.start(group) + len(value), f"{kind} by its name")
 
 
-def _said(text: str, start: int, end: int) -> Secret | None:
-    """Return the password that a sentence gives for a name; the name may have an ending, as in `Lösenordet`."""
+def _in_sentence(text: str, start: int, end: int) -> Secret | None:
+    """Return the password that a sentence gives after or before a name for passwords, or the key after another name.
+
+    The name for passwords may have an ending of its language, as in `Lösenordet`.
+    """
     name = _spelled(text[start:end])
-    if (
-        name not in _ALL_PASSWORDS
-        and name not in _ALSO_PASSWORDS
-        and not _OF_WIFI.search(text, max(0, start - 12), end + 16)
-    ):
+    is_password = name in _ALL_PASSWORDS or name in _ALSO_PASSWORDS
+    if not is_password and not _OF_WIFI.search(text, max(0, start - 12), end + 16):
         return linked_key(text, start, end)
     ending = _ENDING.match(text, end)
     name_end = ending.end() if ending else end

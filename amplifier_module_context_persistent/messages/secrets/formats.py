@@ -55,7 +55,7 @@ _SEEN = "2026-11"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A published form of secrets."""
+    """The form of a service's secrets, as its documents describe it: for example, `ghp_` and 36 letters and digits."""
 
     kind: str
     hints: tuple[str, ...]
@@ -77,18 +77,20 @@ def _expression_of(form: str) -> str:
 
     After a part of exact length no further letter may follow; other parts take all letters that follow.
     """
-    parts, at = [], 0
+    parts = list[str]()
+    done = 0
     for field in _FIELD.finditer(form):
         letters, least, comma, most = field[1], field[2], field[3], field[4]
-        parts.append(re.escape(form[at : field.start()]))
-        count = f"{{{least},{most or MOST_CHARS}}}" if comma else f"{{{least}}}"
+        has_exact_length = not comma
+        count = f"{{{least}}}" if has_exact_length else f"{{{least},{most or MOST_CHARS}}}"
+        parts.append(re.escape(form[done : field.start()]))
         parts.append(f"[{ALPHABETS[letters]}]{count}")
-        at = field.end()
-        has_exact_length = most or not comma
-        if at == len(form) and has_exact_length:
-            run = "A-Za-z0-9_-" if letters == "b" else "A-Za-z0-9"
-            parts.append(f"(?![{run}])")
-    return "".join([*parts, re.escape(form[at:])])
+        done = field.end()
+        if done == len(form) and (has_exact_length or most):
+            following = "A-Za-z0-9_-" if letters == "b" else "A-Za-z0-9"
+            parts.append(f"(?![{following}])")
+    parts.append(re.escape(form[done:]))
+    return "".join(parts)
 
 
 def _hint_of(form: str) -> str:

@@ -75,14 +75,17 @@ def replaced(text: str, look: Callable[[str], list[Secret]], found: Callable[[st
     return _with_replaced(text, _found_by(look, text), found)
 
 
-def _with_replaced(text: str, secrets: Sequence[Secret], told: Callable[[str], None]) -> str:
+def _with_replaced(text: str, secrets: Sequence[Secret], report: Callable[[str], None]) -> str:
+    if not secrets:
+        return text
     pieces: list[str] = []
     done = 0
     for start, end, kind in secrets:
-        told(kind)
-        pieces += (text[done:start], REDACTED, colours_in(text[start:end]))
+        report(kind)
+        pieces += [text[done:start], REDACTED, colours_in(text[start:end])]
         done = end
-    return "".join([*pieces, text[done:]]) if done else text
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 def find_secrets(text: str, own: OwnForms | None = None) -> Sequence[Secret]:
@@ -112,10 +115,10 @@ def _in_long_text(text: str) -> Sequence[Secret]:
 def _found_by(look: Callable[[str], list[Secret]], text: str) -> Sequence[Secret]:
     found = look(text)
     for reading in readings(text):
-        for start, end, kind in look(reading.text):
-            one = Secret(*reading.original(start, end), kind)
-            if not _VARIABLE.fullmatch(text, one.start, one.end):
-                found.append(one)
+        for secret in look(reading.text):
+            start, end = reading.original(secret.start, secret.end)
+            if not _VARIABLE.fullmatch(text, start, end):
+                found.append(Secret(start, end, secret.kind))
     return merged(found)
 
 
@@ -128,56 +131,59 @@ def redact_value(value: Any, found: Found | None = None, field: str = "", own: O
         field: the field that has the value.
         own: a person's further expressions and values to replace.
     """
-    told = found or _ignore
+    report = found or _ignore
     if isinstance(value, str):
-        return redact_text(value, partial(_tell, told, field), own)
+        return redact_text(value, partial(_tell, report, field), own)
     if isinstance(value, list):
-        return [redact_value(item, told, f"{field}[{number}]", own) for number, item in enumerate(value)]
+        return [redact_value(item, report, f"{field}[{number}]", own) for number, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     redacted: dict[str, Any] = {}
     for key, item in value.items():
-        shown, is_clean = _seen_key(key) if len(key) <= _MOST_KEY_CHARS and own is None else ("*", False)
+        shown = "*"
+        is_clean = False
+        if own is None and len(key) <= _MOST_KEY_CHARS:
+            shown, is_clean = _seen_key(key)
         inside = f"{field}.{shown}" if field else shown
         if key.lower() in _core_keys() or _is_named(key, item):
             if item != REDACTED:
-                told("value of a sensitive key", inside)
+                report("value of a sensitive key", inside)
             redacted[key] = REDACTED
         elif isinstance(item, list) and names_recovery_codes(key):
-            told("recovery code", inside)
+            report("recovery code", inside)
             redacted[key] = [REDACTED if isinstance(one, str) else one for one in item]
         elif key == "arguments" and isinstance(item, str):
-            redacted[key] = in_json(item, partial(redact_value, found=told, field=inside, own=own))
+            redacted[key] = in_json(item, partial(redact_value, found=report, field=inside, own=own))
         elif isinstance(item, dict) and likelihood_of(key) is Likelihood.STRONG:
-            redacted[key] = _with_values_redacted(item, told, inside, own)
+            redacted[key] = _with_values_redacted(item, report, inside, own)
         elif isinstance(item, dict) and key.lower().endswith(("passwords", "passphrases")):
-            redacted[key] = _with_section_redacted(key, item, told, inside, own)
+            redacted[key] = _with_section_redacted(key, item, report, inside, own)
         else:
-            name = key if is_clean else redact_text(key, partial(_tell, told, inside), own)
-            redacted[name] = redact_value(item, told, inside, own)
+            new_key = key if is_clean else redact_text(key, partial(_tell, report, inside), own)
+            redacted[new_key] = redact_value(item, report, inside, own)
     return redacted
 
 
-def _with_values_redacted(value: dict[str, Any], told: Found, field: str, own: OwnForms | None) -> dict[str, Any]:
+def _with_values_redacted(value: dict[str, Any], report: Found, field: str, own: OwnForms | None) -> dict[str, Any]:
     """Return an object whose key names a secret, with its value replaced: `{"type": "string", "value": …}`."""
-    redacted: dict[str, Any] = redact_value(value, told, field, own)
+    redacted: dict[str, Any] = redact_value(value, report, field, own)
     for key, item in value.items():
         if VALUE_KEY.fullmatch(key) and isinstance(item, str) and item.strip() and not is_placeholder(item):
             if redacted.get(key) != REDACTED:
-                told("value of a sensitive key", f"{field}.{key}")
+                report("value of a sensitive key", f"{field}.{key}")
             redacted[key] = REDACTED
     return redacted
 
 
 def _with_section_redacted(
-    section: str, value: dict[str, Any], told: Found, field: str, own: OwnForms | None
+    section: str, value: dict[str, Any], report: Found, field: str, own: OwnForms | None
 ) -> dict[str, Any]:
     """Return an object with a password for each user, with the passwords replaced: `"passwords": {"robin": …}`."""
-    redacted: dict[str, Any] = redact_value(value, told, field, own)
+    redacted: dict[str, Any] = redact_value(value, report, field, own)
     for key, item in value.items():
         if isinstance(item, str) and is_in_section(section, key, item):
             if redacted.get(key) != REDACTED:
-                told("password in a section", f"{field}.{key}")
+                report("password in a section", f"{field}.{key}")
             redacted[key] = REDACTED
     return redacted
 
@@ -217,8 +223,8 @@ def _seen_key(key: str) -> tuple[str, bool]:
     return (key if is_clean and _PLAIN_NAME.fullmatch(key) else "*"), is_clean
 
 
-def _tell(told: Found, field: str, kind: str) -> None:
-    told(kind, field)
+def _tell(report: Found, field: str, kind: str) -> None:
+    report(kind, field)
 
 
 def _ignore(*_: str) -> None:

@@ -158,7 +158,7 @@ def is_count(value: str) -> bool:
 
 
 def names_technique(value: str) -> bool:
-    """Return whether a value names a technique or something that is counted, such as `PBKDF2WithHmacSHA256`."""
+    """Return whether a value contains a technique or a numbered thing: `PBKDF2WithHmacSHA256`, `item12`."""
     return _TECHNIQUE.search(value) is not None
 
 

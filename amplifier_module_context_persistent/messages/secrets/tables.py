@@ -90,14 +90,17 @@ def find_digits_below(
     if table is None:
         return
     stop, delimiter, head = table
-    column = next((number for number, cell in enumerate(head) if cell[0] <= first < cell[1]), None)
-    others = [text[slice(*cell)].strip(_AROUND) for cell in head]
-    if column is None or others[column] != text[first:end] or (beside and not any(map(beside.fullmatch, others))):
+    names = [_text_of(text, cell).strip(_AROUND) for cell in head]
+    if beside is not None and not any(map(beside.fullmatch, names)):
+        return
+    columns = [number for number, (cell_start, cell_end) in enumerate(head) if cell_start <= first < cell_end]
+    if not columns or names[columns[0]] != text[first:end]:
         return
     for row in _rows(text, stop, delimiter, head):
-        value = text[slice(*row[column])].strip(_AROUND)
+        cell_start, cell_end = row[columns[0]]
+        value = text[cell_start:cell_end].strip(_AROUND)
         if is_secret(value):
-            start = text.index(value, *row[column])
+            start = text.index(value, cell_start, cell_end)
             yield Secret(start, start + len(value), kind)
 
 
@@ -131,17 +134,22 @@ def _delimiter_of(text: str, start: int, stop: int) -> str:
 
 def _cells(text: str, start: int, end: int, delimiter: str) -> list[Cell]:
     """Return the cells of a line, split by a delimiter or, if it is "", at two spaces."""
-    end = start + len(text[start:end].rstrip(" \r"))
-    start += len(text[start:end]) - len(text[start:end].lstrip(" "))
-    if delimiter:
-        bars = [match.span() for match in re.finditer(delimiter, text[start:end])]
-        ends = [*(first for first, _ in bars), end - start]
-        starts = [0, *(last for _, last in bars)]
-    else:
-        gaps = [*_GAP.finditer(text[start:end])]
-        ends = [*(gap.start() for gap in gaps), end - start]
-        starts = [0, *(gap.end() for gap in gaps)]
-    return [(start + first, start + last) for first, last in zip(starts, ends, strict=True)]
+    line = text[start:end].rstrip(" \r")
+    content = line.lstrip(" ")
+    start += len(line) - len(content)
+    separators = re.finditer(delimiter, content) if delimiter else _GAP.finditer(content)
+    cells = list[Cell]()
+    cell_start = start
+    for separator in separators:
+        cells.append((cell_start, start + separator.start()))
+        cell_start = start + separator.end()
+    cells.append((cell_start, start + len(content)))
+    return cells
+
+
+def _text_of(text: str, cell: Cell) -> str:
+    start, end = cell
+    return text[start:end]
 
 
 def _sensitive(text: str, cell: Cell) -> str:
@@ -155,17 +163,19 @@ def _sensitive(text: str, cell: Cell) -> str:
 
 
 def _rows(text: str, end: int, delimiter: str, head: list[Cell]) -> Iterator[list[Cell]]:
-    """Yield the rows below a head, without the rules between rows."""
+    """Yield the rows of a table below its head; lines that only separate rows, such as `|---|---|`, are left out."""
     start = end + 1
     for _ in range(MOST_ROWS):
         stop = text.find("\n", start)
-        stop = len(text) if stop < 0 else stop
+        if stop < 0:
+            stop = len(text)
         line = text[start:stop]
         if not line.strip():
             return
         if not _RULE.fullmatch(line):
             row = _cells(text, start, stop, delimiter)
-            if not delimiter and len(row) == len(head) + 1 and text[slice(*row[0])].isdigit():
+            has_one_more = len(row) == len(head) + 1
+            if not delimiter and has_one_more and _text_of(text, row[0]).isdigit():
                 del row[0]  # the row's number
             if len(row) != len(head):
                 return
