@@ -1,7 +1,4 @@
-"""Choose a session's log from its configuration: a file, a database, or memory if nothing names a place.
-
-A session whose log cannot be created goes on in memory, too (`Store.append`), unless `require_persistence` is set.
-"""
+"""Choose a session's log from its configuration: a file, a database, or memory (`kept_in_memory`)."""
 
 from __future__ import annotations
 
@@ -18,12 +15,11 @@ from ..config.option_table import MEMORY
 from ..errors import ConfigError
 from ..log.base import Log
 from ..log.database_location import location_of, parse_location
-from ..log.open_log import IN_MEMORY, open_log
+from ..log.open_log import open_log
 from ..paths import LOG_NAME, check_session_id, log_name, log_path
+from .kept_in_memory import NO_PATH, log_in_memory
 
 logger = logging.getLogger(__name__)
-
-_NO_PATH = "neither transcript_path nor storage_path nor a session id says where its log lies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,7 @@ def choose_log(config: Config, *, session_id: str | None, parent_id: str | None,
         return ChosenLog(_open(config, _location_in(config, session_id, working_dir)))
     path = log_path(config, session_id=session_id, parent_id=parent_id, working_dir=working_dir)
     if path is None:
-        return ChosenLog(log_in_memory(config), _NO_PATH)
+        return ChosenLog(log_in_memory(config), NO_PATH)
     if config.transcript_path is None and config.storage_path is None:
         path = _where_it_began(path, working_dir or os.getcwd())
     return ChosenLog(_open(config, os.fspath(path)))
@@ -102,8 +98,3 @@ def _open(config: Config, location: str) -> Log:
         snapshots=CatalogueSnapshots(wait_s=0),
         marks_open=True,
     )
-
-
-def log_in_memory(config: Config) -> Log:
-    """Open a log in memory, with the configured limit for records."""
-    return open_log(IN_MEMORY, max_record_bytes=config.max_record_bytes)

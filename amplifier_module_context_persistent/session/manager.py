@@ -24,10 +24,11 @@ from ..search.recall_page import RecallPage, check_wanted
 from ..tokens.calibration import Meter, Recorder
 from ..window.retained_texts import checked_bodies
 from .add_messages import Additions
-from .choose_log import ChosenLog, choose_log, log_in_memory
+from .choose_log import ChosenLog, choose_log
 from .compare_host_list import LiveHistory
 from .final_request import Ticket
 from .host import Host
+from .kept_in_memory import log_in_memory
 from .manager_arguments import ManagerArguments, taking_arguments_of
 from .pending_requests import PendingRequests
 from .pin_and_hide import check_room, hide_record, pin_record

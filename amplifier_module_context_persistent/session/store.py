@@ -30,8 +30,9 @@ from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
 from ..view.wire_rules import late_system_of
 from ..window.ephemerals import Extras
-from .choose_log import ChosenLog, log_in_memory
+from .choose_log import ChosenLog
 from .host import Host
+from .kept_in_memory import log_in_memory, may_go_on_in_memory, why_in_memory
 from .log_events import LogEvents
 from .memory_files import check_memory_files, load_memory_files
 from .record_builder import RecordBuilder
@@ -265,7 +266,7 @@ class Store:
         except LogCreateError as error:
             if opening is not None:
                 session = opening.task.result()
-            if session is None or self._config.require_persistence or self._acknowledged:
+            if session is None or not may_go_on_in_memory(self._config, is_acknowledged=self._acknowledged):
                 raise
             session = await self._degrade(session, error)
             await session.queue.append(prepare(session.history), small=small)
@@ -365,8 +366,7 @@ class Store:
                 self._session = session
                 self._queue = queue
                 self._log = log
-                reason = os.strerror(error.errno) if error.errno else str(error)
-                await self._events.tell_degraded(f"{where}: {reason}")
+                await self._events.tell_degraded(why_in_memory(error, where))
         return await self.open()
 
 

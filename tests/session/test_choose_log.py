@@ -12,7 +12,8 @@ from amplifier_module_context_persistent.errors import ConfigError
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.memory import MemoryLog
 from amplifier_module_context_persistent.paths import log_name
-from amplifier_module_context_persistent.session.choose_log import choose_log, log_in_memory
+from amplifier_module_context_persistent.session.choose_log import choose_log
+from amplifier_module_context_persistent.session.kept_in_memory import log_in_memory
 from tests.support.messages import user
 from tests.support.sweeps import proof
 
