@@ -30,7 +30,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.raw_records import StoredLog
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
-from .compare_logs import Relation, compare_logs
+from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
 from .host_files import is_unfinished, making_session, write_host_files
@@ -59,6 +59,9 @@ class Done(Enum):
     """The session was erased, and is not restored."""
     LEFT = "left"
     """The session's copy is not changed; `BackupStep.why` gives the reason."""
+
+
+_RESTORE = "to have the copy in its place, remove the log, and `context-persistent backup DIR --restore`"
 
 
 @dataclass(slots=True)
@@ -224,6 +227,8 @@ def _compare(step: BackupStep) -> None:
             step.what, step.new_bytes = Done.MORE, found.new_bytes
         case Relation.SHORTER:
             step.what, step.why = Done.LEFT, "the log is shorter than its copy: it lost its end, or is an older file"
+        case Relation.DAMAGED:
+            step.what, step.why = Done.LEFT, f"{why_damaged(step.source)}, so its copy stays; {_RESTORE}"
         case _:
             step.what, step.new_bytes = Done.ANEW, _size_of(step.source)
             step.aside = _aside(step.source, step.target)

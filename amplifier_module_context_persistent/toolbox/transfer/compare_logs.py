@@ -6,6 +6,7 @@ header and have the same bytes at the end of the shorter one: nothing in between
   same record.
 - Two imports of one source are not copies: their headers differ. One import contains the other if the other has no
   additional message and was not continued by a session.
+- A log that is damaged in the first record that differs is neither another session nor a continuation: it is damaged.
 - A torn tail is ignored: no writer was told that it was stored.
 - A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
   continues a copy if the copy has no additional message, and no additional record that matters to the session.
@@ -13,6 +14,7 @@ header and have the same bytes at the end of the shorter one: nothing in between
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from itertools import zip_longest
 from typing import Any
 
 from ...log.base import ReadableLog
-from ...log.database_location import stored_name
+from ...log.database_location import shown_location, stored_name
 from ...log.file_handle import FileHandle
 from ...log.index import USER
 from ...log.open_reader import open_reader
@@ -54,6 +56,10 @@ class Relation(Enum):
     IMPORTED_OTHER = "imported_other"
     """Both were imported from one source, and the second has all messages of the first."""
     PARTED = "parted"
+    DAMAGED = "damaged"
+    """The first is damaged where they begin to differ, or has no whole record."""
+    DAMAGED_OTHER = "damaged_other"
+    """The second is damaged where they begin to differ, or has no whole record, and the first is not."""
     OTHER = "other"
     """They are not copies of one log."""
 
@@ -103,6 +109,12 @@ def compare_logs(first: str, second: str) -> Comparison:
         return compare_read(one, two)
 
 
+def why_damaged(log: str) -> str:
+    """Return that a log is damaged, and the command that tells where."""
+    path = shlex.quote(shown_location(log))
+    return f"the log is damaged or empty, which `context-persistent verify {path}` tells"
+
+
 def log_id_of(reader: ReadableLog) -> str:
     """Return the id in a log's first header, or "" if the log has no header or no id."""
     header = reader.index.headers[0] if reader.index.headers else {}
@@ -137,7 +149,7 @@ def _by_ends(first: str, second: str) -> Comparison | None:
 def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
     """Compare two open logs record by record; both were read already."""
     if log_id_of(one) != log_id_of(two):
-        return Comparison(_of_imports(one, two))
+        return _damaged(one, two, 1) or Comparison(_of_imports(one, two))
     common, new_bytes, message = 0, 0, -1
     relation = Relation.SAME
     for ours, theirs in zip_longest(whole_lines(one), whole_lines(two)):
@@ -146,12 +158,23 @@ def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:
             message += not ours.startswith(CONTROL_HEAD)
             continue
         if ours is not None and theirs is not None:
+            if damaged := _damaged(one, two, common + 1):
+                return damaged
             if not common:
                 return Comparison(Relation.OTHER)
             return _parted(one, two, common, message)
         relation = Relation.SHORTER if ours is None else Relation.LONGER
         new_bytes += len(ours or theirs or b"") + 1
     return Comparison(relation, new_bytes)
+
+
+def _damaged(one: ReadableLog, two: ReadableLog, line: int) -> Comparison | None:
+    """Return which log is damaged in the first line that differs, or has no whole record; None if none is."""
+    for log, relation in ((one, Relation.DAMAGED), (two, Relation.DAMAGED_OTHER)):
+        is_empty = next(whole_lines(log), None) is None
+        if is_empty or any(found.line == line for found in log.index.damage):
+            return Comparison(relation)
+    return None
 
 
 def _of_imports(one: ReadableLog, two: ReadableLog) -> Relation:

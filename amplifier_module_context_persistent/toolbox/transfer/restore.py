@@ -16,7 +16,7 @@ from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
 from .backup import BackupStep, Done
-from .compare_logs import Relation, compare_logs
+from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasures import Erasure
@@ -130,6 +130,10 @@ def _compare(step: BackupStep) -> None:
             step.what = Done.MORE
         case Relation.SAME | Relation.LONGER | Relation.PURGED:
             step.what = Done.SAME
+        case Relation.DAMAGED:
+            step.what, step.why = Done.LEFT, f"{why_damaged(step.target)}; remove the log, and restore again"
+        case Relation.DAMAGED_OTHER:
+            step.what, step.why = Done.LEFT, f"in the backup {why_damaged(step.source)}"
         case Relation.PARTED:
             step.what, step.why = Done.LEFT, f"the home has another history: {found.parting}"
         case _:

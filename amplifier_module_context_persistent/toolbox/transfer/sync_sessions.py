@@ -28,7 +28,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.open_files import is_open
 from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like
-from .compare_logs import Parting, Relation, compare_logs
+from .compare_logs import Parting, Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasures import SESSION, ErasedError, Erasure
 from .erasures_of_log import erasures_of_log
@@ -190,7 +190,7 @@ class Sync:
         except HoldsErasedError as error:
             return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
         except (ContextPersistentError, OSError) as error:
-            return Step(pair.session_id, What.LEFT, why=reason_of(error))
+            return Step(pair.session_id, What.LEFT, why=_why_failed(error))
         if step.to is not None and stored_name(step.target) is None and is_open(step.target):
             return Step(pair.session_id, What.LEFT, parting=step.parting, why=OPEN)
         return step
@@ -213,7 +213,7 @@ class Sync:
                     self._replace(step, step.to)
             archive_like(step.source, step.target)
         except (ContextPersistentError, CatalogueError, OSError) as error:
-            step.what, step.why = What.LEFT, reason_of(error)
+            step.what, step.why = What.LEFT, _why_failed(error)
 
     def _plan_copy(self, pair: Pair) -> Step:
         if pair.here is not None:
@@ -267,6 +267,9 @@ class Sync:
                 self._check_undo_nothing((here, self.here), (there, self.there))
                 to_there.parting = to_here.parting = found.parting
                 return self._parted(to_there, to_here)
+            case Relation.DAMAGED | Relation.DAMAGED_OTHER:
+                damaged = (here, self.here) if found.relation is Relation.DAMAGED else (there, self.there)
+                return Step(here.id, What.LEFT, why=_why_damaged(*damaged))
             case Relation.OTHER:
                 return Step(here.id, What.LEFT, why="another session has its id on the other side")
         for step in (to_there, to_here):  # an earlier sync was killed before it updated the files beside the log
@@ -321,6 +324,17 @@ class Sync:
 
 def _why_replaced(relation: Relation) -> What:
     return What.REPLACE if relation in (Relation.PURGED, Relation.PURGED_OTHER) else What.IMPORTED
+
+
+def _why_failed(error: Exception) -> str:
+    """Return the reason of a failure, after the path or the location that it is about, so that it tells the side."""
+    place = getattr(error, "filename", None)
+    return f"{shown_location(place)}: {reason_of(error)}" if isinstance(place, str) else reason_of(error)
+
+
+def _why_damaged(session: SessionFile, side: Side) -> str:
+    what = "if the other side has all of it, remove this file, and the next sync copies it again"
+    return f"{side.where} {why_damaged(str(session.path))}; {what}"
 
 
 def _why_parted(parting: Parting | None) -> str:

@@ -329,3 +329,28 @@ def state_of(root: Path) -> dict[str, bytes]:
     files = {name: content for name, content in files_below(root).items() if not name.endswith(OPEN_SUFFIX)}
     logs = {name: content for name, content in files.items() if LOG_NAME in name and not name.endswith(NOTE_SUFFIX)}
     return logs | {name: content for name, content in files.items() if is_unfinished(name, content)}
+
+
+def test_a_damaged_log_does_not_take_the_place_of_its_copy(home: Home, kept: Path) -> None:
+    """It is told how to have the copy in the place of the log."""
+    home.says("talk", "one", "two")
+    home.run("backup", kept)
+    whole = home.log("talk").read_bytes()
+    home.log("talk").write_bytes(b"\0" * 100 + b"\n" + whole[101:])
+    told = home.run("backup", kept, code=1).output
+    assert f"`context-persistent verify {home.log('talk')}`" in told
+    assert copy_of(kept, "talk").read_bytes() == whole
+    assert "remove the log, and restore again" in home.run("backup", kept, "--restore", code=1).output
+    home.log("talk").unlink()
+    home.run("backup", kept, "--restore")
+    assert home.log("talk").read_bytes() == whole
+
+
+def test_a_damaged_copy_is_set_aside_and_not_restored(home: Home, kept: Path) -> None:
+    home.says("talk", "one", "two")
+    home.run("backup", kept)
+    whole = home.log("talk").read_bytes()
+    copy_of(kept, "talk").write_bytes(b"\0" * 100 + b"\n" + whole[101:])
+    assert "in the backup the log is damaged" in home.run("backup", kept, "--restore", code=1).output
+    assert "copied anew" in home.run("backup", kept).output
+    assert copy_of(kept, "talk").read_bytes() == whole

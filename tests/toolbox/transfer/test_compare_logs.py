@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from amplifier_module_context_persistent.clock import utc_now
+from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from amplifier_module_context_persistent.toolbox.transfer.compare_logs import Relation, compare_logs
+from tests.support.archives import small_frames
 from tests.support.logs import sealed
 
 STAMP = "2026-01-05T09:00:00.000Z"
@@ -75,3 +79,31 @@ def test_a_copy_with_a_message_that_the_purge_did_not_see_is_not_replaced(tmp_pa
     one = purged(tmp_path / "one", SAID, Purge(redact=redacted))
     two = write(tmp_path / "two", [*SAID, ("m4", "on"), ("m3", "and now? again")])
     assert compare_logs(one, two).relation is Relation.PARTED
+
+
+@pytest.mark.parametrize("line", [0, 1, 3], ids=["in its header", "in a message", "in its last message"])
+@pytest.mark.parametrize("more", [[], [("m4", "more")]], ids=["all of it", "a part"])
+def test_a_damaged_log_is_neither_another_session_nor_one_that_went_on(
+    tmp_path: Path, line: int, more: list[tuple[str, str]]
+) -> None:
+    """It is told which of the two is damaged; also if it was cut to nothing, or is archived."""
+    one, two = write(tmp_path / "one", [*SAID, *more]), write(tmp_path / "two", SAID)
+    lines = (tmp_path / "two").read_bytes().splitlines(keepends=True)
+    cut = lines[line][: len(lines[line]) // 2]
+    (tmp_path / "two").write_bytes(b"".join([*lines[:line], cut, b"\n", *lines[line + 1 :], b"\n"]))
+    assert compare_logs(one, two).relation is Relation.DAMAGED_OTHER
+    assert compare_logs(two, one).relation is Relation.DAMAGED
+    (tmp_path / "two").write_bytes(b"")
+    assert compare_logs(one, two).relation is Relation.DAMAGED_OTHER
+    assert compare_logs(two, one).relation is Relation.DAMAGED
+
+
+def test_of_an_archive_with_a_damaged_frame_the_same_is_told(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "one", SAID), write(tmp_path / "two", SAID)
+    with small_frames(200, 100):
+        archive_log(two)
+    content = bytearray((tmp_path / "two").read_bytes())
+    content[content.index(b"\x28\xb5\x2f\xfd", 4) + 12] ^= 255
+    (tmp_path / "two").write_bytes(content)
+    assert compare_logs(one, two).relation is Relation.DAMAGED_OTHER
+    assert compare_logs(two, one).relation is Relation.DAMAGED

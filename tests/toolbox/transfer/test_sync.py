@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_log import open_log
@@ -412,3 +413,29 @@ def test_of_copies_of_one_id_the_one_of_the_same_project_is_meant() -> None:
         assert (pair.here.project, alone.here, alone.there) == ("b", ones[0], None)
     (pair,) = pairs_of(ones[:1], [SessionFile(Path("there"), "s1", "b", 0.0)])
     assert pair.here == ones[0]
+
+
+@pytest.mark.parametrize("damaged", ["there", "here"])
+def test_a_damaged_copy_is_told_with_its_place_and_what_to_do(laptop: Home, stick: Path, damaged: str) -> None:
+    """It is not called another session; when it is removed, the next sync copies the whole one."""
+    laptop.says("talk", "one", "two")
+    laptop.run("sync", stick)
+    whole = laptop.log("talk").read_bytes()
+    log = laptop.log("talk") if damaged == "here" else next(stick.rglob(LOG_NAME))
+    log.write_bytes(b"\0" * 100 + b"\n" + whole[101:])
+    told = laptop.run("sync", stick, code=1).output
+    assert f"`context-persistent verify {log}`" in told
+    assert "another session" not in told
+    log.unlink()
+    laptop.run("sync", stick)
+    assert laptop.log("talk").read_bytes() == next(stick.rglob(LOG_NAME)).read_bytes() == whole
+
+
+def test_a_copy_that_cannot_be_read_is_named_by_its_path(laptop: Home, stick: Path) -> None:
+    """So a person knows on which side it is."""
+    laptop.says("talk", "one")
+    laptop.run("sync", stick)
+    copy = next(stick.rglob(LOG_NAME))
+    archive_log(str(copy))
+    copy.write_bytes(copy.read_bytes()[:150])
+    assert f"LEFT: talk: {copy}: " in laptop.run("sync", stick, code=1).output
