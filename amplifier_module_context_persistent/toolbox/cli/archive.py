@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, say_left_by_age
 from .error_messages import reason_beside
 from .exit_codes import DONE, FINDINGS, UNUSABLE
-from .filter_options import check_no_filter, chosen_sessions, filter_options
+from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .parameters import TimeType, check_place
 from .progress import progress
 from .sealed_files import encrypt_to_option, public_keys
@@ -82,7 +82,7 @@ class _Candidate:
 @click.pass_context
 def archive(
     context: click.Context,
-    sessions: tuple[str, ...],
+    sessions: Sequence[str],
     *,
     last: bool,
     everywhere: bool,
@@ -110,6 +110,8 @@ def archive(
     if bool(keys) != bool(output) or (keys and undo):
         raise click.UsageError("--encrypt-to and -o DIR belong together, without --undo: they make sealed copies")
     check_can_ask(as_json=as_json, yes=yes or bool(keys), dry_run=dry_run)
+    sessions, places = split_places(sessions, wanted.places)
+    wanted = replace(wanted, places=places)
     if sessions or last:
         check_no_filter(wanted, everywhere=everywhere)
         if (sessions and last) or everything or older is not None:

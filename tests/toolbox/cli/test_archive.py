@@ -303,3 +303,19 @@ def test_du_counts_what_the_file_takes() -> None:
     assert packed["archive_frees_bytes"] == 0
     assert plain["archive_frees_bytes"] == pytest.approx(plain["bytes"] - packed["bytes"], rel=0.02)
     shows(run("du").stdout, "would take")
+
+
+def test_a_directory_of_sessions_is_archived_as_with_in(tmp_path: Path) -> None:
+    """So a stick is made smaller; a sync goes on with the archived copies. All of it needs a word."""
+    large("one")
+    stick = tmp_path / "stick"
+    stick.mkdir()
+    run("sync", stick)
+    (copy,) = stick.rglob("context-messages.jsonl")
+    shows(refused("archive", stick), "--everything if all are meant")
+    run("archive", stick, "--everything", "--yes")
+    assert is_archived(copy)
+    assert not is_archived(log_of("one"))
+    assert "1 session in step" in run("sync", stick).output
+    run("archive", "--undo", stick, "--everything", "--yes")
+    assert copy.read_bytes() == log_of("one").read_bytes()
