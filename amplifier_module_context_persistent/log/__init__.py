@@ -20,7 +20,7 @@ Where things are done:
 - a reset (a record that replaces the live history) takes effect: `reset_effects`; it is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
 - an unknown format version is found: `format_version`; appending to its log is refused: `batch`;
-- a file that is not a log is refused: `not_a_log`;
+- a file that is not a log is refused: `not_a_log`; a log that another user may have forged: `file_trust`;
 - messages are read back and verified: `read_back`;
 - a log is archived and brought back: `archive_log`; its bytes are read in place: `archived_bytes`, by `file_handle`;
   the layout of an archive: `archive_format`.

@@ -35,7 +35,8 @@ from .archived_bytes import ArchivedBytes, archived_bytes
 from .atomic_file import NewFile, remove_other_name
 from .base import Snapshots
 from .file_handle import CHUNK_BYTES, FileHandle
-from .filesystem import FileSystem, is_own
+from .file_trust import is_own
+from .filesystem import FileSystem
 from .open_mark import keep_closed
 from .reader import LogReader
 

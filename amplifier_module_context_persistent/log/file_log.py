@@ -30,7 +30,8 @@ from .append_lock import AppendLock
 from .archive_log import restore_for_append
 from .base import Outcome, Prepare, Snapshots
 from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
-from .filesystem import FileSystem, check_can_sync, check_trust, directories_above, make_directories, why_refused
+from .file_trust import check_trust
+from .filesystem import FileSystem, check_can_sync, directories_above, make_directories, why_refused
 from .index import TornTail
 from .open_mark import OpenMark
 from .reader import END_BYTES, LogReader

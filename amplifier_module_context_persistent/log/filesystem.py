@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import stat
 import sys
 
 from ..errors import AppendError, LogCreateError, LogUnreadableError
 from . import os_file_lock
-
-logger = logging.getLogger(__name__)
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _COMMON = _NOFOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -197,34 +194,6 @@ def check_can_sync(path: str, *, exists: bool) -> None:
         return
     reason = f"{directory} cannot be read, so its entries cannot be synced; chmod u+r it; nothing was stored"
     raise (AppendError if exists else LogCreateError)(errno.EACCES, reason, path)
-
-
-def is_own(status: os.stat_result) -> bool:
-    """Return whether a file belongs to the user of this process. On Windows, which does not tell, always True."""
-    return sys.platform == "win32" or status.st_uid == os.geteuid()
-
-
-def distrust(status: os.stat_result) -> str:
-    """Explain why another user may have forged a log; "" if this user or root owns it, and not every user may write."""
-    if sys.platform == "win32":
-        return ""
-    if status.st_uid not in (os.geteuid(), 0):
-        return f"the log belongs to the user with the id {status.st_uid}, so it is not trusted; change its owner"
-    if status.st_mode & stat.S_IWOTH:
-        return "every user may write the log, so it is not trusted; chmod o-w it"
-    return ""
-
-
-def check_trust(status: os.stat_result, path: str) -> None:
-    """Raise an error for a log that another user may have forged; log a warning if its group may write it.
-
-    Raises:
-        LogUnreadableError: another user owns the log, or every user may write it; the text says what to do.
-    """
-    if reason := distrust(status):
-        raise LogUnreadableError(errno.EPERM, reason, path)
-    if not WINDOWS and status.st_mode & stat.S_IWGRP:
-        logger.warning("%s: its group may write it; make it private with chmod 600", path)
 
 
 Opened = tuple[int, os.stat_result]

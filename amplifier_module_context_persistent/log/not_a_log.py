@@ -3,30 +3,23 @@
 In a damaged log some lines are not records; the others are read. If no line of a file is a record, it is foreign: it is
 not read as an empty session, not repaired and not purged. The beginning of one record is enough to be a log, because a
 crash during the first append may leave no more.
-
-No export, report or chart may replace a log (`check_replaceable`).
 """
 
 from __future__ import annotations
 
 import errno
-import os
 
 import orjson
 
-from ..errors import NotALogError, ReplaceError
-from .archive_format import is_archive
+from ..errors import NotALogError
 from .base import ReadableLog
 from .database_location import is_postgres
 from .file_handle import beginning
 from .record_limits import MAX_RECORD_BYTES
-from .record_line import CONTROL_HEAD, has_crc
-from .salvage import is_record
 
 _BEGINNINGS = (b'{"_record":', b'{"role":')
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip, zstd
-_FIRST_BYTES = 64  # if all of these are NUL bytes, a power cut left them, and it is not another kind of file
-_LOG, _MESSAGES = "the log of a session", "a file of a session's messages"
+FIRST_BYTES = 64  # if all of these are NUL bytes, a power cut left them, and it is not another kind of file
 
 
 def check_is_log(reader: ReadableLog) -> None:
@@ -35,7 +28,7 @@ def check_is_log(reader: ReadableLog) -> None:
     Raises:
         NotALogError: no line of it is a record, and it does not begin with the beginning of one.
     """
-    if _may_be_strange(reader) and not _begins_as_record(_first_bytes(reader)):
+    if _may_be_strange(reader) and not begins_as_record(_first_bytes(reader)):
         raise _not_a_log(reader)
 
 
@@ -48,64 +41,10 @@ def check_may_be_written(log: ReadableLog) -> None:
     if not _may_be_strange(log):
         return
     first = _first_bytes(log)
-    if _begins_as_record(first) or _nearly_begins_as_record(first) or not first.strip(b"\0 \t\r\n"):
+    if begins_as_record(first) or nearly_begins_as_record(first) or not first.strip(b"\0 \t\r\n"):
         return
     if not _is_torn_record(log):
         raise _not_a_log(log)
-
-
-def check_replaceable(path: str | os.PathLike[str], *, own: str = "", by_messages: bool = False) -> None:
-    """Check that a new file would not take the place of a log, also through a link.
-
-    Args:
-        path: the path of the new file. The caller asks about existing files that are not logs.
-        own: the location of the session's log, which is refused under any name.
-        by_messages: whether the new file has only messages, so that it may replace another such file.
-
-    Raises:
-        ReplaceError: the existing file is a log.
-        OSError: the existing file cannot be read.
-    """
-    place = os.path.realpath(os.path.expanduser(path))
-    if not os.path.isfile(place):
-        return
-    if own and os.path.exists(own) and os.path.samefile(place, own):
-        what = "the session's log itself"
-    else:
-        what = _what_of_a_session(place)
-        if by_messages and what == _MESSAGES:
-            return
-    if what:
-        why = f"this is {what}, which is not replaced; name another file, or move this one away first"
-        raise ReplaceError(errno.EEXIST, why, os.fspath(path))
-
-
-def _what_of_a_session(path: str) -> str:
-    """Return the kind of a file: `_LOG`, `_MESSAGES` (messages without checksums), or "" for any other file.
-
-    A file is of the first two kinds if it begins like a record, or if most of its lines are records.
-    """
-    lines = 0
-    records = 0
-    has_own_record = False  # a control record, or a record with a checksum
-    with open(path, "rb") as file:
-        first = file.read(_FIRST_BYTES)
-        if is_archive(first, path):
-            return _LOG
-        begins_as_record = _begins_as_record(first) or _nearly_begins_as_record(first)
-        file.seek(0)
-        while line := file.readline(MAX_RECORD_BYTES):
-            line = line.rstrip(b"\n")
-            if line:
-                lines += 1
-            if is_record(line):
-                records += 1
-                has_own_record = has_own_record or line.startswith(CONTROL_HEAD) or has_crc(line)
-            if begins_as_record and has_own_record:
-                break
-    if not begins_as_record and 2 * records <= lines:
-        return ""
-    return _LOG if has_own_record or first.startswith(CONTROL_HEAD) else _MESSAGES
 
 
 def _may_be_strange(reader: ReadableLog) -> bool:
@@ -126,18 +65,19 @@ def _not_a_log(reader: ReadableLog) -> NotALogError:
     return NotALogError(errno.EINVAL, f"this is not a log: {why}", reader.describe().location)
 
 
-def _first_bytes(reader: ReadableLog, size: int = _FIRST_BYTES) -> bytes:
+def _first_bytes(reader: ReadableLog, size: int = FIRST_BYTES) -> bytes:
     try:
         return beginning(reader.describe().location, size)
     except FileNotFoundError:
         return b""
 
 
-def _begins_as_record(first: bytes) -> bool:
+def begins_as_record(first: bytes) -> bool:
+    """Return whether the bytes are the beginning of a record."""
     return first.startswith(_BEGINNINGS)
 
 
-def _nearly_begins_as_record(first: bytes) -> bool:
+def nearly_begins_as_record(first: bytes) -> bool:
     """Return whether the bytes differ from the beginning of a record in at most one byte."""
     return any(_different_bytes(first, expected) <= 1 for expected in _BEGINNINGS)
 

@@ -28,7 +28,8 @@ from ..errors import LogUnreadableError
 from .base import LogDescription, Snapshots
 from .bundle import torn_bundle
 from .file_handle import CHUNK_BYTES, FileHandle
-from .filesystem import FileSystem, distrust
+from .file_trust import distrust
+from .filesystem import FileSystem
 from .format_version import check_readable
 from .index import Index, TornTail
 from .lost_messages import count_lost

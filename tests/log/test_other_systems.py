@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log import append_lock, atomic_file, filesystem, os_file_lock
+from amplifier_module_context_persistent.log import append_lock, atomic_file, file_trust, filesystem, os_file_lock
 from amplifier_module_context_persistent.log.atomic_file import NewFile
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
@@ -145,7 +145,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> WindowsFiles:
     """Take the ways of Windows where the code asks for the system."""
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("the system does not show which files are open")
-    for module in (filesystem, append_lock, atomic_file, purge_new_file):
+    for module in (filesystem, file_trust, append_lock, atomic_file, purge_new_file):
         monkeypatch.setattr(module, "WINDOWS", True)
     return WindowsFiles()
 

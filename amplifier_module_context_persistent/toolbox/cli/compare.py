@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...log.atomic_file import NewFile, check_free
-from ...log.not_a_log import check_replaceable
+from ...log.check_replaceable import check_replaceable
 from ...sessions.prices import PriceList
 from ..replay import compare as play_all
 from ..replay.api import Comparison, Measures, Replayed

@@ -15,7 +15,8 @@ from ...catalogue.catalogue_file import CatalogueError, remove_catalogue
 from ...errors import AppendError, LogError, LogFailedError, PurgeError
 from ...log.append_lock import AppendLock
 from ...log.atomic_file import no_room, remove_other_name
-from ...log.filesystem import WINDOWS, FileSystem, is_own, unreadable
+from ...log.file_trust import is_own
+from ...log.filesystem import WINDOWS, FileSystem, unreadable
 from ...log.index import Index
 from ...log.reader import LogReader
 from ...log.save_torn_tail import save_torn_tail, saved_tails

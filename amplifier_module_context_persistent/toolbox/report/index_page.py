@@ -18,7 +18,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from ...log.atomic_file import NewFile, check_free
-from ...log.not_a_log import check_replaceable
+from ...log.check_replaceable import check_replaceable
 from .body import visible
 from .shell import dollars, moment, page_text, policy_hash, rendered
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ...log.atomic_file import NewFile
+from ...log.check_replaceable import check_replaceable
 from ...log.database_location import stored_name
-from ...log.not_a_log import check_replaceable
 from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms

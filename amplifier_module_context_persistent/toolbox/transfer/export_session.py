@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from ...forms.request_bodies import to_anthropic, to_openai
 from ...forms.tool_definitions import anthropic_tools, chat_tools, named_tools
 from ...log.atomic_file import NewFile
+from ...log.check_replaceable import check_replaceable
 from ...log.filesystem import FileSystem
-from ...log.not_a_log import check_replaceable
 from ...log.record_line import MARK, Message, encode_object
 from ...messages.host_form import as_hosts_write
 from ...messages.message import THINKING_BLOCKS, is_block

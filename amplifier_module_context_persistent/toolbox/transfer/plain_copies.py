@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 
-from ...log.filesystem import is_own
+from ...log.file_trust import is_own
 from ...log.os_file_lock import try_lock
 
 _PREFIX = "context-persistent-plain-"
