@@ -31,8 +31,8 @@ from ..log.reset_record import NewMessage, ids_in, reset_bodies
 from ..messages.host_form import content_key
 from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
 from ..view.plan import kept_ordinals
+from ..view.rules_of_log import header_marks
 from ..view.turns import Read
-from ..view.wire_rules import header_marks
 from ..window.ephemerals import Extras
 from .change_history import Decide
 from .compare_host_list import TakenMessages

@@ -28,7 +28,7 @@ from ..messages.message import Message
 from ..messages.offload import may_offload, offload
 from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
-from ..view.wire_rules import late_system_of
+from ..view.rules_of_log import late_system_of
 from ..window.ephemerals import Extras
 from .choose_log import ChosenLog
 from .host import Host

@@ -25,7 +25,7 @@ from ..view.bound_reasoning import tools_hash
 from ..view.plan import budget_in_use, is_plan_for
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.recipients import Recipient, family_of
-from ..view.wire_rules import LINES, WIRE
+from ..view.rules_of_log import LINES, WIRE
 from ..window.ephemerals import Extras
 from ..window.prompt_cache import PromptCache
 from ..window.request import REFUSED, Room, StoredReceipt, ViewRequest, ViewResult, head_of

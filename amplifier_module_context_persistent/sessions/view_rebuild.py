@@ -33,7 +33,7 @@ from ..messages.metadata import metadata_of
 from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
 from ..view.recipients import RULES, Recipient
-from ..view.wire_rules import LINES, WIRE
+from ..view.rules_of_log import LINES, WIRE
 from ..window.ephemerals import Extras
 from ..window.request import ViewRequest
 from ..window.window import Window

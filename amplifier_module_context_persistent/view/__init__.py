@@ -10,5 +10,6 @@ Rules of this package:
 Where things are done:
 - matching calls and results: `tool_groups`; stand-ins for missing results: `missing_results`;
 - which reasoning is shown: `recipients` decides by the reader, `bound_reasoning` by the messages before it;
-- what providers refuse within a message: `wire_rules`; order and tokens: `arrangement`; the messages: `render`.
+- what providers refuse within a message: `wire_rules`; the rules that a log began with: `rules_of_log`;
+- order and tokens: `arrangement`; the messages: `render`.
 """

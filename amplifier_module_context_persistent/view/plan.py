@@ -22,7 +22,7 @@ from ..messages.elide import Cut
 from ..messages.message import Message
 from .entry import Entry
 from .recipients import kept_name
-from .wire_rules import WIRE
+from .rules_of_log import WIRE
 
 IMPORTED = "imported"
 """The `strategy` of a plan that was made from an imported compaction."""

@@ -32,28 +32,19 @@ already sent must not change (I6).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
-from ..config.option_table import LateSystem
 from ..messages.media_blocks import with_true_types
 from ..messages.message import CALL_BLOCKS, UNNAMED, Message, given_calls, given_name_of, is_block
 from ..messages.text import well_formed
 from .recipients import ANTHROPIC, GEMINI, OPENAI
-
-WIRE = "wire"
-"""The key by which plans, headers and receipts say that views follow the strict rules."""
-LINES = "lines"
-"""A key of headers: only answers keep the `[continued]` line, and only readers that refuse prefill see it. In receipts:
-the reader refuses prefill."""
-LATE_SYSTEM = "late_system"
-"""A key of headers: how late system messages are shown."""
 
 _ANY = 1 << 40  # no limit
 _PLAIN = re.compile(r"[^a-zA-Z0-9_-]")
@@ -167,49 +158,6 @@ def request_rules(rules: WireRules, *, is_named: bool, line_last: bool, old_line
         stored_lines=line_last or old_lines,
         line_between=rules.line_between and old_lines,
     )
-
-
-def begins_strict(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the log's views keep the strict rules from its beginning, according to its headers."""
-    return not headers or headers[0].get(WIRE) == 1
-
-
-def has_old_lines(headers: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a version that showed lines between all answers began the log, according to its headers."""
-    return bool(headers) and headers[0].get(LINES) != 1
-
-
-def late_system_of(
-    configured: LateSystem, headers: Sequence[Mapping[str, Any]], *, is_new: bool
-) -> Literal["system", "reminder"]:
-    """Return how the log's late system messages are shown, `system` or `reminder`.
-
-    With `auto`, a new log gets `reminder`, and an older log stays as it began.
-    """
-    if configured != "auto":
-        return configured
-    if is_new:
-        return "reminder"
-    began_with_reminders = bool(headers) and headers[0].get(LATE_SYSTEM) == "reminder"
-    return "reminder" if began_with_reminders else "system"
-
-
-def header_marks(headers: Sequence[Mapping[str, Any]], *, late_system: str = "system") -> dict[str, Any]:
-    """Return the fields of a new header that say how the log's views began. They repeat the first header.
-
-    Args:
-        headers: the headers that the log has.
-        late_system: how a log that begins now shows late system messages.
-    """
-    marks: dict[str, Any] = {}
-    if begins_strict(headers):
-        marks[WIRE] = 1
-    if not has_old_lines(headers):
-        marks[LINES] = 1
-    began_with = headers[0].get(LATE_SYSTEM) if headers else late_system
-    if began_with == "reminder":
-        marks[LATE_SYSTEM] = "reminder"
-    return marks
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from ..view.entry import Entry
 from ..view.missing_results import LateResults
 from ..view.plan import NO_PLAN
 from ..view.recipients import FIRST_RULES, NOBODY
-from ..view.wire_rules import TAKES_ALL, WireRules, begins_strict, has_old_lines, request_rules, rules_of
+from ..view.rules_of_log import begins_strict, has_old_lines
+from ..view.wire_rules import TAKES_ALL, WireRules, request_rules, rules_of
 from .kept_entries import KeptEntries
 from .message_source import MessageSource
 from .plan_state import with_late_told

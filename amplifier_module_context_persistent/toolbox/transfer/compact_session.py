@@ -35,7 +35,7 @@ from ...view.arrangement import Item
 from ...view.plan import LeftOut, Plan, PlanRules, live_positions
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
-from ...view.wire_rules import begins_strict, late_system_of
+from ...view.rules_of_log import begins_strict, late_system_of
 from ...window.ephemerals import Extras
 from ...window.plan_gain import reaches_min_gain
 from ...window.request import Room, ViewRequest

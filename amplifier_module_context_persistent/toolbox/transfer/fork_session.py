@@ -35,7 +35,7 @@ from ...log.record_line import FORMAT_VERSION, Message, encode_control, encode_o
 from ...messages.metadata import given_id
 from ...paths import LOG_NAME, log_name, log_path
 from ...sessions.transcript import Transcript, session_id_in
-from ...view.wire_rules import header_marks
+from ...view.rules_of_log import header_marks
 from .copy_log import carry, refused_messages, write_new_log
 from .history_at import HistoryPrefix, following_plan, history_at
 from .host_files import (

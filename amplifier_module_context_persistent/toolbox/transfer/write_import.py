@@ -16,7 +16,7 @@ from ...log.open_log import open_log
 from ...log.record_line import FORMAT_VERSION, encode_control
 from ...log.reset_record import ids_in, reset_bodies
 from ...messages.json_fields import present
-from ...view.wire_rules import header_marks
+from ...view.rules_of_log import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
 from .earlier_import import records_in
