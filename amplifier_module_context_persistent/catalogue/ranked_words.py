@@ -180,17 +180,18 @@ class StoredSegments:
     def __init__(self, connection: sqlite3.Connection, sessions: Sequence[tuple[RankedWords, int]]) -> None:
         self._connection = connection
         self._sessions = [words.session for words, _ in sessions]
-        self._numbers: dict[int, int] = {}
-        """The numbers of segments in answers, by the lower bits of the ids of their rows."""
-        self._places: dict[int, tuple[int, int, int]] = {}
-        """The lower bits, the session's mark and the segment's number in the session, by number in answers."""
+        self._by_bits: dict[int, tuple[int, int, int]] = {}
+        """The segment's number in answers, the session's mark and the segment's number in the session, by the lower
+        bits of the ids of the segment's rows."""
+        self._bits: dict[int, int] = {}
+        """These bits, by number in answers."""
         self._counts = [0 for _ in LEVELS]
         """The number of segments of each level."""
         for words, first in sessions:
             for at, note in enumerate(words.segments):
                 bits = words.session << _SESSION_SHIFT | at
-                self._numbers[bits] = first + at
-                self._places[first + at] = (bits, words.mark, at)
+                self._by_bits[bits] = (first + at, words.mark, at)
+                self._bits[first + at] = bits
                 self._counts[note.level] += 1
 
     def postings(self, key: int) -> Iterator[tuple[int, Postings]]:
@@ -199,12 +200,15 @@ class StoredSegments:
         Raises:
             DamagedError: a row is missing or was altered.
         """
+        wanted = key.to_bytes(4, "little")
         for level, expected in enumerate(self._counts):
             if not expected:
                 continue
             code, met = _FIRST_CODES[level] + bucket_of(key, level), 0
             for number, content in self._rows(code):
                 met += 1
+                if wanted not in content:  # most segments do not have the term
+                    continue
                 found = _unpacked(content, key)
                 if found.weights:
                     yield number, found
@@ -212,23 +216,23 @@ class StoredSegments:
                 raise DamagedError("rows of the ranked words are missing")
 
     def _rows(self, code: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the contents of a bucket in each segment, with the segment's number."""
+        """Yield the verified contents of a bucket in each segment, with the segment's number."""
         first, mask = code << _BUCKET_SHIFT, (1 << _BUCKET_SHIFT) - 1
         ranges = [(first, first | mask)]
         if len(self._sessions) <= _FEW_SESSIONS:
             begins = [first | session << _SESSION_SHIFT for session in self._sessions]
             ranges = [(begin, begin | (1 << _SESSION_SHIFT) - 1) for begin in begins]
-        query = "SELECT id, content, crc32 FROM ranked_terms WHERE id BETWEEN ? AND ? ORDER BY id"
+        query = "SELECT id & ?, content, crc32 FROM ranked_terms WHERE id BETWEEN ? AND ? ORDER BY id"
+        by_bits = self._by_bits
         for ids in ranges:
-            for row_id, content, check in self._connection.execute(query, ids):
-                number = self._numbers.get(row_id & mask)
-                if number is not None:
-                    _, mark, at = self._places[number]
+            for bits, content, check in self._connection.execute(query, (mask, *ids)):
+                if bits in by_bits:
+                    number, mark, at = by_bits[bits]
                     _verify(content, check, mark, code, at)
                     yield number, content
 
     def __contains__(self, number: int) -> bool:
-        return number in self._places
+        return number in self._bits
 
     def columns(self, number: int) -> MessageColumns:
         """Return where and when the messages of a segment were written.
@@ -236,7 +240,8 @@ class StoredSegments:
         Raises:
             DamagedError: a row is missing or was altered.
         """
-        bits, mark, at = self._places[number]
+        bits = self._bits[number]
+        _, mark, at = self._by_bits[bits]
         row = self._connection.execute("SELECT content, crc32 FROM ranked_messages WHERE id = ?", (bits,)).fetchone()
         if row is None:
             raise DamagedError("columns of the ranked words are missing")
@@ -274,11 +279,11 @@ def check_unchanged(connection: sqlite3.Connection, expected: Mapping[str, Ranke
     Raises:
         CatalogueError: another process changed them meanwhile.
     """
-    now = known_words(connection)
+    now = ranked_words(connection)
     for name, words in expected.items():
         known = now.get(name)
-        kept = known.words.segments[: len(words.segments)] if known is not None else ()
-        if known is None or known.words.mark != words.mark or kept != words.segments:
+        kept = known.segments[: len(words.segments)] if known is not None else ()
+        if known is None or known.mark != words.mark or kept != words.segments:
             raise CatalogueError(f"{name}: its ranked words were changed meanwhile")
 
 

@@ -157,7 +157,7 @@ class ServerWords:
                 numbers.append(number % CHUNK)
                 weights.append(weight)
                 self._met[segment, number % CHUNK] = offset, seconds
-            yield segment, Postings(numbers, bytes(weights))
+            yield segment, Postings.of(numbers, bytes(weights))
 
     def __contains__(self, segment: int) -> bool:
         return segment in self._log_of

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import sub
-from typing import NamedTuple
 
 from ..messages.message import Message
 from ..messages.metadata import instant_of, timestamp_of
@@ -36,11 +35,36 @@ _WEIGHT_BITS = 6
 _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 
 
-class Postings(NamedTuple):
-    """The messages of a segment that have a term, by their numbers in the segment, and the term's weight in each."""
+class Postings:
+    """The messages of a segment that have a term, by their numbers in the segment, and the term's weight in each.
 
-    messages: Sequence[int]
-    weights: bytes
+    The numbers are added up when they are first used: of common terms, most segments' weights are enough.
+
+    Args:
+        distances: the distance of each message's number from the one before; the first one's from 0.
+        weights: the term's weight in each message.
+    """
+
+    __slots__ = ("_distances", "_messages", "weights")
+
+    def __init__(self, distances: Sequence[int], weights: bytes) -> None:
+        self._distances = distances
+        self._messages: Sequence[int] | None = None
+        self.weights = weights
+
+    @classmethod
+    def of(cls, messages: Sequence[int], weights: bytes) -> Postings:
+        """Make postings of the numbers of messages."""
+        postings = cls((), weights)
+        postings._messages = messages
+        return postings
+
+    @property
+    def messages(self) -> Sequence[int]:
+        """The numbers of the messages, in order."""
+        if self._messages is None:
+            self._messages = list(accumulate(self._distances))
+        return self._messages
 
 
 NO_POSTINGS = Postings((), b"")
@@ -198,7 +222,7 @@ def postings_in(bucket: bytes, key: int) -> Postings:
     begin = 2 * count
     distances = _array("H", raw[begin + 2 * before : begin + 2 * (before + here)])
     weights = begin + 2 * ((len(raw) - begin) // 3) + before
-    return Postings(list(accumulate(distances)), raw[weights : weights + here])
+    return Postings(distances, raw[weights : weights + here])
 
 
 def _bytes(values: array[int]) -> bytes:

@@ -381,28 +381,28 @@ def _heaviest(key: int, count: int, index: RankedIndex, most: int) -> Sequence[t
     limit, left = _weight_limit(postings, most)
     kept = []
     for segment, found in reversed(postings):
+        is_left = left > 0 and limit in found.weights
+        if not is_left and max(found.weights) <= limit:
+            continue
         pairs = list(zip(found.messages, found.weights, strict=True))
         chosen = [pair for pair in pairs if pair[1] > limit]
-        if left > 0 and limit in found.weights:
+        if is_left:
             at_limit = [pair for pair in pairs if pair[1] == limit]
             chosen = sorted(chosen + at_limit[-left:])
             left -= len(at_limit)
         numbers = [number for number, _ in chosen]
         weights = bytes(weight for _, weight in chosen)
-        kept.append((segment, Postings(numbers, weights)))
+        kept.append((segment, Postings.of(numbers, weights)))
     return kept
 
 
 def _weight_limit(postings: Sequence[tuple[int, Postings]], most: int) -> tuple[int, int]:
     """Return the weight above which all postings are kept, and how many with this very weight are kept too."""
-    counts = [0] * (MOST_WEIGHT + 1)
-    for _, found in postings:
-        for weight in range(1, MOST_WEIGHT + 1):
-            counts[weight] += found.weights.count(weight)
+    weights = b"".join(found.weights for _, found in postings)
     limit = MOST_WEIGHT
     left = most
-    while limit > 0 and counts[limit] <= left:
-        left -= counts[limit]
+    while limit > 0 and (count := weights.count(limit)) <= left:
+        left -= count
         limit -= 1
     return limit, left
 

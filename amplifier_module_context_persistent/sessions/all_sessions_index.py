@@ -17,8 +17,7 @@ from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
-from ..catalogue.catalogue_file import BrokenCatalogueError, Catalogue, CatalogueError, catalogue_of, is_usable
-from ..catalogue.log_coverage import name_of
+from ..catalogue.catalogue_file import BrokenCatalogueError, Catalogue, CatalogueError, is_usable
 from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, check_unchanged, known_words
 from ..catalogue.server_words import ServerWords, counts_of, kept_in_databases
 from ..errors import LogError, LogUnreadableError
@@ -119,7 +118,7 @@ class RankedSearch:
                 return self._answer(logs, question, most, written)
             except (CatalogueError, LogUnreadableError):
                 time.sleep(pause_s)
-        logs = [IndexedLog(session, None) for session in self._sessions]
+        logs = [IndexedLog(session) for session in self._sessions]
         self._fill(logs, in_memory=True)
         return self._answer(logs, question, most, written)
 
@@ -129,17 +128,15 @@ class RankedSearch:
 
     def _logs(self) -> list[IndexedLog]:
         """Return the sessions' logs, each with its entry in the catalogue or in the database."""
-        catalogues = {catalogue_of(one.path) for one in self._sessions if isinstance(one.path, Path)}
-        words_by_catalogue = {path: _known_in(path) for path in catalogues}
-        locations = [one.path for one in self._sessions if isinstance(one.path, str)]
+        logs = [IndexedLog(session) for session in self._sessions]
+        words_by_catalogue = {path: _known_in(path) for path in {log.catalogue for log in logs} if path is not None}
+        locations = [log.path for log in logs if log.catalogue is None]
         on_server, self._advice = kept_in_databases(locations) if locations else ({}, "")
-        logs = list[IndexedLog]()
-        for session in self._sessions:
-            kept = None
-            if isinstance(session.path, Path):
-                words = words_by_catalogue[catalogue_of(session.path)]
-                kept = words.get(name_of(session.path))
-            logs.append(IndexedLog(session, kept, on_server=on_server.get(str(session.path))))
+        for log in logs:
+            if log.catalogue is not None:
+                log.known = words_by_catalogue[log.catalogue].get(log.name)
+            else:
+                log.on_server = on_server.get(log.path)
         return logs
 
     def _fill(self, logs: Iterable[IndexedLog], *, in_memory: bool = False) -> None:
@@ -205,20 +202,20 @@ class _ManyLogs:
         """For each log, the number of its first segment."""
         self.places = list[int]()
         self.counts = list[int]()
-        self._made: list[tuple[int, Segment]] = []
+        self._made: dict[int, Segment] = {}
         by_catalogue: dict[Path, dict[str, tuple[RankedWords, int]]] = {}
         by_storage: dict[str, list[tuple[RankedLog, int]]] = {}
         place = 0
         for log in logs:
             self._first.append(len(self.places))
-            if log.stored is not None:
-                stored = by_catalogue.setdefault(catalogue_of(log.path), {})
-                stored[name_of(log.path)] = (log.stored, len(self.places))
+            if log.stored is not None and log.catalogue is not None:
+                stored = by_catalogue.setdefault(log.catalogue, {})
+                stored[log.name] = (log.stored, len(self.places))
                 place = self._add((note.messages for note in log.stored.segments), place)
             if log.on_server is not None:
                 by_storage.setdefault(split_location(log.path)[0], []).append((log.on_server, len(self.places)))
                 place = self._add(counts_of(log.on_server), place)
-            self._made += enumerate(log.made, len(self.places))
+            self._made.update(enumerate(log.made, len(self.places)))
             place = self._add((segment.messages for segment in log.made), place) + GAP
         self._postings: dict[int, list[tuple[int, Postings]]] = {}
         self._columns: dict[int, MessageColumns] = {}
@@ -270,7 +267,7 @@ class _ManyLogs:
     def _read(self, key: int) -> Iterator[tuple[int, Postings]]:
         for stored in self._stored:
             yield from stored.postings(key)
-        for number, segment in self._made:
+        for number, segment in self._made.items():
             if (found := segment.postings(key)).weights:
                 yield number, found
 
@@ -288,9 +285,8 @@ class _ManyLogs:
 
     def _columns_of(self, segment: int) -> MessageColumns:
         if segment not in self._columns:
-            made = next((made.columns for number, made in self._made if number == segment), None)
-            if made is not None:
-                self._columns[segment] = MessageColumns.unpacked(made)
+            if segment in self._made:
+                self._columns[segment] = MessageColumns.unpacked(self._made[segment].columns)
             else:
                 stored = next(stored for stored in self._stored if segment in stored)
                 self._columns[segment] = stored.columns(segment)

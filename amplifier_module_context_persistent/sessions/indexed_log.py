@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ..catalogue.catalogue_file import Catalogue, CatalogueError, catalogue_of
 from ..catalogue.index_snapshots import CatalogueSnapshots
@@ -37,7 +38,12 @@ class IndexedLog:
     """A session's log and its segments: older ones from the catalogue, then newer ones in memory."""
 
     session: SessionFile
-    known: KnownWords | None
+    catalogue: Path | None = field(init=False)
+    """The catalogue of a log in a file; None for a log in a database."""
+    name: str = field(init=False)
+    """The log's name in the catalogue."""
+    known: KnownWords | None = None
+    """The words that the catalogue has of the log."""
     stored: RankedWords | None = None
     on_server: RankedLog | None = None
     """The log's entry in the index of its database; None for a log in a file."""
@@ -47,6 +53,12 @@ class IndexedLog:
     is_partial: bool = False
     """Whether a part of the log is not indexed."""
     error: LogError | None = None
+
+    def __post_init__(self) -> None:
+        """Find the catalogue once, since many sessions are asked."""
+        is_file = isinstance(self.session.path, Path)
+        self.catalogue = catalogue_of(self.session.path) if is_file else None
+        self.name = name_of(self.session.path) if is_file else ""
 
     @property
     def path(self) -> str:
@@ -88,9 +100,11 @@ class IndexedLog:
                 return False
             self.on_server = stored
             return True
+        if self.catalogue is None:
+            return False
         try:
-            with Catalogue(catalogue_of(self.path)).reading() as connection:
-                known = known_words(connection, name_of(self.path)).get(name_of(self.path))
+            with Catalogue(self.catalogue).reading() as connection:
+                known = known_words(connection, self.name).get(self.name)
         except CatalogueError:
             return False
         is_new = known is not None and known != self.known
@@ -182,9 +196,9 @@ def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory
     if kept is not None and kept.begun_with == log.known and kept.still_holds(reader):
         return kept
     known = still_known(reader, log.known)
-    is_written = not in_memory and not reader.index.damage
-    target = FillTarget(Catalogue(catalogue_of(log.path)), name_of(log.path), log.path)
-    return RankedFill(target if is_written else None, log.known, known)
+    if in_memory or reader.index.damage or log.catalogue is None:
+        return RankedFill(None, log.known, known)
+    return RankedFill(FillTarget(Catalogue(log.catalogue), log.name, log.path), log.known, known)
 
 
 def _all_of(reader: ReadableLog) -> Iterator[Batch]:
