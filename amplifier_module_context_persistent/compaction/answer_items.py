@@ -16,8 +16,9 @@ from ..messages.excerpt import Span, shown_spans
 from ..messages.message import Message, texts_of
 
 HEAD_SHARE, TAIL_SHARE = 0.45, 0.2  # of the characters that stay; items have the others
+LEAST_WITH_ITEMS = 400  # characters that stay; if fewer do, the ends have all the room
 ITEM_CHARS = (200, 120, 70)  # of each item that stay; the first length with which all items fit is used
-_WORD_CHARS = 30  # how far before the end of a shortened item to look for the end of a word
+_WORD_CHARS = 30  # how far before the end of a shortened item to look for the end of a word, and behind it for its end
 
 _LINE = re.compile(r"[^\n]+")
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
@@ -38,6 +39,8 @@ class Item(NamedTuple):
 
 def answer_cut(message: Message, keep_chars: int) -> Cut:
     """Return the cut that keeps about this many characters of each text of an answer: head, tail, and items between."""
+    if keep_chars < LEAST_WITH_ITEMS:
+        return prose_cut(keep_chars - keep_chars // 2, keep_chars // 2)
     head_chars, tail_chars = int(HEAD_SHARE * keep_chars), int(TAIL_SHARE * keep_chars)
     room_chars = keep_chars - head_chars - tail_chars
     shown, most_used = list[tuple[int, int, int]](), 0
@@ -82,9 +85,9 @@ def _beginnings(text: str, items: Sequence[Item], room_chars: int) -> list[Span]
 
 
 def _end_of_word(text: str, item: Item, chars: int) -> int:
-    """Return the end of the last word within this many characters of an item, or its end if it is no longer."""
+    """Return the end of the last word within this many characters of an item, or its end if that is near."""
     last = item.start + chars
-    if item.end <= last:
+    if item.end <= last + _WORD_CHARS:
         return item.end
     ends = [match.start() for match in _WORD_END.finditer(text, last - _WORD_CHARS, last)]
     return ends[-1] if ends else last
