@@ -7,7 +7,7 @@ or written; 2 nothing was done.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,27 +140,30 @@ def _seal_copies(
     sessions: Sequence[SessionFile], directory: str, keys: Sequence[Recipient], *, dry_run: bool, as_json: bool
 ) -> int:
     """Write a sealed copy of each log into a directory, and return the exit code; an error does not stop the rest."""
-    written, failed = list[dict[str, str]](), list[dict[str, str]]()
-    for one in sessions:
-        path = str(one.path)
-        target = str(Path(directory, f"{file_name(one.id)}{LOG_ENDING}").absolute())
+    written = list[dict[str, str]]()
+    failed = list[dict[str, str]]()
+    for session in sessions:
+        path = str(session.path)
+        target = str(Path(directory, f"{file_name(session.id)}{LOG_ENDING}").absolute())
         try:
             if not dry_run:
                 with progress(path, title="sealing") as files:
                     seal_log(path, target, keys, files=files)
         except (OSError, ContextPersistentError) as error:
-            failed.append({"session": one.id, "error": reason_beside(error, path)})
+            failed.append({"session": session.id, "error": reason_beside(error, path)})
         else:
-            written.append({"session": one.id, "path": target})
+            written.append({"session": session.id, "path": target})
     if as_json:
         click.echo(json.dumps({"dry_run": dry_run, "sealed": written, "failed": failed}))
     else:
-        for told in written:
-            say(told["path"])
-        for why in failed:
-            click.echo(escaped(one_line(f"NOT SEALED: {why['session']}: {why['error']}")), err=True)
+        for copy in written:
+            say(copy["path"])
+        for one in failed:
+            click.echo(escaped(one_line(f"NOT SEALED: {one['session']}: {one['error']}")), err=True)
         say("Nothing was done (--dry-run)." if dry_run else f"{counted(len(written), 'session')} sealed.")
-    return FINDINGS if failed and written else UNUSABLE if failed else DONE
+    if not failed:
+        return DONE
+    return FINDINGS if written else UNUSABLE
 
 
 def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[SessionFile]:
@@ -215,20 +218,30 @@ def _do(one: _Candidate, *, undo: bool) -> None:
 
 
 def _show(candidates: Sequence[_Candidate], todo: Sequence[_Candidate], *, undo: bool) -> None:
+    """Print the sessions that are archived, or brought back with `undo`, and those that stay as they are."""
     for one in todo:
-        size = _size(one.size.file_bytes)
-        about = "" if undo else f", archived about {_size(one.size.archived_bytes)}"
-        is_larger = not undo and one.size.frees <= 0
-        say(f"{one.session.id}: {size}{about}{': nothing is freed' if is_larger else ''}")
+        line = f"{one.session.id}: {_size(one.size.file_bytes)}"
+        if not undo:
+            line += f", archived about {_size(one.size.archived_bytes)}"
+            if one.size.frees <= 0:
+                line += ": nothing is freed"
+        say(line)
     for one in candidates:
         if one.refused:
             say(f"stays as it is: {one.session.path}: {one.refused}")
     if todo and not undo:
-        now, frees = sum(one.size.file_bytes for one in todo), sum(one.size.frees for one in todo)
-        say(f"{counted(len(todo), 'session')}, {_size(now)}; this frees about {_size(frees)} (from a sample)")
-        paths = [str(one.session.path) for one in todo if stored_name(str(one.session.path)) is None]
-        if hosts := sum(file.lstat().st_size for path in paths for file in hosts_files(path)):
-            say(f"The host's files beside the logs stay as they are: {_size(hosts)}.")
+        size_now = sum(one.size.file_bytes for one in todo)
+        freed = sum(one.size.frees for one in todo)
+        say(f"{counted(len(todo), 'session')}, {_size(size_now)}; this frees about {_size(freed)} (from a sample)")
+        size_of_hosts = _size_of_hosts_files(one.session for one in todo)
+        if size_of_hosts:
+            say(f"The host's files beside the logs stay as they are: {_size(size_of_hosts)}.")
+
+
+def _size_of_hosts_files(sessions: Iterable[SessionFile]) -> int:
+    """Return the bytes of the files that hosts keep beside the logs of sessions."""
+    paths = [str(session.path) for session in sessions if isinstance(session.path, Path)]
+    return sum(file.lstat().st_size for path in paths for file in hosts_files(path))
 
 
 def _why_nothing(chosen: Sequence[SessionFile], candidates: Sequence[_Candidate], *, undo: bool, is_named: bool) -> str:
@@ -250,20 +263,25 @@ def _told(
 ) -> int:
     """Print what was done, and return the exit code."""
     done = [one for one in todo if one.done is not None]
+    refused = [one for one in candidates if one.refused]
     before = sum(one.done.bytes_before for one in done if one.done is not None)
     after = sum(one.done.bytes_after for one in done if one.done is not None)
     if as_json:
-        kept = [one.to_json() for one in candidates if one.refused]
-        listed = [one.to_json() for one in (todo if dry_run else done)]
-        told = {"dry_run": dry_run, "brought_back" if undo else "archived": listed, "kept": kept}
-        click.echo(json.dumps({**told, "freed_bytes": before - after}))
+        listed = todo if dry_run else done
+        result = {
+            "dry_run": dry_run,
+            "brought_back" if undo else "archived": [one.to_json() for one in listed],
+            "kept": [one.to_json() for one in refused],
+            "freed_bytes": before - after,
+        }
+        click.echo(json.dumps(result))
     elif dry_run:
         say("Nothing was done (--dry-run).")
     elif todo and undo:
         say(f"Brought back {counted(len(done), 'session')}, {_size(after)}.")
     elif todo:
         say(f"Archived {counted(len(done), 'session')}: {_size(before)} became {_size(after)}.")
-    if dry_run or not any(one.refused for one in candidates):
+    if dry_run or not refused:
         return DONE
     return FINDINGS if done else UNUSABLE
 

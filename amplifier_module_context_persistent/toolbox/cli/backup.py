@@ -7,6 +7,7 @@ backup is damaged, or something could not be erased or restored; 2 nothing was d
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -112,6 +113,7 @@ def _restore(there: Side, *, again: bool, dry_run: bool, as_json: bool) -> int:
 
 
 def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
+    """Print what a backup did; `done` is its verb."""
     for step in steps:
         if step.what is Done.LEFT:
             click.echo(f"LEFT: {one_line(step.source)}: {step.why}", err=True)
@@ -119,15 +121,16 @@ def _show(steps: Sequence[BackupStep], done: str, *, dry_run: bool) -> None:
             say(f"{step.session_id}: {step.why}")
         elif step.what is Done.ANEW:
             say(f"{step.session_id}: copied anew; the older copy is kept as {Path(step.aside).name}")
-    numbers = [sum(step.what is what for step in steps) for what in (Done.NEW, Done.MORE, Done.ANEW, Done.SAME)]
-    new, more, anew, same = numbers
-    size = sum(step.new_bytes for step in steps if step.what not in (Done.LEFT, Done.ERASED))
-    if not (new or more or anew):
+    counts = Counter(step.what for step in steps)
+    new, same = counts[Done.NEW], counts[Done.SAME]
+    copied = new + counts[Done.MORE] + counts[Done.ANEW]
+    if not copied:
         say(f"Nothing is new: {counted(same, 'session')} {done} already.")
         return
+    size = sum(step.new_bytes for step in steps if step.what not in (Done.LEFT, Done.ERASED))
     would = "would be " if dry_run else ""
-    said = [f"{counted(new + more + anew, 'session')} {would}{done}, {scaled(size, 'kMGT')}B ({new:,} new)"]
-    say(f"{', '.join([*said, f'{same:,} had nothing new'])}.")
+    size_text = f"{scaled(size, 'kMGT')}B ({new:,} new)"
+    say(f"{counted(copied, 'session')} {would}{done}, {size_text}, {same:,} had nothing new.")
     if dry_run:
         say("Nothing was done (--dry-run).")
 

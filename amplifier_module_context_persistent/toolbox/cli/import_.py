@@ -232,12 +232,15 @@ def _all(sources: Sequence[str], wanted: SessionFilter, options: _ImportOptions)
 
 
 def _as_json(files: list[ImportedFile], *, dry_run: bool) -> dict[str, object]:
+    failed = [file for file in files if _is_failed(file)]
+    erased = [file for file in files if file.is_erased]
+    skipped = [file for file in files if not file.is_session]
     return {
         "dry_run": dry_run,
         "imports": [file.report.to_json() for file in files if file.report is not None],
-        "errors": [{"source": file.path, "error": file.error} for file in files if _is_failed(file)],
-        "erased": [{"source": file.path, "reason": file.error} for file in files if file.is_erased],
-        "skipped": [{"source": file.path, "reason": file.error} for file in files if not file.is_session],
+        "errors": [{"source": file.path, "error": file.error} for file in failed],
+        "erased": [{"source": file.path, "reason": file.error} for file in erased],
+        "skipped": [{"source": file.path, "reason": file.error} for file in skipped],
         "left_out": [file.path for file in files if file.is_left_out],
     }
 
@@ -249,18 +252,12 @@ def _is_failed(file: ImportedFile) -> bool:
 def show_report(report: Import, *, dry_run: bool) -> None:
     """Print the report of one file."""
     roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.roles.items()))
-    done = "would be imported" if dry_run else "imported"
-    named = "standard input" if report.source == STANDARD_INPUT else report.source
-    say(f"{named}: {importer_of(report.format).title}")
+    source = "standard input" if report.source == STANDARD_INPUT else report.source
+    imported = "would be imported" if dry_run else "imported"
     copied = ", with all that the log holds beside them" if report.format == "log" else ""
-    say(f"  {counted(report.messages, 'message')} {done} ({roles}){copied}")
-    if any(session.is_older for session in report.sessions):
-        say("  this copy is older than what was imported before, which stays as it is")
-    elif any(session.is_origin for session in report.sessions):
-        done = "would be" if dry_run else "were"
-        say(f"  it was exported from session {report.session_id}, which is here; {report.added:,} of them {done} added")
-    elif report.added < sum(session.messages for session in report.sessions):
-        say(f"  imported before; {report.added:,} of them {'would be' if dry_run else 'were'} added")
+    say(f"{source}: {importer_of(report.format).title}")
+    say(f"  {counted(report.messages, 'message')} {imported} ({roles}){copied}")
+    _show_earlier_import(report, dry_run=dry_run)
     if report.derived_ids:
         say(f"  {report.derived_ids:,} without an id; each has one now")
     if report.renamed:
@@ -273,22 +270,40 @@ def show_report(report: Import, *, dry_run: bool) -> None:
         say(f"  {report.hidden:,} more were hidden by a clear or a reset, and stay so")
     if report.controls:
         listed = ", ".join(f"{name} {count:,}" for name, count in sorted(report.controls.items()))
-        say(f"  control records{'' if report.format == 'log' else ', not imported'}: {listed}")
-    for told in report.erased:
-        say(f"  {told}")
+        not_imported = "" if report.format == "log" else ", not imported"
+        say(f"  control records{not_imported}: {listed}")
+    for erased in report.erased:
+        say(f"  {erased}")
     _show_account(report.account)
     _show_losses(f"imported although: {len(report.notes):,}", report.notes, len(report.notes))
     _show_losses(_not_imported(report.account), report.not_carried, report.lost)
     if dry_run:
         say("Nothing was done (--dry-run).")
-        return
+    else:
+        _show_sessions(report)
+
+
+def _show_earlier_import(report: Import, *, dry_run: bool) -> None:
+    """Print a line if a session of the file was imported before, or was exported from a session here."""
+    were = "would be" if dry_run else "were"
+    if any(session.is_older for session in report.sessions):
+        say("  this copy is older than what was imported before, which stays as it is")
+    elif any(session.is_origin for session in report.sessions):
+        say(f"  it was exported from session {report.session_id}, which is here; {report.added:,} of them {were} added")
+    elif report.added < sum(session.messages for session in report.sessions):
+        say(f"  imported before; {report.added:,} of them {were} added")
+
+
+def _show_sessions(report: Import) -> None:
+    """Print the sessions that an import made, and how to go on with a single one."""
     for session in report.sessions[:_MOST_SESSIONS_SHOWN]:
-        named = f"Session {session.session_id}" if session.session_id else "The new session"
+        name = f"Session {session.session_id}" if session.session_id else "The new session"
         kind = {"branch": " (a branch)", "subagent": " (a sub-agent)"}.get(session.kind, "")
-        say(f"{named}{kind}: {session.path}")
+        say(f"{name}{kind}: {session.path}")
     if len(report.sessions) > _MOST_SESSIONS_SHOWN:
         say(f"... and {len(report.sessions) - _MOST_SESSIONS_SHOWN:,} more; `list` shows them")
-    if sum(session.kind == "session" for session in report.sessions) <= 1 and report.sessions:
+    main_sessions = sum(session.kind == "session" for session in report.sessions)
+    if report.sessions and main_sessions <= 1:
         say_how_to_go_on(report.sessions[0].path)
         _say_how_to_hand_back([report])
 
@@ -296,49 +311,60 @@ def show_report(report: Import, *, dry_run: bool) -> None:
 def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> None:
     """Print a line for each file of a directory that had new messages, losses or errors, and the sums."""
     reports = [file.report for file in files if file.report is not None]
-    did = "would be added" if dry_run else "added"
-    skipped = sum(not file.is_session for file in files)
-    no_sessions = f", {skipped:,} of them no sessions" if skipped else ""
-    left_out = sum(file.is_left_out for file in files)
-    by_filters = f", {left_out:,} left out by the filters" if left_out else ""
-    say(f"{path}: {counted(len(files), 'file')}{no_sessions}{by_filters}")
+    added = "would be added" if dry_run else "added"
+    _show_number_of_files(path, files)
     for report in reports:
         if report.added or report.lost:
             named = report.session_id or report.path
-            say(f"  {named}: {counted(report.added, 'message')} {did}{_of_others(report)}")
+            say(f"  {named}: {counted(report.added, 'message')} {added}{_of_others(report)}")
         _show_losses(
             f"{report.source}: {_not_imported(report.account)}",
             report.not_carried,
             report.lost,
             most=_MOST_SHOWN_OF_MANY,
         )
-        for told in report.erased:
-            say(f"  {told}")
+        for erased in report.erased:
+            say(f"  {erased}")
     for file in files:
         if file.is_erased:
             say(f"  left out: {file.path}: {one_line(file.error)}")
         if _is_failed(file):
             say(f"  FAILED {file.path}: {one_line(file.error)}")
     _show_strangers([file for file in files if not file.is_session])
+    _show_account(_sum_of_accounts([report.account for report in reports]))
     sessions = [session for report in reports for session in report.sessions]
-    accounts = [report.account for report in reports]
-    total = Account(
+    if sessions and not dry_run:
+        say("  each is in the project of its directory; `context-persistent list --all` shows them")
+        _say_how_to_hand_back(reports)
+    sub_agents = sum(session.kind == "subagent" for session in sessions)
+    with_agents = f" and {counted(sub_agents, 'sub-agent')}" if sub_agents else ""
+    messages = counted(sum(report.added for report in reports), "message")
+    say(f"{counted(len(sessions) - sub_agents, 'session')}{with_agents}, {messages} {added}")
+    if dry_run:
+        say("Nothing was done (--dry-run).")
+
+
+def _show_number_of_files(path: str, files: Sequence[ImportedFile]) -> None:
+    """Print how many files a directory has, how many of them are no sessions, and how many the filters left out."""
+    line = f"{path}: {counted(len(files), 'file')}"
+    no_sessions = sum(not file.is_session for file in files)
+    if no_sessions:
+        line += f", {no_sessions:,} of them no sessions"
+    left_out = sum(file.is_left_out for file in files)
+    if left_out:
+        line += f", {left_out:,} left out by the filters"
+    say(line)
+
+
+def _sum_of_accounts(accounts: Sequence[Account]) -> Account:
+    """Return the account of several imports: what became of all lines of all files."""
+    return Account(
         lines_by_file=_sum(one.lines_by_file for one in accounts),
         mapped=_sum(one.mapped for one in accounts),
         metadata=_sum(one.metadata for one in accounts),
         not_conversational=_sum(one.not_conversational for one in accounts),
         lost_lines=sum(one.lost_lines for one in accounts),
     )
-    _show_account(total)
-    added = sum(report.added for report in reports)
-    if sessions and not dry_run:
-        say("  each is in the project of its directory; `context-persistent list --all` shows them")
-        _say_how_to_hand_back(reports)
-    agents = sum(session.kind == "subagent" for session in sessions)
-    with_agents = f" and {counted(agents, 'sub-agent')}" if agents else ""
-    say(f"{counted(len(sessions) - agents, 'session')}{with_agents}, {counted(added, 'message')} {did}")
-    if dry_run:
-        say("Nothing was done (--dry-run).")
 
 
 def _of_others(report: Import) -> str:

@@ -372,18 +372,18 @@ def _figures(one: ListedSession, *, has_costs: bool) -> dict[str, Any]:
 
     Turns, failed calls and costs are left out without `has_costs`.
     """
-    resuming = {"resuming": one.resuming.to_json() if one.resuming is not None else None}
-    if not has_costs:
-        return resuming
-    total = one.total
-    bill = total.bill if total is not None and total.bill.has_cost else None
-    return {
-        "turns": total.turns if total is not None else None,
-        "failed_calls": total.failed_calls if total is not None else None,
-        "cost": round(bill.cost, 6) if bill is not None else None,
-        "is_cost_estimated": bill.is_estimated if bill is not None else None,
-        **resuming,
-    }
+    figures: dict[str, Any] = {}
+    if has_costs:
+        figures = dict.fromkeys(("turns", "failed_calls", "cost", "is_cost_estimated"))
+        total = one.total
+        if total is not None:
+            figures["turns"] = total.turns
+            figures["failed_calls"] = total.failed_calls
+            if total.bill.has_cost:
+                figures["cost"] = round(total.bill.cost, 6)
+                figures["is_cost_estimated"] = total.bill.is_estimated
+    figures["resuming"] = one.resuming.to_json() if one.resuming is not None else None
+    return figures
 
 
 def _by_project(listed: list[ListedSession]) -> list[ListedSession]:

@@ -82,15 +82,15 @@ class LiveList(Generic[T]):
     def lines(self, columns: int, rows: int) -> list[str]:
         """Search for the typed words, and return the lines to draw, for a number of columns and items."""
         self._found, total = self._find(self._words, self._at + rows)
-        self._at = max(0, min(self._at, len(self._found) - 1))
+        last = len(self._found) - 1
+        self._at = max(0, min(self._at, last))
         self._first = max(min(self._first, self._at), self._at - rows + 1)
-        shown = self._found[self._first : self._first + rows]
-        drawn = [
-            f"{'>' if self._first + number == self._at else ' '} {self._line_of(one, columns - 3)}"
-            for number, one in enumerate(shown)
-        ]
-        said = f"{self._at + 1:,} of {total:,}" if self._found else "nothing has these words"
-        lines = [f"Which session? {self._words}", *drawn, f"{said}; {_HELP}"]
+        drawn = []
+        for number, one in enumerate(self._found[self._first : self._first + rows], self._first):
+            sign = ">" if number == self._at else " "
+            drawn.append(f"{sign} {self._line_of(one, columns - 3)}")
+        place = f"{self._at + 1:,} of {total:,}" if self._found else "nothing has these words"
+        lines = [f"Which session? {self._words}", *drawn, f"{place}; {_HELP}"]
         return [cut(escaped(one_line(line)), columns - 1) for line in lines]
 
 

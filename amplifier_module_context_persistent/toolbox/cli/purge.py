@@ -297,22 +297,7 @@ def _purge(
     """Print what would be removed, ask, purge, and return the exit code."""
     unread = [one for one in planned if one.error]
     todo = [one for one in planned if not one.is_nothing]
-    for one in unread:
-        report.failed("NOT READ", one.path, one.error)
-    for one in todo:
-        report.plan(one)
-    if len(planned) == 1 and not todo and not unread:
-        report.say(f"{planned[0].path}: nothing to purge.")
-    for one in planned:
-        if one.is_nothing and (one.counts.tails_matching or one.counts.names_matching or one.is_id_matching):
-            report.say(f"{one.path}:")
-            report.counts(one.counts)
-            report.session_id(one)
-    if copies := [copy for one in planned for copy in one.copies if todo or what.redact]:
-        held = " that hold it" if what.redact else ""
-        report.say(f"The host keeps copies of its own{held}, which are not touched:")
-        for copy in copies:
-            report.say(f"  {copy}")
+    _show_plan(planned, what, report)
     is_left = any(one.is_left for one in planned)
     if not todo:
         report.end(planned, [])
@@ -324,23 +309,53 @@ def _purge(
         report.say("Nothing was done (--dry-run).")
         report.end(planned, todo)
         return UNUSABLE if unread else DONE
-    ask("Remove it for good?" if len(todo) == 1 else f"Remove it for good from {len(todo):,} sessions?", yes=yes)
+    from_many = f" from {len(todo):,} sessions" if len(todo) > 1 else ""
+    ask(f"Remove it for good{from_many}?", yes=yes)
     done = []
     for one in todo:
         try:
             is_left |= not _purge_one(one, what, rule, report)
             done.append(one)
         except (OSError, ContextPersistentError, ValueError) as error:
+            reason = reason_beside(error, one.path)
             if len(planned) == 1:
-                raise UnusableError(f"{one_line(one.path)}: {reason_beside(error, one.path)}") from error
-            report.failed("NOT PURGED", one.path, reason_beside(error, one.path))
-    said = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
-    left = ", but files named above still hold what was to go: remove it there too." if is_left else "."
-    report.say(f"{said}{left}")
+                raise UnusableError(f"{one_line(one.path)}: {reason}") from error
+            report.failed("NOT PURGED", one.path, reason)
+    outcome = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
+    if is_left:
+        report.say(f"{outcome}, but files named above still hold what was to go: remove it there too.")
+    else:
+        report.say(f"{outcome}.")
     if any(stored_name(one.path) is not None for one in todo):
         report.say(VACUUM_ADVICE)
     report.end(planned, done)
     return _exit_code(is_left=is_left, is_failed=bool(unread) or len(done) < len(todo))
+
+
+def _show_plan(planned: Sequence[SessionPurge], what: Purge, report: PurgeReport) -> None:
+    """Print what a purge would remove from each session, and what it cannot remove."""
+    unread = [one for one in planned if one.error]
+    todo = [one for one in planned if not one.is_nothing]
+    for one in unread:
+        report.failed("NOT READ", one.path, one.error)
+    for one in todo:
+        report.plan(one)
+    if len(planned) == 1 and not todo and not unread:
+        report.say(f"{planned[0].path}: nothing to purge.")
+    for one in planned:
+        matches_elsewhere = one.counts.tails_matching or one.counts.names_matching or one.is_id_matching
+        if one.is_nothing and matches_elsewhere:
+            report.say(f"{one.path}:")
+            report.counts(one.counts)
+            report.session_id(one)
+    copies = []
+    if todo or what.redact:
+        copies = [copy for one in planned for copy in one.copies]
+    if copies:
+        with_match = " that hold it" if what.redact else ""
+        report.say(f"The host keeps copies of its own{with_match}, which are not touched:")
+        for copy in copies:
+            report.say(f"  {copy}")
 
 
 def _say_extent(todo: Sequence[SessionPurge], sessions: Sequence[SessionFile], report: PurgeReport) -> None:

@@ -83,22 +83,25 @@ def replay(
     with progress(path) as files:
         transcript = open_transcript(path, files=files)
     is_live = sys.stdout.isatty() and not as_json
+    has_policy = policy is not None or budget is not None
     with transcript, unreadable():
-        turns = transcript.turns()
-        chosen = chosen_turns(turns, turn_span)
-        wants_views = views or policy is not None or budget is not None
-        is_recorded = policy is None and budget is None and transcript.has_requests()
-        played = _Policy(policy, budget or session_budget(transcript), tokenizer)
-        output, pace = _Output(transcript, full=full, as_json=as_json), Pace(speed, max_pause_s)
-        output.introduce(played if wants_views and not is_recorded else None)
+        chosen = chosen_turns(transcript.turns(), turn_span)
+        played = None
+        if has_policy or not transcript.has_requests():
+            played = _Policy(policy, budget or session_budget(transcript), tokenizer)
+        wants_views = views or has_policy
+        output = _Output(transcript, full=full, as_json=as_json)
+        output.introduce(played if wants_views else None)
+        pace = Pace(speed, max_pause_s)
         start = chosen[0].start if chosen and chosen[0].number > 1 else 0
         with nullcontext() if sys.stdout.isatty() else stages() as tell:
-            seen = _requests(transcript, None if is_recorded else played, start, tell) if wants_views else ()
-            for number, step in enumerate(timeline(transcript, chosen, seen)):
-                if is_live and in_steps and number and step.placed is not None:
-                    if not sys.stdin.readline():
+            requests = _requests(transcript, played, start, tell) if wants_views else ()
+            for number, step in enumerate(timeline(transcript, chosen, requests)):
+                if is_live and in_steps:
+                    waits_for_enter = number > 0 and step.placed is not None
+                    if waits_for_enter and not sys.stdin.readline():
                         break
-                elif is_live and not in_steps:
+                elif is_live:
                     output.wait(min(pace.pause_s(step), _MOST_PAUSE_S))
                 if tell is not None:
                     tell("playing", step.place, len(transcript))
@@ -191,7 +194,6 @@ class _Output:
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:
     """Yield a step as JSON objects: a message, or a request, before it the compaction that the request shows."""
-    seen, marks = step.seen, step.seen.marks if step.seen is not None else None
     if step.placed is not None:
         yield {
             "event": "message",
@@ -201,6 +203,7 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
             "tools": step.placed.tools,
             "message": step.placed.message,
         }
+    seen = step.seen
     if seen is None:
         return
     if seen.compaction is not None:
@@ -219,9 +222,18 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
         "lacks": list(seen.lacks),
         "unbound": seen.unbound,
         "view_messages": len(seen.view) if seen.view is not None else None,
-        "inserted": marks.inserted if marks is not None else None,
-        "counts": marks.counts() if marks is not None else None,
-        "marks": [[run.mark, run.start, run.stop] for run in marks.runs()] if marks is not None else None,
+        **_marks_as_json(seen.marks),
+    }
+
+
+def _marks_as_json(marks: Marks | None) -> dict[str, Any]:
+    """Return the marks of the messages before a request for its event; None each if its view could not be made."""
+    if marks is None:
+        return {"inserted": None, "counts": None, "marks": None}
+    return {
+        "inserted": marks.inserted,
+        "counts": marks.counts(),
+        "marks": [[run.mark, run.start, run.stop] for run in marks.runs()],
     }
 
 

@@ -257,12 +257,17 @@ def complete(_context: click.Context, _parameter: click.Parameter, incomplete: s
     """Return completions: ids that begin so, or ids of sessions whose names begin so, or else files."""
     sessions = session_files()
     found = [session for session in sessions if session.id.startswith(incomplete)]
-    if not found and (wanted := key_of(incomplete)):
-        names = zip(sessions, read_names(session.path for session in sessions), strict=True)
-        found = [session for session, named in names if named.key.startswith(wanted)]
-    names = zip(found, read_names(session.path for session in found), strict=True)
-    ids = [CompletionItem(one_line(one.id), help=one_line(named.name) or None) for one, named in names]
-    return ids or [CompletionItem(incomplete, type="file")]
+    wanted_key = key_of(incomplete)
+    if not found and wanted_key:
+        names = read_names(session.path for session in sessions)
+        found = [session for session, name in zip(sessions, names, strict=True) if name.key.startswith(wanted_key)]
+    if not found:
+        return [CompletionItem(incomplete, type="file")]
+    names = read_names(session.path for session in found)
+    return [
+        CompletionItem(one_line(session.id), help=one_line(name.name) or None)
+        for session, name in zip(found, names, strict=True)
+    ]
 
 
 def complete_tool(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -275,13 +280,15 @@ def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, inc
     """Return completions: turn numbers, or ids of turns' first messages, of the session named before."""
     from ...messages.metadata import given_id
 
-    def positions(transcript: Transcript) -> list[str]:
+    def turns_and_ids(transcript: Transcript) -> list[str]:
         turns = transcript.turns()
-        firsts = [message for turn in turns for message in transcript.messages(turn.start, turn.start + 1)]
-        return [*(str(turn.number) for turn in turns), *(given_id(message) or "" for message in firsts)]
+        ids = list[str]()
+        for turn in turns:
+            ids.extend(given_id(message) or "" for message in transcript.messages(turn.start, turn.start + 1))
+        return [*(str(turn.number) for turn in turns), *ids]
 
-    found = _look(context, positions)
-    return [CompletionItem(one_line(position)) for position in found if position and position.startswith(incomplete)]
+    found = _look(context, turns_and_ids)
+    return [CompletionItem(one_line(text)) for text in found if text and text.startswith(incomplete)]
 
 
 def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
@@ -327,6 +334,19 @@ class SessionFirst(click.Command):
             self.params = params
 
 
+def _check_has_sessions(place: str) -> None:
+    """Refuse a directory whose sessions are all sealed.
+
+    Raises:
+        UnusableError: no session in it can be read; the message says how to.
+    """
+    if sessions_in(place):
+        return
+    how = how_to_read(place)
+    if how:
+        raise UnusableError(f"no session is in {one_line(place)}: {how}")
+
+
 def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
     """Add the argument SESSION and `--last` to a command, which gets the log's path, or None, as `path`.
 
@@ -342,11 +362,14 @@ def optional_session_argument(command: Callable[..., R]) -> Callable[..., R]:
     def named(*arguments: Any, session: str | None, last: bool, **options: Any) -> R:
         if session is not None and last:
             raise click.UsageError(NAME_ONE)
-        if session is not None and "places" in options and is_place(session):
-            if not sessions_in(session) and (sealed := how_to_read(session)):
-                raise UnusableError(f"no session is in {one_line(session)}: {sealed}")
-            return command(*arguments, path=None, **{**options, "places": (*options["places"], session)})
-        path = last_path() if last else path_of(session) if session is not None else None
+        path = None
+        if last:
+            path = last_path()
+        elif session is not None and "places" in options and is_place(session):
+            _check_has_sessions(session)
+            options["places"] = (*options["places"], session)
+        elif session is not None:
+            path = path_of(session)
         return command(*arguments, path=path, **options)
 
     return named

@@ -92,36 +92,48 @@ class SessionRows:
 
     def _cells(self, one: ListedSession) -> list[str]:
         seen = one.seen
-        cells = {
-            "AGE": age(time.time() - seen.last_s) if seen.has_time else "?",
-            "TOOK": time_taken(seen.duration_s) if seen.duration_s is not None else "",
-        }
+        cells = {"AGE": age(time.time() - seen.last_s) if seen.has_time else "?"}
+        if seen.duration_s is not None:
+            cells["TOOK"] = time_taken(seen.duration_s)
         if not seen.error:
-            cells |= {
-                "MESSAGES": f"{seen.messages:,}",
-                "TOKENS": scaled(seen.tokens, "kMGT"),
-                "SIZE": scaled(seen.size_bytes, "kMGT"),
-                "RESUME": _resuming(one.resuming) if one.resuming is not None else "",
-                "TURNS": f"{one.total.turns:,}" if one.total is not None else "",
-                "COST": money_of(one.total.bill) if one.total is not None else "",
-            }
+            cells["MESSAGES"] = f"{seen.messages:,}"
+            cells["TOKENS"] = scaled(seen.tokens, "kMGT")
+            cells["SIZE"] = scaled(seen.size_bytes, "kMGT")
+            if one.resuming is not None:
+                cells["RESUME"] = _resuming(one.resuming)
+            if one.total is not None:
+                cells["TURNS"] = f"{one.total.turns:,}"
+                cells["COST"] = money_of(one.total.bill)
         return [cells.get(name, "") for name in self._columns]
 
     def _show_words(self, one: ListedSession) -> None:
-        seen, total = one.seen, one.total
+        """Print the lines below a row: the session's names, its first line, and with `in_full` further facts."""
+        seen = one.seen
         if self._with_projects == "line":
             self._say(seen.session.project)
-        tags = "  ".join(f"#{tag}" for tag in seen.named.tags)
-        self._say("  ".join(filter(None, (seen.named.name, tags))), style="")
+        tags = [f"#{tag}" for tag in seen.named.tags]
+        name = [seen.named.name] if seen.named.name else []
+        self._say("  ".join([*name, *tags]), style="")
         if self._in_full:
             self._say(seen.named.description)
-        self._say(seen.error or (f"{seen.date}  {seen.first_line}" if self._with_date else seen.first_line))
-        if not self._in_full or seen.error:
-            return
-        began = f"began {seen.first_message[:16].replace('T', ' ')}" if seen.first_message else ""
-        took = duration(seen.duration_s) if seen.duration_s is not None else ""
-        failed = counted(total.failed_calls, "failed call") if total is not None and total.failed_calls else ""
-        self._say(", ".join(filter(None, (began, took, seen.model, failed))))
+        first_line = f"{seen.date}  {seen.first_line}" if self._with_date else seen.first_line
+        self._say(seen.error or first_line)
+        if self._in_full and not seen.error:
+            self._show_facts(one)
+
+    def _show_facts(self, one: ListedSession) -> None:
+        """Print when a session began, how long it took, its model, its failed calls, and what resuming it costs."""
+        seen = one.seen
+        facts = []
+        if seen.first_message:
+            facts.append(f"began {seen.first_message[:16].replace('T', ' ')}")
+        if seen.duration_s is not None:
+            facts.append(duration(seen.duration_s))
+        if seen.model:
+            facts.append(seen.model)
+        if one.total is not None and one.total.failed_calls:
+            facts.append(counted(one.total.failed_calls, "failed call"))
+        self._say(", ".join(facts))
         if one.resuming is not None:
             self._say(resuming_line(one.resuming))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...sessions.find_session import is_short_id_of
 
@@ -21,23 +21,32 @@ def shortest_ids(ids: Iterable[str]) -> dict[str, str]:
     sub-agent's id it is the beginning of the parent's id and the sub-agent's own part, if this is shorter.
     """
     known = sorted(set(ids))
+    of_sub_agents = [full for full in known if "_" in full]
     short = {}
-    for at, full in enumerate(known):
-        after = next((other for other in known[at + 1 :] if not other.startswith(full)), "")
-        neighbours = (known[at - 1] if at else "", after)
-        shared = max(len(os.path.commonprefix([full, other])) for other in neighbours)  # noqa: RUF071 - no paths
-        short[full] = full[: max(LEAST_ID, shared + 1)] if _LONG_ID.match(full) else full
-    parts = [full for full in known if "_" in full]
-    for full in parts:
-        head, _, tail = full.partition("_")
-        name = f"{head[:LEAST_ID]}_{tail}"
-        if (
-            _LONG_ID.match(full)
-            and len(name) < len(short[full])
-            and sum(is_short_id_of(other, name) for other in parts) == 1
-        ):
-            short[full] = name
+    for place, full in enumerate(known):
+        if not _LONG_ID.match(full):
+            short[full] = full
+            continue
+        short[full] = _shortest_beginning(known, place)
+        if "_" in full:
+            parent, _, own_part = full.partition("_")
+            name = f"{parent[:LEAST_ID]}_{own_part}"
+            is_shorter = len(name) < len(short[full])
+            if is_shorter and sum(is_short_id_of(other, name) for other in of_sub_agents) == 1:
+                short[full] = name
     return short
+
+
+def _shortest_beginning(ids: Sequence[str], place: int) -> str:
+    """Return the shortest beginning of one of the sorted ids that no other id has, unless that begins with this id."""
+    full = ids[place]
+    neighbours = [ids[place - 1]] if place > 0 else []
+    for other in ids[place + 1 :]:
+        if not other.startswith(full):
+            neighbours.append(other)
+            break
+    shared = max((len(os.path.commonprefix([full, other])) for other in neighbours), default=0)  # noqa: RUF071
+    return full[: max(LEAST_ID, shared + 1)]
 
 
 def short_id(session_id: str) -> str:

@@ -124,23 +124,33 @@ def _show_errors(
     from .many_sessions import gathering, source_line
 
     with gathering(sessions, named_counter("auto")) as found:
-        places, line = failed_calls(found, tools, period), source_line(found, until_s=period.until_s)
-        if not places:
+        positions_by_path = failed_calls(found, tools, period)
+        line = source_line(found, until_s=period.until_s)
+        if not positions_by_path:
             check_tools(tools, found.tools())
-    chosen = [one for one in sessions if str(one.path) in places]
-    names = read_names(one.path for one in chosen)
+    chosen = [session for session in sessions if str(session.path) in positions_by_path]
+    names = read_names(session.path for session in chosen)
     with paged():
-        for number, (one, named) in enumerate(zip(chosen, names, strict=True)):
-            printer.place = {"session": one.id, "project": one.project}
+        for number, (session, name) in enumerate(zip(chosen, names, strict=True)):
+            path = str(session.path)
+            printer.place = {"session": session.id, "project": session.project}
             if not as_json:
-                told = "  ".join(filter(None, (one.id, named.name, one.project)))
-                head = Text(escaped(one_line(told)), "bold underline")
-                console().print(Text("\n").append(head) if number else head, soft_wrap=True)
-            with open_transcript(str(one.path)) as transcript, unreadable(str(one.path)):
-                among = [place for place in places[str(one.path)] if place < len(transcript)]
+                _print_heading(session, name.name, is_first=number == 0)
+            with open_transcript(path) as transcript, unreadable(path):
+                among = [position for position in positions_by_path[path] if position < len(transcript)]
                 for placed in transcript.placed(among=among):
                     printer.show(placed)
-    click.echo(escaped(f"{counted(sum(map(len, places.values())), 'message')} in {len(chosen):,} of {line}"), err=True)
+    messages = counted(sum(len(positions) for positions in positions_by_path.values()), "message")
+    click.echo(escaped(f"{messages} in {len(chosen):,} of {line}"), err=True)
+
+
+def _print_heading(session: SessionFile, name: str, *, is_first: bool) -> None:
+    """Print the id, the name and the project of a session above its messages."""
+    parts = [part for part in (session.id, name, session.project) if part]
+    heading = Text(escaped(one_line("  ".join(parts))), "bold underline")
+    if not is_first:
+        heading = Text("\n").append(heading)
+    console().print(heading, soft_wrap=True)
 
 
 def _show_one(
@@ -166,14 +176,17 @@ def _show_one(
             starts = transcript.turn_starts() if turn_span is not None else []
             start, stop = chosen_positions(len(transcript), starts, turn_span, span)
             if as_outline:
-                chosen = [number for number, at in enumerate(starts, 1) if start <= at < stop]
-                _print_outline(transcript, chosen if turn_span is not None else None, clear, as_json=as_json)
+                chosen = None
+                if turn_span is not None:
+                    chosen = [number for number, at in enumerate(starts, 1) if start <= at < stop]
+                _print_outline(transcript, chosen, clear, as_json=as_json)
             else:
-                for line in () if as_json else [*_about(transcript), *_resuming(transcript)]:
-                    clear()
-                    click.echo(escaped(one_line(line)))
-                is_all = not (as_json or errors or role or tools)
-                compactions = source_compactions(transcript) if is_all else {}
+                if not as_json:
+                    for line in (*_about(transcript), *_resuming(transcript)):
+                        clear()
+                        click.echo(escaped(one_line(line)))
+                shows_all = not (as_json or errors or role or tools)
+                compactions = source_compactions(transcript) if shows_all else {}
                 messages: Iterable[LiveMessage] = transcript.placed(start, stop, role=role, tools=tools)
                 if errors:
                     messages = filter(_went_wrong, messages)
@@ -280,15 +293,19 @@ def show_outline(lines: Sequence[TurnLine], output: Console) -> None:
     from .tables import aligned, width_of, without_empty
 
     heads, rows = without_empty(_HEADS, [_cells(line) for line in lines])
-    for name in _NOT_IN_NARROW if output.is_terminal else ():
-        if name in heads and width_of(heads, rows) + len("  ") + _LEAST_ROOM > output.width:
-            at = heads.index(name)
-            heads, rows = heads[:at] + heads[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
-    head, *rest = aligned(heads, rows, right=[at for at, name in enumerate(heads) if name != _LEFT])
+    if output.is_terminal:
+        for name in _NOT_IN_NARROW:
+            is_too_wide = width_of(heads, rows) + len("  ") + _LEAST_ROOM > output.width
+            if is_too_wide and name in heads:
+                column = heads.index(name)
+                for cells in (heads, *rows):
+                    del cells[column]
+    right = [number for number, name in enumerate(heads) if name != _LEFT]
+    head, *rest = aligned(heads, rows, right=right)
     _print_row(output, head, "first line", style="bold")
-    for line, cells in zip(lines, rest, strict=True):
+    for line, row in zip(lines, rest, strict=True):
         style = "red" if line.errors or line.open_calls else ""
-        _print_row(output, cells, escaped(one_line(line.line)), style=style)
+        _print_row(output, row, escaped(one_line(line.line)), style=style)
 
 
 def _cells(line: TurnLine) -> tuple[str, ...]:

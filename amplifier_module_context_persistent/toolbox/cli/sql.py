@@ -66,15 +66,15 @@ def sql(
     tokenizer: str,
     prices_path: str | None,
 ) -> None:
-    """Ask in SQL what sessions come to.
+    """Query the figures of sessions in SQL.
 
-    QUERY is one SELECT over views of sessions, turns, calls, requests, compactions and files, in the SQL of SQLite; -
-    reads it from the standard input; without it, the views and their columns are listed. It is about this project's
-    sessions, or those that filters choose. It can read these views only, and write nothing. They hold no text of
-    messages.
+    QUERY is one SELECT over views of sessions, turns, calls, requests, compactions and files, in the SQL of SQLite.
+    If QUERY is -, it is read from the standard input. Without QUERY, the views and their columns are listed. The views
+    contain this project's sessions, or those that filters choose. A query can read these views only, and write nothing.
+    They hold no text of messages.
 
-    On the error stream, and with --json in the object, stands from which sessions the answer is, until when, and which
-    of them could not be read.
+    The error stream, and with --json the object, tells which sessions the answer is from, the time up to which they are
+    counted, and which sessions could not be read.
     """
     read_replica()
     if as_json and as_csv:
@@ -82,23 +82,23 @@ def sql(
     with unusable():
         prices = PriceList.load(prices_path) if prices_path is not None else PriceList()
         counter = named_counter(tokenizer)
-    asked = sys.stdin.read() if query == "-" else query
-    if asked is not None:
-        _check_text(asked)
-    sessions = chosen_sessions(wanted, everywhere=everywhere) if asked is not None else []
-    with gathering(sessions, counter) as found:
-        if asked is not None and _FILES.search(asked):
+    if query == "-":
+        query = sys.stdin.read()
+    if query is None:
+        with gathering([], counter) as found:
+            _list_views(add_views(found, prices), as_json=as_json)
+        return
+    _check_text(query)
+    with gathering(chosen_sessions(wanted, everywhere=everywhere), counter) as found:
+        if _FILES.search(query):
             add_files(found)
-        views = add_views(found, prices)
-        if asked is None:
-            _list_views(views, as_json=as_json)
-            return
+        add_views(found, prices)
         with unusable(), _ending_after(timeout + _LATE_S):
-            answer = ask(found, asked, most_rows=limit, timeout_s=timeout)
+            answer = ask(found, query, most_rows=limit, timeout_s=timeout)
         source, line = source_of(found), source_line(found)
     if as_json:
-        told = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
-        click.echo(json.dumps({"columns": answer.columns, "rows": told, "is_cut": answer.is_cut, **source}))
+        rows_json = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
+        click.echo(json.dumps({"columns": answer.columns, "rows": rows_json, "is_cut": answer.is_cut, **source}))
         return
     rows = [[_cell(cell) for cell in row] for row in answer.rows]
     if as_csv:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from ...catalogue.kept_figures import Figures, figures_of
 from ...log.base import ReadableLog
-from ...sessions.costs import Cost, bills_by_turn, cost_of
+from ...sessions.costs import Bill, Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.prices import PriceList
 from ...sessions.statistics import (
@@ -185,22 +185,30 @@ def _show_limit(
     period = limit.period(datetime.now().astimezone())
     sessions = chosen_sessions(replace(wanted, since_s=period.since_s), everywhere=everywhere)
     with gathering(sessions, counter) as found:
-        bill, source, line = total_of(found, prices, period).bill, source_of(found), source_line(found)
+        bill = total_of(found, prices, period).bill
+        source = source_of(found)
+        line = source_line(found)
     if as_json:
-        click.echo(
-            json.dumps(
-                {**limit.to_json(bill), "unpriced_requests": bill.unpriced_requests, **_price_facts(prices), **source}
-            )
-        )
+        unpriced = {"unpriced_requests": bill.unpriced_requests}
+        click.echo(json.dumps({**limit.to_json(bill), **unpriced, **_price_facts(prices), **source}))
     else:
         click.echo(limit.line(bill))
-        unknown = bill.unpriced_requests + bill.unreported_requests
-        named = f" ({', '.join(name for name in prices.unpriced() if name)})" if any(prices.unpriced()) else ""
-        more = f"; {counted(unknown, 'request')} more, whose cost is not known{named}" if unknown else ""
-        more += f"; {estimate_note(bill)}" if bill.is_estimated else ""
-        click.echo(escaped(f"{line}{more}"), err=True)
+        click.echo(escaped(f"{line}{_doubts(bill, prices)}"), err=True)
     if bill.cost > limit.dollars:
         click.get_current_context().exit(FINDINGS)
+
+
+def _doubts(bill: Bill, prices: PriceList) -> str:
+    """Return what is not known of a bill: requests without a cost, and estimates; "" if all is known."""
+    doubts = ""
+    unknown = bill.unpriced_requests + bill.unreported_requests
+    if unknown:
+        models = ", ".join(name for name in prices.unpriced() if name)
+        named = f" ({models})" if models else ""
+        doubts += f"; {counted(unknown, 'request')} more, whose cost is not known{named}"
+    if bill.is_estimated:
+        doubts += f"; {estimate_note(bill)}"
+    return doubts
 
 
 def show(found: Statistics, course: SessionCourse, largest: list[TurnLine], cost: Cost, notes: list[str]) -> None:
@@ -242,50 +250,41 @@ def _show_course(output: Console, course: SessionCourse) -> None:
 
 def _show_shares(output: Console, found: Statistics) -> None:
     """Print the tokens by role and by tool."""
-    show_table(
-        output,
-        ("role", "messages", "tokens", "share"),
-        [
-            (role, f"{part.messages:,}", f"{part.tokens:,}", percent(part.tokens, found.total.tokens))
-            for role, part in sorted(found.roles.items(), key=lambda item: -item[1].tokens)
-        ],
-    )
-    show_table(
-        output,
-        ("tool", "calls", "results", "failed", "tokens of results", "took", "median"),
-        [
-            (
-                name,
-                f"{tool.calls:,}",
-                f"{tool.results:,}",
-                f"{tool.errors:,}",
-                f"{tool.result_tokens:,}",
-                duration(tool.duration_s) if tool.duration_s else "",
-                duration(tool.median_s) if tool.duration_s and tool.median_s is not None else "",
-            )
-            for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
-        ],
-    )
+    rows_of_roles = []
+    for role, part in sorted(found.roles.items(), key=lambda item: -item[1].tokens):
+        share = percent(part.tokens, found.total.tokens)
+        rows_of_roles.append((role, f"{part.messages:,}", f"{part.tokens:,}", share))
+    show_table(output, ("role", "messages", "tokens", "share"), rows_of_roles)
+
+    heads = ("tool", "calls", "results", "failed", "tokens of results", "took", "median")
+    rows_of_tools = []
+    for name, tool in sorted(found.tools.items(), key=lambda item: -item[1].result_tokens):
+        took, median = "", ""
+        if tool.duration_s:
+            took = duration(tool.duration_s)
+            median = duration(tool.median_s) if tool.median_s is not None else ""
+        counts = (tool.calls, tool.results, tool.errors, tool.result_tokens)
+        rows_of_tools.append((name, *(f"{count:,}" for count in counts), took, median))
+    show_table(output, heads, rows_of_tools)
     if any(tool.duration_s for tool in found.tools.values()):
         show_waiting(output)
 
 
 def _show_turns(output: Console, largest: list[TurnLine]) -> None:
-    paid = any(line.cost for line in largest)
-    show_table(
-        output,
-        ("turn", "messages", "tokens", "took", *["cost"] * paid),
-        [
-            (
-                str(line.number),
-                f"{line.last - line.first + 1:,}",
-                f"{line.tokens:,}",
-                duration(line.duration_s) if line.duration_s is not None else "",
-                *["~" * line.is_cost_estimated + money(line.cost)] * paid,
-            )
-            for line in largest
-        ],
-    )
+    """Print the largest turns, with their costs if any are known."""
+    has_costs = any(line.cost for line in largest)
+    heads = ["turn", "messages", "tokens", "took"]
+    if has_costs:
+        heads.append("cost")
+    rows = []
+    for line in largest:
+        took = duration(line.duration_s) if line.duration_s is not None else ""
+        row = [str(line.number), f"{line.last - line.first + 1:,}", f"{line.tokens:,}", took]
+        if has_costs:
+            about = "~" if line.is_cost_estimated else ""
+            row.append(about + money(line.cost))
+        rows.append(row)
+    show_table(output, heads, rows)
 
 
 def _show_largest(output: Console, found: Statistics) -> None:

@@ -60,45 +60,50 @@ def show_many(
     Raises:
         UnusableError: the figures cannot be added up.
     """
-    period, names = period_of(wanted), dict[str, str]()
+    period = period_of(wanted)
+    names = dict[str, str]()
     with gathering(sessions, counter) as found:
-        total, slowest = total_of(found, prices, period), slowest_calls(found, period)
-        wanted_parts = [tuple(by)] if by else [("model",), ("tool",)]
-        parts = {one: totals_by(found, prices, one, period) for one in wanted_parts}
-        source, line = (
-            source_of(found, period.until_s),
-            source_line(found, until_s=period.until_s, is_newest=wanted.most is not None),
-        )
+        total = total_of(found, prices, period)
+        slowest = slowest_calls(found, period)
+        kinds = [tuple(by)] if by else [_BY_MODEL, _BY_TOOL]
+        parts = {kind: totals_by(found, prices, kind, period) for kind in kinds}
+        source = source_of(found, period.until_s)
+        line = source_line(found, until_s=period.until_s, is_newest=wanted.most is not None)
         if by and top is not None:
-            parts = {one: _dearest(rows, top) for one, rows in parts.items()}
+            parts = {kind: _dearest(rows, top) for kind, rows in parts.items()}
         if "session" in by:
-            at = list(by).index("session")
-            names = _names(found, {key[at] for key in parts[tuple(by)]})
-    cost = Cost(total.bill, {name: one.bill for (name,), one in parts.get(("model",), {}).items()})
+            place = list(by).index("session")
+            names = _names(found, {key[place] for key in parts[tuple(by)]})
     if as_json:
-        told = {
+        parts_json = {f"by_{'_'.join(kind)}": _plain(kind, rows, names) for kind, rows in parts.items()}
+        result = {
             **source,
             "total": total.to_json(),
-            **{f"by_{'_'.join(one)}": _plain(one, rows, names) for one, rows in parts.items()},
+            **parts_json,
             "slowest": [asdict(call) for call in slowest],
             "prices": prices.origins(),
             "unpriced_models": prices.unpriced(),
         }
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(result))
         return
     output = console()
     output.print(escaped(line), soft_wrap=True)
+    cost = Cost(total.bill, {model: one.bill for (model,), one in parts.get(_BY_MODEL, {}).items()})
     notes = cost_notes(cost, prices)
-    if ("tool",) in parts:
+    if _BY_TOOL in parts:
         _show_slowest(output, slowest)
-        _show_tools(output, parts[("tool",)])
-    if ("model",) in parts:  # last, so that the terminal ends with the cost
+        _show_tools(output, parts[_BY_TOOL])
+    if _BY_MODEL in parts:  # last, so that the terminal ends with the cost
         show_cost(output, cost, notes)
-    if tuple(by) not in ((), ("model",), ("tool",)):
+    if by and tuple(by) not in (_BY_MODEL, _BY_TOOL):
         _show_parts(output, by, parts[tuple(by)], total, names)
         show_notes(output, notes if "tool" not in by else [])
         if "tag" in by:
             show_notes(output, ["a session with several tags counts for each of them, and once in `all`"])
+
+
+_BY_MODEL = ("model",)
+_BY_TOOL = ("tool",)
 
 
 Parts = Mapping[tuple[str, ...], Total]
@@ -141,40 +146,64 @@ def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, 
     """Print the parts and their sum; empty columns are left out."""
     counts = ("sessions", "agents", "turns", "calls", "failed", "took", "median")
     heads = (*by, "name", *counts, "input", "cached", "output", "cost")
+    short: Mapping[str, str] = {}
+    if "session" in by and output.is_terminal:
+        place = list(by).index("session")
+        short = shortest_ids(key[place] for key in parts)
     rows = []
     for key, one in parts.items():
-        name = names.get(key[list(by).index("session")], "") if "session" in by else ""
-        rows.append([*(part or _UNKNOWNS.get(kind, _UNKNOWN) for kind, part in zip(by, key, strict=True)), name])
-        rows[-1] += _cells(one, by)
+        name = ""
+        shown_key = []
+        for kind, part in zip(by, key, strict=True):
+            if kind == "session":
+                name = names.get(part, "")
+                part = short.get(part, part)
+            shown_key.append(part or _UNKNOWNS.get(kind, _UNKNOWN))
+        rows.append([*shown_key, name, *_cells(one, by)])
     if len(rows) > 1:
-        rows.append(["all", *[""] * len(by), *_cells(total, by)])
-    if "session" in by and output.is_terminal:
-        at = list(by).index("session")
-        short = shortest_ids(key[at] for key in parts)
-        rows = [[*row[:at], short.get(row[at], row[at]), *row[at + 1 :]] for row in rows]
-    said, cells = without_empty(heads, rows)
-    show_table(output, said, cells)
+        no_key = [""] * len(by)
+        rows.append(["all", *no_key, *_cells(total, by)])
+    heads_left, rows_left = without_empty(heads, rows)
+    show_table(output, heads_left, rows_left)
 
 
 def _cells(one: Total, by: Sequence[str]) -> list[str]:
-    bill, counts = one.bill, (one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls)
+    """Return the cells of a row: counts, times, and what the requests cost. Cells that do not fit `by` are empty."""
     if "tool" in by:  # requests and their cost do not belong to a tool
-        times = [duration(one.calls_s) if one.calls_s else "", ""]
-        if one.calls_s and one.median_s is not None:
-            times[1] = duration(one.median_s)
-        calls = (one.sessions, one.sub_agents, 0, one.calls, one.failed_calls)
-        return [*(f"{count:,}" if count else "" for count in calls), *times, "", "", "", ""]
-    if "model" in by:
-        counts = (one.sessions, one.sub_agents, 0, 0, 0)
-    paid = [
-        scaled(bill.input_tokens, _UNITS) if bill.has_input else _UNKNOWN,
-        percent(bill.cached_tokens, bill.input_tokens) if bill.has_input else "",
-        "~" * bool(bill.estimated_outputs) + scaled(bill.output_tokens, _UNITS),
-        money_of(bill),
-    ]
-    if not bill.requests:
-        paid = [""] * len(paid)
-    return [*(f"{count:,}" if count else "" for count in counts), "", "", *paid]
+        counts = [one.sessions, one.sub_agents, 0, one.calls, one.failed_calls]
+        return [*map(_count, counts), *_times(one), *_NO_BILL]
+    if "model" in by:  # turns and calls do not belong to a model
+        counts = [one.sessions, one.sub_agents, 0, 0, 0]
+    else:
+        counts = [one.sessions, one.sub_agents, one.turns, one.calls, one.failed_calls]
+    bill_cells = _bill_cells(one.bill) if one.bill.requests else _NO_BILL
+    return [*map(_count, counts), *_NO_TIMES, *bill_cells]
+
+
+_NO_TIMES = ("", "")
+_NO_BILL = ("", "", "", "")
+
+
+def _count(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _times(one: Total) -> tuple[str, str]:
+    """Return the sum of the times of calls, and the median."""
+    if not one.calls_s:
+        return _NO_TIMES
+    median = duration(one.median_s) if one.median_s is not None else ""
+    return duration(one.calls_s), median
+
+
+def _bill_cells(bill: Bill) -> tuple[str, str, str, str]:
+    """Return the input tokens, the share from a prompt cache, the output tokens and the cost."""
+    input_tokens, cached_share = _UNKNOWN, ""
+    if bill.has_input:
+        input_tokens = scaled(bill.input_tokens, _UNITS)
+        cached_share = percent(bill.cached_tokens, bill.input_tokens)
+    about = "~" if bill.estimated_outputs else ""
+    return input_tokens, cached_share, about + scaled(bill.output_tokens, _UNITS), money_of(bill)
 
 
 def _show_tools(output: Console, tools: Parts) -> None:

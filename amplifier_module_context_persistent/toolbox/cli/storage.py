@@ -273,8 +273,10 @@ def _show(location: Location, done: _TableWork, asked: _Asked, *, dry_run: bool)
 
 def _said(done: _TableWork, *, dry_run: bool) -> str:
     """Return a description of the changes to the tables; `dry_run` says that they are only planned."""
-    tables, would = f"the tables of version {done.version}", "would be " if dry_run else ""
-    tables += ", in parts," if done.partitioned else ""
+    tables = f"the tables of version {done.version}"
+    if done.partitioned:
+        tables += ", in parts,"
+    would = "would be " if dry_run else ""
     if done.before is None:
         return f"{tables} {would}created"
     steps = ", ".join(step.what for step in done.added)

@@ -263,12 +263,16 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
     """Print what was done, and return the exit code."""
     left = [step for step in plan.steps if step.is_left]
     failed = [step for step in erasing if step.error]
-    stays = [file for step in erasing for file in step.files_that_stay]
+    has_files_left = any(step.files_that_stay for step in erasing)
     if as_json:
-        erased = [_erased_json(step) for step in erasing]
-        sessions = [step.to_json() for step in plan.steps]
-        told = {"dry_run": dry_run, "with": there.name, "erased": erased, "sessions": sessions, "in_step": plan.in_step}
-        click.echo(json.dumps(told))
+        result = {
+            "dry_run": dry_run,
+            "with": there.name,
+            "erased": [_erased_json(step) for step in erasing],
+            "sessions": [step.to_json() for step in plan.steps],
+            "in_step": plan.in_step,
+        }
+        click.echo(json.dumps(result))
     else:
         for one in failed:
             click.echo(f"NOT ERASED: {one.session.id} {one.side.where}: {one.error}", err=True)
@@ -279,22 +283,28 @@ def _told(erasing: Sequence[ErasingStep], plan: _Plan, there: Side, *, dry_run: 
             say("Nothing was done (--dry-run).")
         elif erasing:
             say(f"Other machines that sync with {there.name} follow at their next sync.")
-    return FINDINGS if left or failed or stays else DONE
+    return FINDINGS if left or failed or has_files_left else DONE
 
 
 def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> str:
     """Return a line that sums up the actions; for a dry run, what would be done."""
+    if not plan.steps and not erasing:
+        if not plan.in_step:
+            return "No session matches."
+        return f"Nothing is new: {counted(plan.in_step, 'session')} in step."
     left = sum(step.is_left for step in plan.steps)
     done = len(plan.steps) - left
     erased = sum(not step.error for step in erasing)
-    kept = len(erasing) - erased
-    if not (plan.steps or erasing):
-        return f"Nothing is new: {counted(plan.in_step, 'session')} in step." if plan.in_step else "No session matches."
+    not_erased = len(erasing) - erased
     would, were = ("would be ", "are") if dry_run else ("", "were")
-    said = [f"{counted(done, 'session')} {would}brought in step", f"{plan.in_step:,} {were} so already"]
-    said += [f"{would}erased in {counted(erased, 'session')}"] * bool(erased)
-    said += [f"{kept:,} not erased"] * bool(kept) + [f"{left:,} left as they are"] * bool(left)
-    return f"{', '.join(said)}."
+    parts = [f"{counted(done, 'session')} {would}brought in step", f"{plan.in_step:,} {were} so already"]
+    if erased:
+        parts.append(f"{would}erased in {counted(erased, 'session')}")
+    if not_erased:
+        parts.append(f"{not_erased:,} not erased")
+    if left:
+        parts.append(f"{left:,} left as they are")
+    return f"{', '.join(parts)}."
 
 
 def _erased_json(step: ErasingStep) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -100,8 +101,9 @@ def table(
 
 def without_empty(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows without empty columns."""
-    said = [at for at in range(len(heads)) if any(row[at] for row in rows)]
-    return [heads[at] for at in said], [[row[at] for at in said] for row in rows]
+    filled = [number for number in range(len(heads)) if any(row[number] for row in rows)]
+    rows_left = [[row[number] for number in filled] for row in rows]
+    return [heads[number] for number in filled], rows_left
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int]) -> list[str]:
@@ -113,9 +115,12 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Colle
         right: the columns that are aligned to the right, from 0.
     """
     columns = []
-    for at, cells in enumerate(zip(heads, *rows, strict=True)):
-        width = max(map(len, cells))
-        columns.append([cell.rjust(width) if at in right else cell.ljust(width) for cell in cells])
+    for number, cells in enumerate(zip(heads, *rows, strict=True)):
+        width = max(len(cell) for cell in cells)
+        if number in right:
+            columns.append([cell.rjust(width) for cell in cells])
+        else:
+            columns.append([cell.ljust(width) for cell in cells])
     return ["  ".join(cells) for cells in zip(*columns, strict=True)]
 
 
@@ -139,30 +144,53 @@ def width_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
+@dataclass(slots=True)
+class _Column:
+    """A column of a table. Only texts are cut if the terminal is too narrow."""
+
+    head: str
+    cells: list[str]
+    is_text: bool
+    width: int
+
+    @classmethod
+    def of(cls, head: str, cells: list[str], *, is_text: bool) -> _Column:
+        """Return a column that is wide enough for its cells and the lines of its head."""
+        return cls(head, cells, is_text, max(cell_len(line) for line in [*_lines_of(head), *cells]))
+
+
 def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table for a terminal of this width; numbers are not cut.
 
     Texts are cut first, but not below `_LEAST_TEXT` columns. Then columns are left out, in the order of `DROPPED`.
     """
-    at_hand = list(range(len(heads)))
-    for name in ("", *DROPPED):
-        at_hand = [at for at in at_hand if heads[at].replace("\n", " ") != name or at == 0]
-        columns = [[row[at] for row in rows] for at in at_hand]
-        widths = [
-            max(map(cell_len, [*_lines_of(heads[at]), *column])) for at, column in zip(at_hand, columns, strict=True)
+    shown = list(range(len(heads)))
+    columns = list[_Column]()
+    for left_out in ("", *DROPPED):
+        shown = [number for number in shown if number == 0 or heads[number].replace("\n", " ") != left_out]
+        columns = [
+            _Column.of(heads[number], [row[number] for row in rows], is_text=number == 0 or heads[number] in TEXTS)
+            for number in shown
         ]
-        texts = [number for number, at in enumerate(at_hand) if at == 0 or heads[at] in TEXTS]
-        spare = width - sum(widths) - _GAP * (len(widths) - 1)
-        for number in sorted(texts, key=lambda number: -widths[number]):
-            if spare < 0:
-                less = min(-spare, max(0, widths[number] - _LEAST_TEXT))
-                widths[number], spare = widths[number] - less, spare + less
-        if spare >= 0:
+        whole_width = sum(column.width for column in columns) + _GAP * (len(columns) - 1)
+        if _narrowed(columns, whole_width - width):
             break
-    for number in texts:
-        is_end = heads[at_hand[number]] in _ENDS
-        columns[number] = _cut_apart(columns[number], widths[number], is_end=is_end)
-    return [heads[at] for at in at_hand], [list(row) for row in zip(*columns, strict=True)]
+    for column in columns:
+        if column.is_text:
+            column.cells = _cut_apart(column.cells, column.width, is_end=column.head in _ENDS)
+    cells_by_row = zip(*(column.cells for column in columns), strict=True)
+    return [column.head for column in columns], [list(cells) for cells in cells_by_row]
+
+
+def _narrowed(columns: Sequence[_Column], too_wide: int) -> bool:
+    """Take a number of terminal columns away from the texts, from the widest first. Return whether that was enough."""
+    texts = [column for column in columns if column.is_text]
+    for column in sorted(texts, key=lambda column: -column.width):
+        if too_wide > 0:
+            less = min(too_wide, max(0, column.width - _LEAST_TEXT))
+            column.width -= less
+            too_wide -= less
+    return too_wide <= 0
 
 
 def _lines_of(head: str) -> list[str]:
@@ -177,8 +205,12 @@ def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
     front first, because the end names a project or a file.
     """
     ways = (_without_front, _without_middle, cut) if is_end else (cut, _without_middle, _without_front)
-    tried = [[cell if cell_len(cell) <= width else way(cell, width) for cell in cells] for way in ways]
-    return max(tried, key=lambda column: len(set(column)))  # the first of equal ways
+    columns = [_cut_in(way, cells, width) for way in ways]
+    return max(columns, key=lambda column: len(set(column)))  # the first of equal ways
+
+
+def _cut_in(way: Callable[[str, int], str], cells: Sequence[str], width: int) -> list[str]:
+    return [cell if cell_len(cell) <= width else way(cell, width) for cell in cells]
 
 
 def _without_front(cell: str, width: int) -> str:
@@ -200,12 +232,14 @@ def show_cost(output: Console, cost: Cost, notes: list[str]) -> None:
     """Print the tokens that providers reported and their cost, by model."""
     if not cost.total.requests:
         return
-    rows = [*sorted(cost.models.items(), key=lambda item: -item[1].cost), ("all", cost.total)]
+    dearest_first = sorted(cost.models.items(), key=lambda item: -item[1].cost)
+    rows = [(name or "?", bill) for name, bill in dearest_first]
+    if len(rows) > 1:
+        rows.append(("all", cost.total))
     heads = ("model", "requests", "input", "cached", "written", "output", "cost")
-    shown = [(name or "?", bill) for name, bill in rows if len(rows) > 2 or name != "all"]
-    cells = [_bill(name, bill, "{:,}".format) for name, bill in shown]
+    cells = [_bill(name, bill, "{:,}".format) for name, bill in rows]
     if output.is_terminal and width_of(heads, cells) > output.width:  # no model's name is folded
-        cells = [_bill(name, bill, lambda tokens: scaled(tokens, "kMGT")) for name, bill in shown]
+        cells = [_bill(name, bill, lambda tokens: scaled(tokens, "kMGT")) for name, bill in rows]
     show_table(output, heads, cells)
     show_notes(output, notes)
 

@@ -188,10 +188,12 @@ def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
         _say(output, f"{path}: sound{notes}")
         return
     total = sum(report.messages.values())
+    state = "sound" if report.is_sound else "damaged"
     roles = ", ".join(f"{role} {count:,}" for role, count in sorted(report.messages.items()))
+    of_roles = f" ({roles})" if roles else ""
     controls = ", ".join(f"{kind} {count:,}" for kind, count in sorted(report.controls.items()))
-    _say(output, f"{path}: {'sound' if report.is_sound else 'damaged'}", bold=True)
-    _say(output, f"  {report.size_bytes:,} bytes; {counted(total, 'message')}{f' ({roles})' if roles else ''}")
+    _say(output, f"{path}: {state}", bold=True)
+    _say(output, f"  {report.size_bytes:,} bytes; {counted(total, 'message')}{of_roles}")
     _say(output, f"  live: {report.live:,}; hidden by a clear or a reset: {total - report.live:,}")
     _say(output, f"  control records: {controls or 'none'}")
     _show_findings(output, "damage", report.damage)
@@ -199,24 +201,34 @@ def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
 
 
 def _show_findings(output: Console, title: str, findings: list[Finding]) -> None:
+    """Print findings; those of the same kind with the same details are shown once, with the places of the others."""
     if not findings:
         _say(output, f"  {title}: none")
         return
     _say(output, f"  {title}: {len(findings):,}")
-    alike: dict[tuple[str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for found in findings:
-        alike.setdefault((found.kind, found.detail), []).append(found)
-    for (kind, detail), same in list(alike.items())[:_MOST_SHOWN]:
-        place = _place(same[0])
-        _say(output, f"  - {place}{': ' if place else ''}{kind.replace('_', ' ')}: {detail}")
-        if len(same) > 1 and place:
-            others = list(dict.fromkeys(other for other in map(_place, same) if other not in ("", place)))
-            more = len(others) - _MOST_PLACES
-            listed = "; ".join(others[:_MOST_PLACES]) + (f"; and {more:,} more, --json has all" if more > 0 else "")
-            _say(output, f"    {len(same) - 1:,} more like it: {listed or 'at the same place'}")
-        _say(output, f"    {same[0].advice}")
-    if len(alike) > _MOST_SHOWN:
-        _say(output, f"  ... and {len(alike) - _MOST_SHOWN:,} more kinds; --json has all")
+        groups.setdefault((found.kind, found.detail), []).append(found)
+    for (kind, detail), alike in list(groups.items())[:_MOST_SHOWN]:
+        place = _place(alike[0])
+        before = f"{place}: " if place else ""
+        _say(output, f"  - {before}{kind.replace('_', ' ')}: {detail}")
+        if len(alike) > 1 and place:
+            _say(output, f"    {len(alike) - 1:,} more like it: {_other_places(alike, place)}")
+        _say(output, f"    {alike[0].advice}")
+    if len(groups) > _MOST_SHOWN:
+        _say(output, f"  ... and {len(groups) - _MOST_SHOWN:,} more kinds; --json has all")
+
+
+def _other_places(findings: Sequence[Finding], place: str) -> str:
+    """Return the places of findings as a text, apart from one place, of a few findings at most."""
+    places = dict.fromkeys(_place(found) for found in findings)
+    others = [other for other in places if other not in ("", place)]
+    if not others:
+        return "at the same place"
+    listed = "; ".join(others[:_MOST_PLACES])
+    more = len(others) - _MOST_PLACES
+    return f"{listed}; and {more:,} more, --json has all" if more > 0 else listed
 
 
 def _place(found: Finding) -> str:

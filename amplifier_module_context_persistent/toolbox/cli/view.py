@@ -10,7 +10,7 @@ Exit codes: 0 proved, 1 the rebuilt view differs from the one in use then, is in
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -159,26 +159,33 @@ def _introduce(found: FoundRequest) -> None:
 
 def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:
     """Print what the host reported to have sent for a view, and the tokens that the provider counted beyond it."""
-    sent, beyond = book.sent_for(receipt), book.tokens_beyond_view(receipt)
+    sent = book.sent_for(receipt)
     if sent is None:
         _say(AFTERWARDS)
     elif not sent["added"] and not sent.get("left_out"):
         _say(f"The host sent it as it is: request {sent.get('hash', '')}.")
     else:
         tokens = sent.get("tokens")
-        counted_tokens = f", {tokens:,} tokens" if isinstance(tokens, int) else ""
-        _say(f"The host sent more than this view{counted_tokens}: request {sent.get('hash', '')}.")
-        if left_out := sent.get("left_out"):
-            _say(f"It left out {left_out} of the view's messages.")
-        for one in sent["added"]:
-            at, how = one.get("at"), _HOW.get(str(one.get("how")), str(one.get("how")))
-            printer.note(f"{how}, at position {at} of the request")
-            if isinstance(message := one.get("message"), dict) and isinstance(message.get("role"), str):
-                printer.show(LiveMessage(0, message, tuple))
-            else:
-                printer.note("its text is not in the log any more")
+        tokens_text = f", {tokens:,} tokens" if isinstance(tokens, int) else ""
+        _say(f"The host sent more than this view{tokens_text}: request {sent.get('hash', '')}.")
+        if sent.get("left_out"):
+            _say(f"It left out {sent['left_out']} of the view's messages.")
+        for addition in sent["added"]:
+            _show_addition(addition, printer)
+    beyond = book.tokens_beyond_view(receipt)
     if beyond is not None:
         _say(f"The provider counted about {beyond:,} tokens more than this view, with its own framing of messages.")
+
+
+def _show_addition(addition: Mapping[str, Any], printer: MessagePrinter) -> None:
+    """Print a message that the host added to a view, if the log still has it."""
+    how = str(addition.get("how"))
+    printer.note(f"{_HOW.get(how, how)}, at position {addition.get('at')} of the request")
+    message = addition.get("message")
+    if isinstance(message, dict) and isinstance(message.get("role"), str):
+        printer.show(LiveMessage(0, message, tuple))
+    else:
+        printer.note("its text is not in the log any more")
 
 
 _HOW = {"message": "added message", "text": "text added to the view's message", "changed": "message changed"}
@@ -207,24 +214,39 @@ def _say(text: str) -> None:
 
 def show_difference(transcript: Transcript, number: int, view: Sequence[Message], printer: MessagePrinter) -> None:
     """Print the differences from the request before: messages that are new or shortened, or newly left out."""
-    earlier = transcript.view(number - 1).messages or () if number > 1 else ()
-    before = annotate(transcript, number - 1, earlier) if number > 1 else []
+    view_before: Sequence[Message] = ()
+    pieces_before: list[ShownMessage | UnseenRun] = []
     if number == 1:
         printer.note("there is no request before this one")
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(earlier, view, strict=False)))
+    else:
+        view_before = transcript.view(number - 1).messages or ()
+        pieces_before = annotate(transcript, number - 1, view_before)
+    same = _same_at_beginning(view_before, view)
     printer.note(f"{counted(same, 'message')} at the beginning of the view {'is' if same == 1 else 'are'} the same")
-    shown = [(piece.placed.number, piece.placed.message) for piece in before if isinstance(piece, ShownMessage)]
-    numbers = {number for number, _ in shown}
+    shown_before = [piece.placed for piece in pieces_before if isinstance(piece, ShownMessage)]
+    known = [(placed.number, placed.message) for placed in shown_before]
+    numbers_before = {placed.number for placed in shown_before}
     for piece in annotate(transcript, number, view):
         if isinstance(piece, ShownMessage):
-            if (piece.placed.number, piece.placed.message) not in shown:
+            if (piece.placed.number, piece.placed.message) not in known:
                 _show(printer, piece)
-        elif newly := [position for position in range(piece.first, piece.last + 1) if position in numbers]:
+            continue
+        newly = [position for position in range(piece.first, piece.last + 1) if position in numbers_before]
+        if newly:
             printer.note(f"newly {piece.mark}: {counted(len(newly), 'message')}, {_range(newly[0], newly[-1])}")
-    for piece in before:
-        if isinstance(piece, ShownMessage) and not piece.placed.number and piece.placed.message not in view:
+    for piece in pieces_before:
+        if not isinstance(piece, ShownMessage):
+            continue
+        is_inserted = piece.placed.number == 0
+        if is_inserted and piece.placed.message not in view:
             printer.note("no longer inserted:")
             _show(printer, piece)
+
+
+def _same_at_beginning(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """Return how many messages two views have in common at their beginning."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _show(printer: MessagePrinter, piece: Piece) -> None:
