@@ -178,7 +178,7 @@ def batches(log: ReadableLog, first: int) -> Iterator[range]:
 
 
 def read_batch(reader: LogReader, ordinals: range, stamp: Stamp) -> Batch:
-    """Read a batch of messages from a log's file, with the coverage of the log after them.
+    """Read a batch of messages from a log's file. The batch also says how far the index covers the log after it.
 
     Raises:
         LogUnreadableError: the log cannot be read.

@@ -313,10 +313,12 @@ class _OpenTranscripts:
         return self._copy_ids[str(one.session.path), one.number]
 
     def origin(self, copies: Sequence[BestMessage]) -> BestMessage:
-        """Return the copy of a message that is probably the original; its `forks` are the sessions of the others.
+        """Return the message in the session where it was probably written.
+
+        The result's `forks` are the other sessions, which have copies of the message.
 
         Args:
-            copies: a message and its copies in other sessions.
+            copies: the message in each session that has it.
         """
         if len(copies) == 1:
             return copies[0]
@@ -348,7 +350,12 @@ def _position(log: ReadableLog, offset: int) -> int | None:
 
 
 def _detached_copy(placed: LiveMessage, message: Message) -> LiveMessage:
-    """Return a copy of `placed` with the message to show, with everything read, so that the log can be closed."""
+    """Return a result that no longer needs the log: its tools and outcome are read now, and not when they are used.
+
+    Args:
+        placed: the result as found.
+        message: the message to show instead of the stored one.
+    """
     tools, outcome, open_calls = placed.tools, placed.call_outcome, placed.open_calls
     return LiveMessage(placed.number, message, lambda: tools, lambda: outcome, lambda: open_calls)
 

@@ -53,11 +53,12 @@ def backup(
     """Keep copies of all sessions of this home in DIR, or restore them.
 
     DIR is an empty directory at first. Sessions may run meanwhile: each copy is a whole log up to some record. What is
-    new since the last backup is appended to the copies, and checked by its checksums. Nothing that the backup has is
-    changed: what a purge or a deletion removed in this home stays in it, is told, and goes with --erase, which asks.
+    new since the last backup is appended to the copies, and checked by its checksums. Nothing in the backup is changed.
+    So the backup still has what a purge or a deletion removed in this home. This is said each time; --erase removes it
+    from the backup, after a question.
 
-    --restore copies to this home, such as a new one, and changes nothing that it has. What was deleted before the
-    backup is left out; --again restores that too.
+    --restore copies to this home what it lacks, and changes nothing that it has. The home may be a new one. What was
+    deleted before the backup is left out; --again restores that too.
     """
     if restore + check + erase > 1:
         raise click.UsageError("give one of --restore, --check and --erase")

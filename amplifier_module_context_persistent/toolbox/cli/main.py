@@ -192,7 +192,7 @@ SECTIONS = {
         "stats": CommandEntry(
             "cli.stats:stats", "Show where the tokens, the time and the money of SESSION went, or of many sessions."
         ),
-        "sql": CommandEntry("cli.sql:sql", "Query the figures of sessions in SQL."),
+        "sql": CommandEntry("cli.sql:sql", "Ask in SQL about the figures of sessions."),
         "mcp": CommandEntry(
             "cli.mcp:mcp", "Serve past sessions to agents, over standard input and output (Model Context Protocol)."
         ),

@@ -241,7 +241,8 @@ def _named_path(name: str) -> str:
     """Return the path of the log of a session that the command line names.
 
     Raises:
-        UnusableError: there is no such session; the message says that a question needs quotes.
+        UnusableError: there is no such session. Perhaps the name is a word of the pattern: the message says that a
+            pattern of several words needs quotes.
     """
     try:
         return path_of(name)

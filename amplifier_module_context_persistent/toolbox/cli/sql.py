@@ -66,7 +66,7 @@ def sql(
     tokenizer: str,
     prices_path: str | None,
 ) -> None:
-    """Query the figures of sessions in SQL.
+    """Ask in SQL about the figures of sessions.
 
     QUERY is one SELECT over views of sessions, turns, calls, requests, compactions and files, in the SQL of SQLite.
     If QUERY is -, it is read from the standard input. Without QUERY, the views and their columns are listed. The views

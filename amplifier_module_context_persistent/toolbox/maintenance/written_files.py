@@ -40,7 +40,9 @@ Content = tuple[int, str]
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """The contents of a note.
+    """The note beside a log: which files this package wrote there, and which operation has begun.
+
+    A later operation recognises the files by their contents, so that it changes or removes no file of another program.
 
     Args:
         log: the session's log.

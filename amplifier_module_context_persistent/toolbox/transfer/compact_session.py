@@ -194,16 +194,22 @@ class _Session:
         if not transcript.requests():
             return cls._without_receipts(transcript, budget_tokens)
         receipt = transcript.request(-1).noted.receipt
-        rendered, budget = config_of(receipt), budget_tokens or receipt.budget_tokens
+        budget = budget_tokens or receipt.budget_tokens
+        config_then = config_of(receipt)
+        options = {name: getattr(config_then, name) for name in RENDERING} | {"max_tokens": budget}
         strategy = (transcript.reader.index.session.plan or {}).get("strategy")
-        options = {name: getattr(rendered, name) for name in RENDERING} | {"max_tokens": budget}
-        options |= {"compaction_strategy": strategy} if strategy in _WITHOUT_PROVIDER else {}
-        asked = view_request_of(transcript.book, receipt)
-        head = sum(count_message(message, counter) for message in asked.head)
+        if strategy in _WITHOUT_PROVIDER:
+            options["compaction_strategy"] = strategy
+        request_then = view_request_of(transcript.book, receipt)
+        head = sum(count_message(message, counter) for message in request_then.head)
         view = sum(count_message(message, counter) for message in transcript.view(-1).messages or ())
-        tools = receipt.tokens - view  # includes anything else that was counted and is in no message
-        room = Room(fixed_tokens=head + min(max(0, tools), budget // 2))
-        request = replace(asked, budget_tokens=budget, reader=replace(asked.reader, rules=RULES), room=room)
+        tools = max(0, receipt.tokens - view)  # includes anything else that was counted and is in no message
+        request = replace(
+            request_then,
+            budget_tokens=budget,
+            reader=replace(request_then.reader, rules=RULES),
+            room=Room(fixed_tokens=head + min(tools, budget // 2)),
+        )
         return cls(Config.load(options), request)
 
     @classmethod
@@ -255,16 +261,19 @@ def _plan_before(transcript: Transcript, new_id: Callable[[], str]) -> Message:
         CompactError: there is no current plan, or it keeps everything already.
     """
     index = transcript.reader.index
-    if index.session.plan is None or not (index.session.plan.get("dropped") or index.session.plan.get("cuts")):
+    plan_in_force = index.session.plan or {}
+    if not plan_in_force.get("dropped") and not plan_in_force.get("cuts"):
         raise CompactError(
             "no plan is in force that leaves anything out: the view shows the whole history; there is nothing to undo"
         )
     before = following_plan(transcript.book, index.live, before=_plan_id(index))
     if before is not None:
         return before
-    first, last = (given_id(message) or "" for message in transcript.reader.read([index.live[0], index.live[-1]]))
-    plan = Plan(new_id(), last, keep=(), left_out=LeftOut(gaps=()), rules=PlanRules(wire=begins_strict(index.headers)))
-    return {"_record": "plan", **plan.to_record([(first, last)])}
+    first_message, last_message = transcript.reader.read([index.live[0], index.live[-1]])
+    first_id, last_id = given_id(first_message) or "", given_id(last_message) or ""
+    rules = PlanRules(wire=begins_strict(index.headers))
+    plan = Plan(new_id(), last_id, keep=(), left_out=LeftOut(gaps=()), rules=rules)  # without gaps it keeps everything
+    return {"_record": "plan", **plan.to_record([(first_id, last_id)])}
 
 
 def _plan_id(index: Index) -> str:
@@ -273,15 +282,27 @@ def _plan_id(index: Index) -> str:
 
 def _changes(transcript: Transcript, before: Sequence[Item], after: Sequence[Item]) -> list[Change]:
     """Return the changes of stored messages between two views, in the order of the history."""
-    old, new = ({i.entry.ordinal: i for i in items if i.entry and i.entry.ordinal >= 0} for items in (before, after))
-    less = {at: _tokens(old.get(at)) - _tokens(new.get(at)) for at in old | new}
-    changed = sorted(at for at, tokens in less.items() if tokens or (at in old) != (at in new))
+    old, new = _by_ordinal(before), _by_ordinal(after)
+    changed = []
+    for ordinal in sorted(old | new):
+        old_item, new_item = old.get(ordinal), new.get(ordinal)
+        is_in_one = old_item is None or new_item is None
+        if is_in_one or _tokens(old_item) != _tokens(new_item):
+            changed.append(ordinal)
     reader = transcript.reader
-    places = live_positions(reader.index.live, changed)
-    return [
-        Change(place + 1, given_id(message) or "", str(message["role"]), _what(old.get(at), new.get(at)), less[at])
-        for at, place, message in zip(changed, places, reader.read(changed), strict=True)
-    ]
+    positions = live_positions(reader.index.live, changed)
+    changes = []
+    for ordinal, position, message in zip(changed, positions, reader.read(changed), strict=True):
+        old_item, new_item = old.get(ordinal), new.get(ordinal)
+        freed = _tokens(old_item) - _tokens(new_item)
+        message_id = given_id(message) or ""
+        changes.append(Change(position + 1, message_id, str(message["role"]), _what(old_item, new_item), freed))
+    return changes
+
+
+def _by_ordinal(items: Sequence[Item]) -> dict[int, Item]:
+    """Return the items of stored messages, by the ordinals of the messages."""
+    return {item.entry.ordinal: item for item in items if item.entry is not None and item.entry.ordinal >= 0}
 
 
 def _tokens(item: Item | None) -> int:
@@ -289,13 +310,17 @@ def _tokens(item: Item | None) -> int:
 
 
 def _what(old: Item | None, new: Item | None) -> str:
+    """Return what happened to a message from one view to the next, in words for a report."""
     if new is None:
         return "left out"
-    if old is not None and (old.cut, old.bare, old.silent) != (new.cut, new.bare, new.silent):
-        cuts = [replace(item.cut or WHOLE, then="") for item in (old, new)]
-        if cuts[0] == cuts[1] and (old.bare, old.silent) == (new.bare, new.silent):
+    if old is None:
+        return "back"
+    has_same_reasoning = (old.bare, old.silent) == (new.bare, new.silent)
+    if has_same_reasoning and old.cut != new.cut:
+        has_same_text = replace(old.cut or WHOLE, then="") == replace(new.cut or WHOLE, then="")
+        if has_same_text:  # only the text that stands for the left-out part is another
             return "marked"
-    if old is None or new.tokens > old.tokens:
+    if new.tokens > old.tokens:
         return "back"
     return "shortened" if new.cut != old.cut else "without reasoning"
 

@@ -45,8 +45,11 @@ class Destination:
     def place(self, session_id: str | None, suffix: str = "") -> str:
         """Return the place of a session's log.
 
-        It is in the project of `beside`, at the named path (with `suffix` in its name), in the database, or with the
-        host's sessions.
+        The first of these that applies:
+        - `beside` is given: in the project of that log.
+        - `path` is given: there, with `suffix` in the file's name.
+        - `storage` is given: in that database.
+        - Otherwise it is in the host's directory of sessions.
         """
         if self.beside and session_id is not None:
             return _in_project_of(self.beside, session_id)

@@ -58,16 +58,18 @@ def compared_with_origin(draft: SessionDraft, reader: ReadableLog, title: str) -
     Raises:
         ImportConflictError: both the session and the file were continued.
     """
-    live = reader.index.live
-    added = reader.index.find_all(draft.ids[draft.exported :])  # by earlier imports of the file
-    common = max((at + 1 for at in range(draft.exported, draft.messages) if draft.ids[at] in added), default=0)
-    common = max(common, draft.exported)
+    live = len(reader.index.live)
+    common = draft.exported
+    imported_earlier = reader.index.find_all(draft.ids[draft.exported :])
+    for position in range(draft.exported, draft.messages):
+        if draft.ids[position] in imported_earlier:
+            common = position + 1
     if common < draft.messages and not _ends_alike(draft, reader, common):
         raise ImportConflictError(
             f"session {draft.session_id}, which this file was exported from, went on or was changed here, and went on "
             "in the file too; import it under another id (--session)"
         )
-    return EarlierImport(common, len(live), len(live), 0, title=title)
+    return EarlierImport(common, live, live, 0, title=title)
 
 
 def append_to_origin(draft: SessionDraft, start: int, live: int) -> None:
@@ -82,20 +84,25 @@ def append_to_origin(draft: SessionDraft, start: int, live: int) -> None:
         ImportConflictError: the number of live messages has changed since; nothing was appended.
         LogError: the log refused some of the records.
     """
-    new = draft.bodies.part(start)
-    first = list(islice(new, 1))
+    records = draft.bodies.part(start)
+    first_record = list(islice(records, 1))
 
-    def begin(index: Index) -> list[bytes]:
+    def check_and_begin(index: Index) -> list[bytes]:
+        """Return the first record. It is appended under the lock of the check, before another process can write."""
         if len(index.live) != live:
             raise ImportConflictError(CHANGED_MEANWHILE)
-        return first
+        return first_record
 
-    append_all(open_log(draft.path), begin, new)
+    append_all(open_log(draft.path), check_and_begin, records)
 
 
 def _ends_alike(draft: SessionDraft, reader: ReadableLog, common: int) -> bool:
     """Return whether the last message of a log, apart from instructions, is the last one that the file has too."""
     newest = reader.read(reader.index.live[-_MOST_LOOKED_UP:])
     said = [given_id(message) for message in newest if message["role"] not in INSTRUCTING]
-    last = next((one for one in reversed(draft.ids[:common]) if reader.index.find(one) is not None), None)
-    return bool(said) and last is not None and said[-1] == last
+    if not said:
+        return False
+    for message_id in reversed(draft.ids[:common]):
+        if reader.index.find(message_id) is not None:
+            return said[-1] == message_id
+    return False

@@ -279,15 +279,21 @@ class Sync:
         return Step(here.id, What.SAME)
 
     def _parted(self, to_there: Step, to_here: Step) -> Step:
-        """Return the action for a session that has parted."""
+        """Return the action for a session that has parted.
+
+        An earlier sync may have made one side's history a session of its own (a fork). If it was killed before it
+        finished the fork, the fork is made again; else only the other side's history is left to replace.
+        """
         for step in (to_there, to_here):
             with closing(open_reader(step.target)) as reader:
                 reader.follow()
                 step.fork = fork_id(reader)
-                if self._is_kept(step.fork, reader):
-                    is_begun = is_unfinished(self._known[step.fork])
-                    step.what = What.FORK if is_begun and step is to_there else What.KEPT
-                    return step
+                is_kept = self._is_kept(step.fork, reader)
+            if not is_kept:
+                continue
+            is_unfinished_fork = step is to_there and is_unfinished(self._known[step.fork])
+            step.what = What.FORK if is_unfinished_fork else What.KEPT
+            return step
         if self.keep_both:
             to_there.what = What.FORK
             return to_there

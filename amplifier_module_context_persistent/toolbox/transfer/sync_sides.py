@@ -94,24 +94,35 @@ def other_side(place: str) -> Side:
         storage = without_password(split_location(place)[0])
         return Side(storage, storage=storage, erasures=storage)
     refuse_other_url(place)
-    root = Path(os.path.abspath(os.path.expanduser(place)))
-    if not root.is_dir():
-        raise SideError(f"there is no directory {root}; make it first, or connect the disk")
-    for inside in (_HOME, Path("projects") if root.name == _HOME.parts[0] else _HOME):
-        if (root / inside).is_dir():
-            root = root / inside
-            break
+    named = Path(os.path.abspath(os.path.expanduser(place)))
+    if not named.is_dir():
+        raise SideError(f"there is no directory {named}; make it first, or connect the disk")
+    root = _projects_in(named)
     if (root / BACKUP_NAME).exists():
         raise SideError(f"{root} is a backup; `context-persistent backup` writes to it")
     if root.resolve() == (Path.home() / _HOME).resolve():
         raise SideError(f"{root} holds the sessions of this home; name another directory")
     is_home = root.parts[-2:] == _HOME.parts
     erasures = list_of_directory(root)
-    if not (is_home or erasures.exists() or sessions_below(root)) and any(map(_is_other_file, root.iterdir())):
+    is_side = is_home or erasures.exists() or bool(sessions_below(root))
+    if not is_side and any(_is_other_file(path) for path in root.iterdir()):
         raise SideError(
             f"{root} has other files and no sessions; make a directory for them, such as {root / 'sessions'}"
         )
     return Side(os.fspath(root), root, erasures=erasures, is_home=is_home)
+
+
+def _projects_in(directory: Path) -> Path:
+    """Return the directory of projects, if a directory is a home (`.amplifier/projects`) or `.amplifier` (`projects`).
+
+    Any other directory is returned unchanged.
+    """
+    hosts_directory, projects = _HOME.parts
+    if (directory / _HOME).is_dir():
+        return directory / _HOME
+    if directory.name == hosts_directory and (directory / projects).is_dir():
+        return directory / projects
+    return directory
 
 
 def _is_other_file(path: Path) -> bool:
@@ -130,8 +141,13 @@ def of_project(sessions: Iterable[SessionFile], wanted: SessionFilter) -> list[S
         slug, remote = project_slug(directory), remote_of(directory)
         remotes = Remotes()
         return [one for one in sessions if one.project == slug or (remote and remotes.of(one) == remote)]
-    named = project.casefold()
-    return [one for one in sessions if one.project.casefold() == named or one.project.casefold().endswith(f"-{named}")]
+    name = project.casefold()
+    found = []
+    for session in sessions:
+        name_of_its = session.project.casefold()
+        if name_of_its == name or name_of_its.endswith(f"-{name}"):
+            found.append(session)
+    return found
 
 
 class Remotes:

@@ -33,12 +33,13 @@ _MOST_MESSAGES = 100_000
 def score(sample: Sample) -> int:
     """Return how well a file fits this format: 0 unless it has messages with Bedrock's blocks, from Strands or not."""
     listed = _messages_in(sample.document)
-    if listed is not None:
-        messages = list(map(_message_of, listed[:200]))
-        is_all = bool(messages) and all(text(mapping(one).get("role")) in _ROLES for one in messages)
-        return 950 if is_all and any(map(_is_own, messages)) else 0
-    found = sum(map(_is_own, map(_message_of, sample.entries)))
-    return found + 1 if found else 0
+    if listed is None:
+        found = sum(_is_own(_message_of(entry)) for entry in sample.entries)
+        return found + 1 if found else 0
+    messages = [_message_of(entry) for entry in listed[:200]]
+    if any(text(mapping(message).get("role")) not in _ROLES for message in messages):
+        return 0
+    return 950 if any(_is_own(message) for message in messages) else 0
 
 
 def _messages_in(document: Any) -> list[Any] | None:
@@ -100,7 +101,11 @@ def _numbers_in(directory: str) -> list[int]:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session of the file; for a message of Strands, its agent's session."""
+    """Yield the session of the file.
+
+    Strands stores each message in a file of its own. If the file is one of these, yield the whole session of the agent
+    whose directory has the file.
+    """
     document = source.sample.document
     body = mapping(document)
     if _is_stored(body) and os.path.basename(os.path.dirname(source.path)) == "messages":

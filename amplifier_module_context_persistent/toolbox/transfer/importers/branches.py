@@ -16,6 +16,11 @@ from .events import Event, MessageRead, SessionStart
 
 MOST_BRANCHES = 50
 """The most branches of a session that are imported; the others are reported as lost."""
+NO_PARENT = -1
+"""The position of the parent of a root."""
+_LIVE = -1
+"""The line of entries that are in no abandoned branch. Other lines are named by the position of their first entry."""
+_NONE = -1
 
 
 class Branch(NamedTuple):
@@ -27,53 +32,85 @@ class Branch(NamedTuple):
     own: Iterable[Event]
 
 
-def split_tree(
-    parents: Sequence[int], may_begin: Callable[[int], bool]
-) -> tuple[Sequence[int], Iterator[tuple[Sequence[int], Sequence[int]]]]:
+class TreeBranch(NamedTuple):
+    """An abandoned branch of a tree, as positions of entries."""
+
+    common: Sequence[int]
+    """The entries that lead to the branch, which the session has too."""
+    own: Sequence[int]
+    """The entries of the branch itself; its root is the first."""
+
+
+def split_tree(parents: Sequence[int], may_begin: Callable[[int], bool]) -> tuple[Sequence[int], Iterator[TreeBranch]]:
     """Split a tree into the live session and its abandoned branches.
 
     Args:
-        parents: the position of each entry's parent, which is smaller than its own; -1 for a root.
+        parents: the position of each entry's parent, which is smaller than its own; `NO_PARENT` for a root.
         may_begin: returns whether a branch may begin at an entry.
 
     Returns:
-        The positions of the live entries; and for each branch, the entries in common with the session (those before the
-        siblings among which it began, and so on upwards), and its own entries, its root first.
+        The positions of the live entries, and the branches. For example, entry 0 has the children 1 and 2, and 3 is a
+        child of 2. Then 0, 2 and 3 are live, and there is a branch with the own entry 1 and the common entry 0.
     """
-    # The last item of these two arrays is for the roots, whose parent is -1.
-    continued_by, first_child = (array("l", [-1]) * (len(parents) + 1) for _ in range(2))
-    reach = _reach(parents)
-    for at, parent in enumerate(parents):
-        if first_child[parent] < 0:
-            first_child[parent] = at
-        if may_begin(at) and (continued_by[parent] < 0 or reach[at] > reach[continued_by[parent]]):
-            continued_by[parent] = at
-    branch_of, members = array("l"), defaultdict[int, "array[int]"](lambda: array("l"))
-    for at, parent in enumerate(parents):
-        branch = branch_of[parent] if parent >= 0 else -1
-        if parent >= 0 and may_begin(at) and continued_by[parent] != at:
-            branch = at
-        branch_of.append(branch)
-        members[branch].append(at)
+    continues = _continuing_children(parents, may_begin)
+    line_of = array("l")
+    lines = defaultdict[int, "array[int]"](lambda: array("l"))  # the entries of each line, in order
+    for entry, parent in enumerate(parents):
+        if parent == NO_PARENT:
+            line = _LIVE
+        elif may_begin(entry) and continues[parent] != entry:
+            line = entry
+        else:
+            line = line_of[parent]
+        line_of.append(line)
+        lines[line].append(entry)
+    first_children = _first_children(parents)
 
     def common(branch: int) -> list[int]:
+        """Return the entries of the line that a branch left, up to there; before them those of the next line up."""
         found: list[int] = []
-        while branch >= 0:
+        while branch != _LIVE:
             parent = parents[branch]
-            branch = branch_of[parent]
-            found = [at for at in members[branch] if at < first_child[parent]] + found
+            branch = line_of[parent]
+            found = [entry for entry in lines[branch] if entry < first_children[parent]] + found
         return found
 
-    return members[-1], ((common(branch), members[branch]) for branch in list(members) if branch >= 0)
+    live = lines[_LIVE]
+    return live, (TreeBranch(common(branch), lines[branch]) for branch in list(lines) if branch != _LIVE)
+
+
+def _continuing_children(parents: Sequence[int], may_begin: Callable[[int], bool]) -> array[int]:
+    """Return for each entry the child that continues its line, of the children at which a branch may begin.
+
+    It is the child whose descendants reach furthest in the file; `_NONE` without such a child.
+    """
+    continuing = array("l", [_NONE]) * len(parents)
+    reach = _reach(parents)
+    for entry, parent in enumerate(parents):
+        if parent == NO_PARENT or not may_begin(entry):
+            continue
+        rival = continuing[parent]
+        if rival == _NONE or reach[entry] > reach[rival]:
+            continuing[parent] = entry
+    return continuing
+
+
+def _first_children(parents: Sequence[int]) -> array[int]:
+    """Return the first child of each entry; `_NONE` without children."""
+    first = array("l", [_NONE]) * len(parents)
+    for entry, parent in enumerate(parents):
+        if parent != NO_PARENT and first[parent] == _NONE:
+            first[parent] = entry
+    return first
 
 
 def _reach(parents: Sequence[int]) -> array[int]:
     """Return for each entry the position of its last descendant, or its own position if it has none."""
     reach = array("l", range(len(parents)))
-    for at in reversed(range(len(parents))):
-        parent = parents[at]
-        if parent >= 0:
-            reach[parent] = max(reach[parent], reach[at])
+    for entry in reversed(range(len(parents))):
+        parent = parents[entry]
+        if parent != NO_PARENT:
+            reach[parent] = max(reach[parent], reach[entry])
     return reach
 
 

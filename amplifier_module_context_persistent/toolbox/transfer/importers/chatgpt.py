@@ -11,13 +11,13 @@ There is no public specification. Confirmed by public readers of the export: mit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ....forms.canonical import as_text, call, plain_content, text_block
 from .account import Account
-from .branches import Branch, branches, split_tree
+from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, result, session_name, text, thinking_block
 from .source_file import Sample, Source, SourceObject, entries_of
@@ -61,55 +61,69 @@ class _Tree:
 
 
 def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]:
-    created = {"created": conversation["create_time"]} if conversation.get("create_time") else {}
-    facts = {**named(conversation, title="title", model="default_model_slug"), **created}
+    """Yield a conversation, with its branches."""
+    facts = named(conversation, title="title", model="default_model_slug")
+    if conversation.get("create_time"):
+        facts = {**facts, "created": conversation["create_time"]}
     session_id = text(conversation.get("conversation_id")) or text(conversation.get("id"))
     tree = _tree_of(mapping(conversation.get("mapping")), text(conversation.get("current_node")))
-    numbered = list(entries_of(tree.nodes, account))
-    for at in numbered:
-        _note(at, account)
+    nodes = list(entries_of(tree.nodes, account))
+    for node in nodes:
+        _note(node, account)
     live, left = split_tree(tree.parents, lambda _: True)
     yield SessionStart("session", "", facts, session_id)
-    yield from _events([numbered[place] for place in live])
-    talks = [(common, own) for common, own in left if any(_said(numbered[place]) for place in own)]
-    found = (
-        Branch(
-            numbered[own[0]].number,
-            session_name(text(numbered[own[0]].value.get("id"))[:13]),
-            _events([numbered[place] for place in common]),
-            _events([numbered[place] for place in own]),
+    yield from _events([nodes[position] for position in live])
+
+    def made(branch: TreeBranch) -> Branch:
+        first = nodes[branch.own[0]]
+        return Branch(
+            first.number,
+            session_name(text(first.value.get("id"))[:13]),
+            _events([nodes[position] for position in branch.common]),
+            _events([nodes[position] for position in branch.own]),
         )
-        for common, own in talks
-    )
-    yield from branches(found, account, facts, session_id)
+
+    with_talk = [branch for branch in left if any(_said(nodes[position]) for position in branch.own)]
+    yield from branches(map(made, with_talk), account, facts, session_id)
 
 
 def _tree_of(mapped: dict[str, Any], current: str) -> _Tree:
     """Return the nodes as a tree in which the branch with the current node comes after its siblings."""
     nodes = {key: node for key, node in mapped.items() if isinstance(node, dict)}
-    on_path, at = set[str](), current
-    while at in nodes and at not in on_path:
-        on_path.add(at)
-        at = text(nodes[at].get("parent"))
+    current_branch = _path_to(current, nodes)
+
+    def in_order(keys: Iterable[str]) -> list[str]:
+        """Return the keys of siblings, the one in the current branch last."""
+        return sorted(keys, key=lambda key: key in current_branch)
+
     tree = _Tree()
     seen = set[str]()
-    roots = [key for key, node in nodes.items() if text(node.get("parent")) not in nodes]
-    waiting = [(key, -1) for key in sorted(roots, key=on_path.__contains__)[::-1]]
+    roots = in_order(key for key, node in nodes.items() if text(node.get("parent")) not in nodes)
+    waiting = [(key, NO_PARENT) for key in reversed(roots)]  # the next one is at the end
     while waiting:
         key, parent = waiting.pop()
-        if key in seen or key not in nodes:
+        if key in seen:
             continue
         seen.add(key)
+        position = len(tree.nodes)
         tree.nodes.append({"id": key, **nodes[key]})
         tree.parents.append(parent)
-        children = sorted(
-            filter(nodes.__contains__, map(text, items(nodes[key].get("children")))), key=on_path.__contains__
-        )
-        waiting += [(child, len(tree.nodes) - 1) for child in children[::-1]]
+        names = [text(child) for child in items(nodes[key].get("children"))]
+        children = in_order(name for name in names if name in nodes)
+        waiting += [(child, position) for child in reversed(children)]
     for key in nodes.keys() - seen:  # nodes in a cycle, which no root reaches
         tree.nodes.append({"id": key, **nodes[key]})
-        tree.parents.append(-1)
+        tree.parents.append(NO_PARENT)
     return tree
+
+
+def _path_to(key: str, nodes: Mapping[str, Any]) -> set[str]:
+    """Return the keys of a node and of all nodes above it."""
+    path = set[str]()
+    while key in nodes and key not in path:
+        path.add(key)
+        key = text(nodes[key].get("parent"))
+    return path
 
 
 def _note(at: SourceObject, account: Account) -> None:

@@ -11,14 +11,15 @@ There is no public specification. Confirmed by public readers of the export: Sin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from ....forms.anthropic import answered_calls, with_ids
 from ....forms.canonical import blocks_of, medium, text_block
 from .account import Account
 from .anthropic import assistant_parts, user_messages
-from .branches import Branch, branches, split_tree
+from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
 from .source_file import Sample, Source, SourceObject, entries_of
@@ -46,42 +47,43 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _read_one(conversation: dict[str, Any], account: Account) -> Iterator[Event]:
-    facts, session_id = named(conversation, **_FACTS), text(conversation.get("uuid"))
+    """Yield a conversation, with its branches."""
+    facts = named(conversation, **_FACTS)
+    session_id = text(conversation.get("uuid"))
     entries = list(entries_of(items(conversation.get("chat_messages")), account))
-    read_entries = [_events(at, account) for at in entries]
-    places = {text(at.value.get("uuid")): place for place, at in enumerate(entries)}
-    parents = [_before(places, place, at) for place, at in enumerate(entries)]
+    events = [_events(entry, account) for entry in entries]
+    positions = {text(entry.value.get("uuid")): position for position, entry in enumerate(entries)}
+    parents = [_parent_of(entry, position, positions) for position, entry in enumerate(entries)]
     live, left = split_tree(parents, lambda _: True)
     yield SessionStart("session", "", facts, session_id)
-    yield from _all(read_entries, live)
-    found = (
-        Branch(
-            entries[own[0]].number,
-            session_name(text(entries[own[0]].value.get("uuid"))[:13]),
-            _all(read_entries, common),
-            _all(read_entries, own),
-        )
-        for common, own in left
-    )
-    yield from branches(found, account, facts, session_id)
+    yield from _all(events, live)
+
+    def made(branch: TreeBranch) -> Branch:
+        first = entries[branch.own[0]]
+        name = session_name(text(first.value.get("uuid"))[:13])
+        return Branch(first.number, name, _all(events, branch.common), _all(events, branch.own))
+
+    yield from branches(map(made, left), account, facts, session_id)
 
 
-def _before(places: dict[str, int], place: int, at: SourceObject) -> int:
-    """Return the position of a message's parent, or -1 for a root. Without a parent key, it is the message before."""
-    if "parent_message_uuid" not in at.value:
-        return place - 1
-    parent = places.get(text(at.value.get("parent_message_uuid")), -1)
-    return parent if parent < place else -1
+def _parent_of(entry: SourceObject, position: int, positions: dict[str, int]) -> int:
+    """Return the position of a message's parent. Without a parent key, it is the message before."""
+    if "parent_message_uuid" not in entry.value:
+        return position - 1 if position > 0 else NO_PARENT
+    parent = positions.get(text(entry.value.get("parent_message_uuid")), NO_PARENT)
+    return parent if parent < position else NO_PARENT
 
 
-def _all(read_entries: list[list[Event]], places: Iterable[int]) -> Iterator[Event]:
-    for place in places:
-        yield from read_entries[place]
+def _all(events: Sequence[list[Event]], positions: Iterable[int]) -> Iterator[Event]:
+    for position in positions:
+        yield from events[position]
 
 
 def _events(at: SourceObject, account: Account) -> list[Event]:
+    """Return the events of a message."""
     number, message = at
-    sender, message_id = text(message.get("sender")), text(message.get("uuid")) or f"claude-ai-{at.number}"
+    sender = text(message.get("sender"))
+    message_id = text(message.get("uuid")) or f"claude-ai-{number}"
     if sender not in ("human", "user", "assistant"):
         account.lose(number, f"a message of {sender[:20] or 'nobody'}")
         return []
@@ -90,15 +92,15 @@ def _events(at: SourceObject, account: Account) -> list[Event]:
     for file in items(message.get("files")):
         name = text(mapping(file).get("file_name")) or text(mapping(file).get("file_uuid"))
         account.lose_part(number, f"the file {name[:80]!r} is not in the export")
-    content += map(_attachment, map(mapping, items(message.get("attachments"))))
+    content += [_attachment(mapping(given)) for given in items(message.get("attachments"))]
     if sender == "assistant":
-        found: list[Event] = [MessageRead(one, number) for one in _answers(content, message, message_id)]
+        messages: Iterable[Message] = _answers(content, message, message_id)
     else:
-        read_messages = user_messages(list(map(_bare, content)), message_id, message.get("created_at"))
-        found = [MessageRead(one, number) for one in read_messages]
-    if found:
+        messages = user_messages([_bare(block) for block in content], message_id, message.get("created_at"))
+    events: list[Event] = [MessageRead(one, number) for one in messages]
+    if events:
         account.map(sender)
-        return found
+        return events
     account.keep(f"{sender} without content")
     return [KeptEntry(message, number, sender)]
 
@@ -116,20 +118,26 @@ def _attachment(given: dict[str, Any]) -> Message:
 
 def _answers(content: list[Message], message: dict[str, Any], message_id: str) -> Iterator[Message]:
     """Yield the messages of an answer in turn: text and calls, then their results, and so on."""
-    steps: list[list[Message]] = [[]]
-    for block in with_ids(content, message_id):
-        if bool(answered_calls([block])) != bool(steps[-1] and answered_calls(steps[-1][:1])) and steps[-1]:
-            steps.append([])
-        steps[-1].append(block)
-    for number, step in enumerate(steps, 1):
-        own = message_id if number == 1 else f"{message_id}-{number}"
-        if step and answered_calls(step[:1]):
-            yield from user_messages(step, own, message.get("created_at"))
+    created = message.get("created_at")
+    for number, step in enumerate(_steps(with_ids(content, message_id)), 1):
+        step_id = message_id if number == 1 else f"{message_id}-{number}"
+        if _is_result(step[0]):
+            yield from user_messages(step, step_id, created)
             continue
-        blocks, calls = assistant_parts(list(map(_bare, step)))
-        told = metadata(own, message.get("created_at"), provider="anthropic", model=text(message.get("model")))
-        if (one := assistant(blocks, calls, told)) is not None:
-            yield one
+        blocks, calls = assistant_parts([_bare(block) for block in step])
+        facts = metadata(step_id, created, provider="anthropic", model=text(message.get("model")))
+        answer = assistant(blocks, calls, facts)
+        if answer is not None:
+            yield answer
+
+
+def _steps(blocks: Iterable[Message]) -> list[list[Message]]:
+    """Return blocks in groups of neighbours that all are results of calls, or all are not."""
+    return [list(step) for _, step in groupby(blocks, _is_result)]
+
+
+def _is_result(block: Message) -> bool:
+    return bool(answered_calls([block]))
 
 
 def _bare(block: Message) -> Message:

@@ -24,7 +24,7 @@ from ..export_mark import mark_of
 from ..exporters.claude_code import own_response_id
 from .account import Account
 from .anthropic import assistant_parts, user_messages
-from .branches import Branch, branches, split_tree
+from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .claude_code_entries import NOT_A_PERSON, AsEntry, ClaudeEntry, ClaudeFile, queued_prompt, read_file
 from .claude_code_files import agent_facts, agent_files, agent_in_name
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
@@ -79,27 +79,28 @@ def _with_branches(
     file: ClaudeFile, path: str, own: Sequence[ClaudeEntry], account: Account, agent: str
 ) -> Iterator[Event]:
     """Yield the session of a file, or of a sub-agent if the file is a sub-agent's, and its abandoned branches."""
-    for at, entry in enumerate(own):
-        entry.position = at
-    parents = [entry.above.position if entry.above is not None else -1 for entry in own]
-    live, left = split_tree(parents, lambda at: own[at].is_person)
-    part = file.exported
-    start = SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
+    for position, entry in enumerate(own):
+        entry.position = position
+    parents = [entry.above.position if entry.above is not None else NO_PARENT for entry in own]
+    live, left = split_tree(parents, lambda position: own[position].is_person)
     if agent:
         facts = {**file.facts, **agent_facts(path)}
-        start = SessionStart("subagent", session_name(agent), facts, "", parent_source_id=file.session_id)
-    yield start
-    yield from messages_of(file, [own[at] for at in live])
-    found = (
-        Branch(
-            own[places[0]].line,
-            session_name(own[places[0]].uuid[:13]),
-            messages_of(file, [own[at] for at in common]),
-            messages_of(file, [own[at] for at in places]),
+        yield SessionStart("subagent", session_name(agent), facts, "", parent_source_id=file.session_id)
+    else:
+        part = file.exported
+        yield SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
+    yield from messages_of(file, [own[position] for position in live])
+
+    def made(branch: TreeBranch) -> Branch:
+        first = own[branch.own[0]]
+        return Branch(
+            first.line,
+            session_name(first.uuid[:13]),
+            messages_of(file, [own[position] for position in branch.common]),
+            messages_of(file, [own[position] for position in branch.own]),
         )
-        for common, places in left
-    )
-    yield from branches(found, account, file.facts, file.session_id)
+
+    yield from branches(map(made, left), account, file.facts, file.session_id)
 
 
 _SYNTHETIC = "<synthetic>"
@@ -109,7 +110,8 @@ _SYNTHETIC = "<synthetic>"
 def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Event]:
     """Yield the events of entries, in order.
 
-    A clear hides the entries before it, unless no message follows: then it only ends the abandoned file.
+    A clear hides the entries before it. A clear after the last message hides nothing: the program continued in a new
+    file then, and the messages of this one stay.
     """
     spoke = (entry.line for entry in reversed(entries) if entry.is_person or entry.kind == "assistant")
     last = next(spoke, 0)

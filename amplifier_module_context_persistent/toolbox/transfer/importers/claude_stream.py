@@ -54,17 +54,24 @@ class _Transcriber:
         if kind in NOT_CONVERSATIONAL:
             return None
         entry = {**line, "sessionId": line.get("session_id")}
-        if agent := text(line.get("parent_tool_use_id")):
-            entry |= {"isSidechain": True, "agentId": session_name(agent)}
-        if isinstance(tool_result := line.get("tool_use_result"), dict):
+        agent = text(line.get("parent_tool_use_id"))
+        if agent:
+            entry["isSidechain"] = True
+            entry["agentId"] = session_name(agent)
+        tool_result = line.get("tool_use_result")
+        if isinstance(tool_result, dict):
             entry["toolUseResult"] = tool_result
+        is_boundary = kind == "system" and line.get("subtype") == "compact_boundary"
         if kind == "system" and line.get("subtype") == "init":
             entry["version"] = text(line.get("claude_code_version"))
-        elif kind == "system" and line.get("subtype") == "compact_boundary":
+        elif is_boundary:
             details = mapping(line.get("compact_metadata"))
             entry["compactMetadata"] = {**details, "preTokens": details.get("pre_tokens")}
         elif kind == "user" and not answered_calls(mapping(line.get("message")).get("content")):
-            is_programs = line.get("isSynthetic") is True
-            entry |= {"isCompactSummary": True} if self._compacted and is_programs else {"isMeta": is_programs}
-        self._compacted = kind == "system" and line.get("subtype") == "compact_boundary"
+            is_written_by_program = line.get("isSynthetic") is True
+            if is_written_by_program and self._compacted:
+                entry["isCompactSummary"] = True
+            else:
+                entry["isMeta"] = is_written_by_program
+        self._compacted = is_boundary
         return entry

@@ -135,10 +135,18 @@ class Rollout:
         self.reasoned = ""
 
     def add(self, event: Event) -> None:
-        """Add an event, and put the event aside that is not among the last `NEAR` any more."""
+        """Add an event. Only the last `NEAR` events, which later lines may change, stay in memory.
+
+        The event before them is moved to a temporary file.
+        """
         self.live.append(held_event(event))
-        if len(self.live) > NEAR and (far := self.live[-NEAR - 1]).place is None:
-            far.place, far.event = self.waiting.put(self.event(far)), None
+        if len(self.live) <= NEAR:
+            return
+        oldest_near = -NEAR
+        far = self.live[oldest_near - 1]
+        if far.place is None:
+            far.place = self.waiting.put(self.event(far))
+            far.event = None
 
     def note_children(self, call_id: str, content: Any) -> None:
         """Note the call that started a sub-agent: the first call whose result names the sub-agent's thread."""

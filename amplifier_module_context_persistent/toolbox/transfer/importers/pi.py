@@ -26,7 +26,7 @@ from ....forms.canonical import (
 )
 from ..export_mark import ExportedPart
 from .account import Account
-from .branches import Branch, branches, split_tree
+from .branches import Branch, TreeBranch, branches, split_tree
 from .events import CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import (
     Message,
@@ -94,16 +94,18 @@ class _PiFile:
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its branches."""
     file = _index(source, account)
-    live, left = split_tree(file.parents, lambda at: True)
-    talks = [(common, own) for common, own in left if any(file.kinds[at] in _TALK for at in own)]
+    live, left = split_tree(file.parents, lambda _: True)
     part = file.exported
     yield SessionStart("session", "", file.facts, file.session_id, "", "", part.session_id, part.last_line)
     yield from _messages(file, live)
-    found = (
-        Branch(file.lines[own[0]], session_name(file.ids[own[0]]), _messages(file, common), _messages(file, own))
-        for common, own in talks
-    )
-    yield from branches(found, account, file.facts, file.session_id)
+
+    def made(branch: TreeBranch) -> Branch:
+        first = branch.own[0]
+        name = session_name(file.ids[first])
+        return Branch(file.lines[first], name, _messages(file, branch.common), _messages(file, branch.own))
+
+    with_talk = [branch for branch in left if any(file.kinds[position] in _TALK for position in branch.own)]
+    yield from branches(map(made, with_talk), account, file.facts, file.session_id)
 
 
 def is_entry(entry: dict[str, Any]) -> bool:
