@@ -264,13 +264,14 @@ def _told(
     """Print what was done, and return the exit code."""
     done = [one for one in todo if one.done is not None]
     refused = [one for one in candidates if one.refused]
-    before = sum(one.done.bytes_before for one in done if one.done is not None)
-    after = sum(one.done.bytes_after for one in done if one.done is not None)
+    changes = [one.done for one in todo if one.done is not None]
+    before = sum(change.bytes_before for change in changes)
+    after = sum(change.bytes_after for change in changes)
     if as_json:
-        listed = todo if dry_run else done
+        listed = [one.to_json() for one in (todo if dry_run else done)]
         result = {
             "dry_run": dry_run,
-            "brought_back" if undo else "archived": [one.to_json() for one in listed],
+            "brought_back" if undo else "archived": listed,
             "kept": [one.to_json() for one in refused],
             "freed_bytes": before - after,
         }

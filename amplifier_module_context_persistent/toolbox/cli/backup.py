@@ -150,16 +150,18 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _erase(there: Side, *, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Remove from a backup what was erased in this home, and return the exit code."""
     held = Backup(home_side(), there, utc_now).held_erased()
-    paths = [*map(str, held.asides), *(str(step.session.path) for step in held.sessions)]
+    paths = [str(path) for path in held.asides]
+    paths += [str(step.session.path) for step in held.sessions]
     if not as_json:
         for path in paths:
             say(f"{'would be' if dry_run else 'will be'} erased: {path}")
         if not held:
             say("The backup holds nothing that was erased here.")
-    if held and not dry_run:
-        ask(f"Erase {_described(held)} ({_named(paths)}) from the backup for good?", yes=yes)
     if not dry_run:
+        if held:
+            ask(f"Erase {_described(held)} ({_named(paths)}) from the backup for good?", yes=yes)
         erase_held(there, held, now=utc_now)
     failed = [step for step in held.sessions if step.error]
     if as_json:

@@ -110,17 +110,19 @@ def _heading(number: int, seen: Overview, title: str, short: str, width: int) ->
     """
     date, project = seen.date, seen.session.project
 
-    def told(*parts: str) -> str:
-        return f"{number}. {escaped(one_line('  '.join(filter(None, parts))))}"
+    def line(*parts: str) -> str:
+        return f"{number}. {escaped(one_line('  '.join(part for part in parts if part)))}"
 
-    whole = told(date, project, seen.session.id, title)
+    whole = line(date, project, seen.session.id, title)
     if cell_len(whole) <= width:
         return whole
-    for beginning in (told(date, project, short), told(date, short), told(short)):
+    for beginning in (line(date, project, short), line(date, short), line(short)):
+        if not title and cell_len(beginning) <= width:
+            return beginning
         left = width - cell_len(beginning) - 2
-        if left >= (_LEAST_TITLE if title else -2):
-            return f"{beginning}  {cut(escaped(one_line(title)), left)}" if title else beginning
-    return told(short)
+        if title and left >= _LEAST_TITLE:
+            return f"{beginning}  {cut(escaped(one_line(title)), left)}"
+    return line(short)
 
 
 def _say(output: Console, text: Text) -> None:
@@ -179,13 +181,14 @@ def _time_of(period: Period) -> str:
 
 def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
     seen = look(str(one.session.path))
-    named = read_name(one.session.path).name
-    told: dict[str, Any] = {
+    name = read_name(one.session.path).name
+    lines = [{"line": line.number, "text": line.text, "spans": line.spans} for line in one.lines()]
+    answer: dict[str, Any] = {
         "session": one.session.id,
-        "name": named,
-        "title": named or seen.first_line,
+        "name": name,
+        "title": name or seen.first_line,
         "project": one.session.project,
-        "path": shown_path(str(one.session.path)),
+        "path": str(one.session.path),
         "role": one.role,
         "number": one.number,
         "id": one.id,
@@ -193,12 +196,13 @@ def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
         "time": one.time,
         "score": one.score,
         "forks": [session.id for session in one.forks],
-        "lines": [{"line": line.number, "text": line.text, "spans": line.spans} for line in one.lines()],
+        "lines": lines,
     }
     if explains:
-        told["reasons"] = [
+        answer["reasons"] = [
             {"term": reason.term, "word": reason.said, "points": round(reason.points, 4), "near": reason.is_near}
             for reason in one.ranked.reasons
         ]
-        told |= {"spoke": one.ranked.spoke, "in_period": one.ranked.in_period}
-    return told
+        answer["spoke"] = one.ranked.spoke
+        answer["in_period"] = one.ranked.in_period
+    return answer

@@ -152,19 +152,22 @@ def show(name: str, found: Comparison, prices: Prices | None, output: Console) -
     if not whole.requests:
         output.print("no requests to play: there is one before each assistant message, and the session has none")
         return
-    heads = ["policy", *_HEADS, *["cost"] * (prices is not None)]
-    shown = show_table(output, heads, [_cells(one, prices) for one in found.replayed])
+    heads = ["policy", *_HEADS]
+    if prices is not None:
+        heads.append("cost")
+    shown_heads = show_table(output, heads, [_cells(one, prices) for one in found.replayed])
     output.print()
     for one in found.replayed:
-        for said in _complaints(one.measures):
-            output.print(Text(f"{one_line(one.policy)}: {said}", "bold red"))
-    for said in (meaning for head, meaning in _LEGEND if head in shown):
-        output.print(Text(said, "dim"))
+        for complaint in _complaints(one.measures):
+            output.print(Text(f"{one_line(one.policy)}: {complaint}", "bold red"))
+    for head, meaning in _LEGEND:
+        if head in shown_heads:
+            output.print(Text(meaning, "dim"))
 
 
 def _cells(one: Replayed, prices: Prices | None) -> list[str]:
     measures = one.measures
-    return [
+    cells = [
         one.policy,
         f"{measures.breaks:,}",
         f"{measures.cached_share:.1%}",
@@ -173,8 +176,10 @@ def _cells(one: Replayed, prices: Prices | None) -> list[str]:
         f"{measures.far:.3f}",
         f"{measures.recoverable:.3f}",
         f"{measures.unbound:,}",
-        *([f"{prices.cost(measures):,.2f}"] if prices is not None else []),
     ]
+    if prices is not None:
+        cells.append(f"{prices.cost(measures):,.2f}")
+    return cells
 
 
 def _complaints(measures: Measures) -> Iterator[str]:

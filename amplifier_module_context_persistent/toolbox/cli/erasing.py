@@ -64,9 +64,10 @@ def extent(projects: Sequence[str], size_bytes: int) -> str:
         return f"1 session, {size} ({projects[0]})"
     counts = Counter(project or "no project" for project in projects)
     listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common(_MOST_PROJECTS))
-    more = f", and {len(counts) - _MOST_PROJECTS:,} more" if len(counts) > _MOST_PROJECTS else ""
-    of = f" of {counted(len(counts), 'project')}" if len(counts) > 1 else ""
-    return f"{counted(len(projects), 'session')}{of}, {size} ({listed}{more})"
+    if len(counts) > _MOST_PROJECTS:
+        listed += f", and {len(counts) - _MOST_PROJECTS:,} more"
+    of_projects = f" of {counted(len(counts), 'project')}" if len(counts) > 1 else ""
+    return f"{counted(len(projects), 'session')}{of_projects}, {size} ({listed})"
 
 
 def what_follows(logs: Iterable[str]) -> str:

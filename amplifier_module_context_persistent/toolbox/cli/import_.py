@@ -239,10 +239,14 @@ def _as_json(files: list[ImportedFile], *, dry_run: bool) -> dict[str, object]:
         "dry_run": dry_run,
         "imports": [file.report.to_json() for file in files if file.report is not None],
         "errors": [{"source": file.path, "error": file.error} for file in failed],
-        "erased": [{"source": file.path, "reason": file.error} for file in erased],
-        "skipped": [{"source": file.path, "reason": file.error} for file in skipped],
+        "erased": _with_reasons(erased),
+        "skipped": _with_reasons(skipped),
         "left_out": [file.path for file in files if file.is_left_out],
     }
+
+
+def _with_reasons(files: Sequence[ImportedFile]) -> list[dict[str, str]]:
+    return [{"source": file.path, "reason": file.error} for file in files]
 
 
 def _is_failed(file: ImportedFile) -> bool:

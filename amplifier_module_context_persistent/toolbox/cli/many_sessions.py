@@ -48,16 +48,20 @@ def source_line(found: GatheredFigures, *, until_s: float | None = None, is_newe
         until_s: nothing after this time is counted.
         is_newest: whether the sessions are only the newest of those that the filters choose.
     """
-    below = f" ({found.sub_agents:,} of sub-agents)" if found.sub_agents else ""
+    line = counted(found.sessions, "session")
+    if is_newest:
+        line = f"only the newest: {line}"
+    if found.sub_agents:
+        line += f" ({found.sub_agents:,} of sub-agents)"
     last = _last(found, until_s)
-    up_to = f", up to {last.astimezone():%Y-%m-%d %H:%M}" if last is not None else ""
-    newest = "only the newest: " if is_newest else ""
-    said = [f"{newest}{counted(found.sessions, 'session')}{below}{up_to}"]
+    if last is not None:
+        line += f", up to {last.astimezone():%Y-%m-%d %H:%M}"
     if found.unreadable:
         named = [f"{path} ({why})" for path, why in list(found.unreadable.items())[:_MOST_NAMED]]
-        more = ["..."] * (len(found.unreadable) > _MOST_NAMED)
-        said.append(f"{len(found.unreadable):,} could not be read: {', '.join([*named, *more])}")
-    return one_line("; ".join(said))
+        if len(found.unreadable) > _MOST_NAMED:
+            named.append("...")
+        line += f"; {len(found.unreadable):,} could not be read: {', '.join(named)}"
+    return one_line(line)
 
 
 def _last(found: GatheredFigures, until_s: float | None = None) -> datetime | None:

@@ -167,9 +167,12 @@ def head_of(
     role = str(message.get("role"))
     parts = [f"[{placed.number or '+'}] {role}"]
     if outcome is not None:
-        subject = outcome.call.subject if outcome.call is not None else ""
-        parts[0] = " ".join(filter(None, (parts[0], *placed.tools, subject)))
-        parts.append(f"of [{outcome.call.number}]" if outcome.call is not None else "of no call")
+        call = outcome.call
+        words = [parts[0], *placed.tools]
+        if call is not None and call.subject:
+            words.append(call.subject)
+        parts[0] = " ".join(words)
+        parts.append("of no call" if call is None else f"of [{call.number}]")
         if outcome.duration_s:
             parts.append(duration(outcome.duration_s))
         if counter is not None:
@@ -182,9 +185,10 @@ def head_of(
     if note:
         head.append(f", {note}", "bold yellow")
     metadata = metadata_of(message)
-    for said in (timestamp_of(message)[:19].replace("T", " "), metadata.get("message_id"), metadata.get("source")):
-        if isinstance(said, str) and said:
-            head.append(f"  {escaped(one_line(said))}", "not bold dim default")
+    time = timestamp_of(message)[:19].replace("T", " ")
+    for text in (time, metadata.get("message_id"), metadata.get("source")):
+        if isinstance(text, str) and text:
+            head.append(f"  {escaped(one_line(text))}", "not bold dim default")
     return head
 
 

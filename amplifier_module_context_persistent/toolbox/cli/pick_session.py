@@ -115,9 +115,12 @@ class SessionChoices:
 
     def _look_further(self) -> bool:
         """Read some more sessions, and return whether there were any."""
-        more = [look_at(one, None, glances=self._glances) for one in islice(self._left, _LOOKED_AT_ONCE)]
-        self._count -= sum(bool(one.error) for one in more)
-        texts = [f"{one.session.id} {one.named.name} {one.first_line} {one.date}" for one in more]
-        self._seen += [(key_of(text), one) for text, one in zip(texts, more, strict=True) if not one.error]
+        more = [look_at(session, None, glances=self._glances) for session in islice(self._left, _LOOKED_AT_ONCE)]
+        for one in more:
+            if one.error:
+                self._count -= 1
+            else:
+                text = f"{one.session.id} {one.named.name} {one.first_line} {one.date}"
+                self._seen.append((key_of(text), one))
         self._seen.sort(key=lambda known: -known[1].last_s)
         return bool(more)

@@ -219,10 +219,11 @@ def _say(made: Any) -> None:
 
 
 def _redacted(made: Any) -> str:
-    named = ", ".join(f"{number:,}" for number in made.redacted_messages[:_MOST_NAMED])
-    more = len(made.redacted_messages) - _MOST_NAMED
-    where = (
-        f"message{'' if len(made.redacted_messages) == 1 else 's'} {named}{f' and {more:,} more' if more > 0 else ''}"
-    )
+    """Return how many secrets were replaced, of which kinds, and in which messages."""
+    numbers = made.redacted_messages
+    listed = ", ".join(f"{number:,}" for number in numbers[:_MOST_NAMED])
+    if len(numbers) > _MOST_NAMED:
+        listed += f" and {len(numbers) - _MOST_NAMED:,} more"
+    messages = "message" if len(numbers) == 1 else "messages"
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in made.redacted_kinds.items())
-    return f"{counted(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {where}"
+    return f"{counted(made.redacted, 'secret')} replaced by [REDACTED] ({kinds}), in {messages} {listed}"

@@ -20,7 +20,14 @@ from ...sessions.find_session import SessionFile
 from ...sessions.other_projects import named_projects
 from ...sessions.session_name import read_name
 from ..transfer.erasures import SESSION, Erasure
-from ..transfer.sync_erasures import ErasingStep, erase, erasing_steps, plan_erasing, travelling_erasures
+from ..transfer.sync_erasures import (
+    ErasingStep,
+    TravellingErasures,
+    erase,
+    erasing_steps,
+    plan_erasing,
+    travelling_erasures,
+)
 from ..transfer.sync_places import note_synced
 from ..transfer.sync_sessions import Step, Sync, What, pairs_of
 from ..transfer.sync_sides import Remotes, Side, home_side, of_project, other_side, with_sub_agents
@@ -79,11 +86,11 @@ def sync(
 
             context.with_resource(using(parse_location(there.storage)))
         force, travelling = travelling_erasures(here, there)
-        new = list({erasure.salt: erasure for one in travelling for erasure in one.new}.values())
-        erasing = [step for side in (here, there) if new for step in plan_erasing(side, side.sessions(), new)]
+        erasing = _erasing_on_both(here, there, travelling)
         plan = _plan(here, there, force, scope, without={step.session.id for step in erasing})
         erasing += plan.take_erasing()
-    if not (everywhere or plan.steps or plan.in_step or erasing):
+    has_sessions = bool(plan.steps or plan.in_step or erasing)
+    if not everywhere and not has_sessions:
         why = _why_none(here, there, wanted)
         if not any(one.new or one.lifted for one in travelling):
             raise UnusableError(why)
@@ -91,18 +98,29 @@ def sync(
     if not as_json:
         _show(erasing, plan, there)
     if not dry_run:
-        if count := sum(not step.error for step in erasing) + sum(step.what is What.REPLACE for step in plan.steps):
+        count = sum(not step.error for step in erasing) + sum(step.what is What.REPLACE for step in plan.steps)
+        if count:
             ask(f"Erase it in {counted(count, 'session')}, and go on?", yes=yes)
         with suppress(OSError):  # only the messages of deletions need the note
             note_synced(there.name)
         with unusable():
             erase(erasing, travelling, now=utc_now)
             if erasing:
-                plan = _plan(here, there, force, scope, without={step.session.id for step in erasing if step.error})
+                not_erased = {step.session.id for step in erasing if step.error}
+                plan = _plan(here, there, force, scope, without=not_erased)
             plan.carry_out()
             for side in (here, there):
                 side.remove_stale_marks()
     context.exit(_told(erasing, plan, there, dry_run=dry_run, as_json=as_json))
+
+
+def _erasing_on_both(here: Side, there: Side, travelling: Sequence[TravellingErasures]) -> list[ErasingStep]:
+    """Return the steps that erase on each side what was erased on the other one."""
+    each_once = {erasure.salt: erasure for one in travelling for erasure in one.new}
+    if not each_once:
+        return []
+    new = list(each_once.values())
+    return [*plan_erasing(here, here.sessions(), new), *plan_erasing(there, there.sessions(), new)]
 
 
 def _why_none(here: Side, there: Side, wanted: SessionFilter) -> str:

@@ -143,18 +143,21 @@ def verdict(noted: PlacedReceipt, made: RebuiltView) -> str:
 
 
 def _introduce(found: FoundRequest) -> None:
-    number, count, receipt = found.number, found.count, found.noted.receipt
+    """Print which request a view is of, its plan and its size."""
     if found.is_next:
         _say("the next request\n")
         return
+    receipt = found.noted.receipt
+    place = f"request {found.number:,} of {found.count:,}"
     plan = f"plan {receipt.plan}" if receipt.plan else "no plan"
     if not receipt.hash:
-        _say(f"request {number:,} of {count:,} of the source, {receipt.time or 'no time'}, {plan}\n")
+        _say(f"{place} of the source, {receipt.time or 'no time'}, {plan}\n")
         return
-    _say(f"request {number:,} of {count:,}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
-    left_out = f"; {counted(receipt.unbound, 'answer')} without reasoning, as what stood before it had changed"
-    tokens = f"{receipt.tokens:,} tokens of {receipt.budget_tokens:,}"
-    _say(f"{counted(receipt.messages, 'message')}, {tokens}{left_out if receipt.unbound else ''}\n")
+    _say(f"{place}, {receipt.time}, {receipt.provider or 'no provider named'}, {plan}")
+    size = f"{counted(receipt.messages, 'message')}, {receipt.tokens:,} tokens of {receipt.budget_tokens:,}"
+    if receipt.unbound:
+        size += f"; {counted(receipt.unbound, 'answer')} without reasoning, as what stood before it had changed"
+    _say(f"{size}\n")
 
 
 def _show_sent(book: ReceiptLog, receipt: Receipt, printer: MessagePrinter) -> None:

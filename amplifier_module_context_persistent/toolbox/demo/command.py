@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -70,19 +69,17 @@ class PlayedDemo:
         """Say what went wrong, in a sentence each; empty if all is well."""
         before = self.acknowledged(resumed=False)
         everything = before + self.acknowledged(resumed=True)
-        ignored = self.of("ignored", resumed=True)
         found = [
             *_differences("the log's file after the kill", self.stored_at_kill, before),
             *_differences("the resumed session", self.messages("recovered"), before),
             *_differences("the session after set_messages", self.messages("resumed"), before),
             *_differences("the log's file at the end", self.stored_at_end, everything),
         ]
-        if len(ignored) != 1:
+        if len(self.of("ignored", resumed=True)) != 1:
             found.append("the host's set_messages was not ignored")
-        views = [told["messages"] for resumed in (False, True) for told in self.of("view", resumed=resumed)]
-        found += [
-            "a provider would refuse a view: results do not follow their calls" for _ in filterfalse(is_valid, views)
-        ]
+        views = [event["messages"] for event in (*self.of("view", resumed=False), *self.of("view", resumed=True))]
+        invalid = sum(not is_valid(view) for view in views)
+        found += ["a provider would refuse a view: results do not follow their calls"] * invalid
         return found
 
 
@@ -274,8 +271,9 @@ def _is_stand_in(message: Message) -> bool:
 
 
 def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[str, Any]:
-    view = played.messages("view")
-    ignored: dict[str, Any] = next(iter(played.of("ignored", resumed=True)), {})
+    ignored_events = list(played.of("ignored", resumed=True))
+    ignored: dict[str, Any] = ignored_events[0] if ignored_events else {}
+    view = [{**_given(message), "stand_in": _is_stand_in(message)} for message in played.messages("view")]
     return {
         "ok": not faults,
         "faults": faults,
@@ -285,7 +283,7 @@ def _as_json(played: PlayedDemo, faults: list[str], kept: str | None) -> dict[st
         "acknowledged": [_given(message) for message in played.acknowledged(resumed=False)],
         "recovered": [_given(message) for message in played.messages("recovered")],
         "set_messages": {"handed": ignored.get("handed"), "stored": ignored.get("stored"), "ignored": bool(ignored)},
-        "view": [{**_given(message), "stand_in": _is_stand_in(message)} for message in view],
+        "view": view,
         "finished": [_given(message) for message in played.acknowledged(resumed=True)],
     }
 

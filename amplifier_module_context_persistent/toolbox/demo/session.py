@@ -50,11 +50,13 @@ class ScriptedProvider:
 
     async def complete(self, request: Any, **_: Any) -> Any:
         """Give the script's next step: it depends on the turn's question and on the results after it."""
-        asked = max(place for place, message in enumerate(request.messages) if message.role == "user")
-        question, results = str(request.messages[asked].content), len(request.messages) - asked - 1
+        last_question = max(place for place, message in enumerate(request.messages) if message.role == "user")
+        question = str(request.messages[last_question].content)
+        has_results = last_question < len(request.messages) - 1
         calls: list[Any] = []
-        if question == FIRST_PROMPTS[0] and not results:
-            text, calls = "I will look.", [ToolCall(id="call_1", name="list_files", arguments={})]
+        if question == FIRST_PROMPTS[0] and not has_results:
+            text = "I will look."
+            calls = [ToolCall(id="call_1", name="list_files", arguments={})]
         elif question == FIRST_PROMPTS[0]:
             text = "There are CHANGELOG.md and tests/."
         elif question == FIRST_PROMPTS[1]:
@@ -63,7 +65,7 @@ class ScriptedProvider:
                 ToolCall(id="call_2", name="read_file", arguments={"path": "CHANGELOG.md"}),
                 ToolCall(id="call_3", name=INTERRUPTED_TOOL, arguments={"path": "tests"}),
             ]
-        elif not results:
+        elif not has_results:
             text = "The tests have no result; I run them again."
             calls = [ToolCall(id="call_4", name=INTERRUPTED_TOOL, arguments={"path": "tests"})]
         else:
@@ -220,12 +222,12 @@ async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None
 
 def _write_transcript(path: Path, messages: list[Stored]) -> None:
     """Save what the command line saves: no system text, no values that are None, no thinking."""
-    kept = [message for message in messages if message["role"] not in ("system", "developer")]
-    lines = [
-        json.dumps({key: value for key, value in message.items() if value is not None and key != "thinking_block"})
-        for message in kept
-    ]
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    lines = []
+    for message in messages:
+        if message["role"] not in ("system", "developer"):
+            saved = {key: value for key, value in message.items() if value is not None and key != "thinking_block"}
+            lines.append(json.dumps(saved) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def _read_transcript(path: Path) -> list[Stored]:

@@ -155,24 +155,31 @@ class Rewrite:
         self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False, took=None), 0
 
     def _keep_parts(self) -> None:
-        if any(found.kind == "oversized" for found in self._reader.index.damage):
+        """Write all records apart from those that the purge removes.
+
+        Raises:
+            PurgeError: a line is too long, or the log is too damaged or was changed meanwhile.
+        """
+        old_index = self._reader.index
+        if any(found.kind == "oversized" for found in old_index.damage):
             raise PurgeError("a line is too long to be carried over; only --everything removes it")
         for line in self._reader.whole_lines():
             self._take(line)
         index = self._scanner.index
-        if index.live != self._reader.index.live or len(index) != self._total:
+        if index.live != old_index.live or len(index) != self._total:
             raise PurgeError(_TOO_DAMAGED if index.damage else _CHANGED)
-        if not _are_same_lines(index, self._reader.index):
+        if not _are_same_lines(index, old_index):
             raise PurgeError(_CHANGED)
         if self._purge.cleared:
-            for ordinal, content in self._reader.lines(self._reader.index.live):
+            for ordinal, content in self._reader.lines(old_index.live):
                 self._put_message(ordinal, content, decode(content), damaged=self._is_damaged(ordinal))
             for body in self._late:
                 self._put(body)
-        if not self._lines.has_raw and any(found.offset >= self._cut_offset for found in self._reader.index.damage):
+        has_damage_after_cut = any(found.offset >= self._cut_offset for found in old_index.damage)
+        if has_damage_after_cut and not self._lines.has_raw:
             self._lines.put_raw(_DAMAGED_RECORD)  # no damaged bytes were copied; readers must still report damage
         self._live = [ordinal for ordinal in index.live if ordinal not in self._gone]
-        kept = (ordinal for ordinal in range(self._total) if ordinal not in self._gone)
+        kept = [ordinal for ordinal in range(self._total) if ordinal not in self._gone]
         self.counts.altered_kept = sum(bool(index.columns.flags[ordinal] & DAMAGED) for ordinal in kept)
 
     def take_appended(self, lines: Iterator[NumberedLine]) -> None:
@@ -184,35 +191,47 @@ class Rewrite:
         """Write only the headers and count the other records, which need not be read."""
         index = self._reader.index
         scanner = SCANNER(self._reader.max_record_bytes)
-        counts = ((kind_of(name), count) for name, count in index.control_counts.items())
-        self.counts.controls_removed = sum(count for kind, count in counts if not (kind.permanent or kind.bundles))
-        lost = (found for found in index.damage if found.kind in ("unreadable", "oversized", "glued"))
-        self.counts.unreadable_removed = sum(1 for _ in lost)
+        for name, count in index.control_counts.items():
+            kind = kind_of(name)
+            if not kind.permanent and not kind.bundles:
+                self.counts.controls_removed += count
+        for found in index.damage:
+            if found.kind in ("unreadable", "oversized", "glued"):
+                self.counts.unreadable_removed += 1
         damaged = {found.line for found in index.damage if found.kind in _DAMAGED}
-        for header, place in zip(index.headers, self._reader.scanner.builder.places.headers, strict=True):
+        places = self._reader.scanner.builder.places.headers
+        for header, place in zip(index.headers, places, strict=True):
             self._put_control(encode_object(as_known_version(without_title(header))), damaged=place.line in damaged)
         scanner.go_on(self._reader.scanner)
-        self._scanner, self._total, self._gone, self._was_live = scanner, 0, set(), bytearray()
+        self._scanner = scanner
+        self._total = 0
+        self._gone = set()
+        self._was_live = bytearray()
 
     # -- one line ----------------------------------------------------------------------------------------------------
 
     def _take(self, line: NumberedLine) -> None:
+        """Scan the next line, and write what the purge keeps of it."""
         scanner = self._scanner
-        index, first = scanner.index, len(scanner.index)
-        generation, findings, copies = index.generation, len(index.damage), len(scanner.builder.left_out)
+        index = scanner.index
+        first = len(index)
+        generation_before = index.generation
+        findings_before = len(index.damage)
+        copies_before = len(scanner.builder.left_out)
         if (line.number, line.offset) == (scanner.line + 1, scanner.offset):
             scanner.feed_lines([line.content + b"\n"])  # this way a sound message is not parsed
         else:
             scanner.take(line.content, line.number, line.offset)
-        damaged = any(found.kind in _DAMAGED and found.line == line.number for found in index.damage[findings:])
-        if self._is_known_unaltered(line, first) and len(index.damage) == findings:
+        new_findings = index.damage[findings_before:]
+        if not new_findings and self._is_known_unaltered(line, first):
             self._take_unaltered(first, line.content)
         else:
-            self.take_pieces(line, first, damaged=damaged)
-        left_out = scanner.builder.left_out[copies:]
+            is_damaged = any(found.kind in _DAMAGED and found.line == line.number for found in new_findings)
+            self.take_pieces(line, first, damaged=is_damaged)
+        left_out = scanner.builder.left_out[copies_before:]
         if left_out:  # readers of the new log will leave out these copies too
             self._live = [ordinal for ordinal in self._live if ordinal not in left_out]
-        if index.generation != generation + len(left_out):
+        if index.generation != generation_before + len(left_out):
             self._take_reset(index)
 
     def _is_known_unaltered(self, line: NumberedLine, ordinal: int) -> bool:

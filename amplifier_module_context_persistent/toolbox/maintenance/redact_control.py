@@ -19,18 +19,24 @@ def redact_control(record: Message, replace: Replace) -> Message:
     """Return a control record, such as a plan, with every match replaced except in names."""
     kind = kind_of(name_of(record.get("_record")))
     names = _CONTROL_NAMES | kind.names
-    redacted = {key: value if key in names else replace_in(value, replace, NAMES) for key, value in record.items()}
+    redacted = {}
+    for key, value in record.items():
+        redacted[key] = value if key in names else replace_in(value, replace, NAMES)
     for key, places in kind.named_places.items():
-        if isinstance(record.get(key), list):
-            redacted[key] = [_with_names(*both, places) for both in zip(record[key], redacted[key], strict=True)]
+        value = record.get(key)
+        if isinstance(value, list):
+            pairs = zip(value, redacted[key], strict=True)
+            redacted[key] = [_with_names(item, redacted_item, places) for item, redacted_item in pairs]
     for key in kind.keyed_by_id:
-        if isinstance(value := record.get(key), dict):
+        value = record.get(key)
+        if isinstance(value, dict):
             redacted[key] = {one_id: replace_in(item, replace, NAMES) for one_id, item in value.items()}
     for key in kind.foreign & record.keys():
         redacted[key] = replace_in(record[key], replace, _NO_NAMES)
-    for key, inner in kind.names_inside.items():
-        if isinstance(value := record.get(key), dict):
-            redacted[key] |= {name: value[name] for name in inner if name in value}
+    for key, inner_names in kind.names_inside.items():
+        value = record.get(key)
+        if isinstance(value, dict):
+            redacted[key] |= {name: value[name] for name in inner_names if name in value}
     return redacted
 
 

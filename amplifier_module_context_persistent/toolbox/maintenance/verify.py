@@ -96,21 +96,28 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report in plain JSON types."""
-
-        def plain(found: Finding) -> dict[str, Any]:
-            return {name: getattr(found, name) for name in ("kind", "line", "offset", "detail", "advice")}
-
         total = sum(self.messages.values())
+        messages = {"total": total, "live": self.live, "hidden": total - self.live, "by_role": self.messages}
         return {
             "path": self.path,
             "status": "sound" if self.is_sound else "damaged",
             "bytes": self.size_bytes,
-            "messages": {"total": total, "live": self.live, "hidden": total - self.live, "by_role": self.messages},
+            "messages": messages,
             "controls": self.controls,
             "chain_breaks": self.chain_breaks,
-            "damage": [plain(found) for found in self.damage],
-            "notes": [plain(found) for found in self.notes],
+            "damage": [_finding_json(found) for found in self.damage],
+            "notes": [_finding_json(found) for found in self.notes],
         }
+
+
+def _finding_json(found: Finding) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "line": found.line,
+        "offset": found.offset,
+        "detail": found.detail,
+        "advice": found.advice,
+    }
 
 
 def verify_log(path: str, *, files: FileSystem | None = None) -> Report:

@@ -87,9 +87,10 @@ class Answers:
         search = self._search(sessions)
         tools = (given["tool"],) if given.get("tool") else ()
         narrowing = Narrowing(given.get("role"), tools, wanted.since_s, wanted.until_s)
-        first, limit = given.get("offset", 0), given.get("limit", _ANSWERS)
+        first = given.get("offset", 0)
+        most = first + given.get("limit", _ANSWERS)
         try:
-            found = best_messages(search, given["question"], most=first + limit, narrowing=narrowing, shown=_shown)
+            found = best_messages(search, given["question"], most=most, narrowing=narrowing, shown=_shown)
         except RecallError as error:  # it names the argument of `recall`
             raise UnknownError(f"question: {str(error).removeprefix('query: ')}") from error
         answer: Answer = {"indexed_sessions": found.indexed, "sessions": found.sessions}
@@ -100,19 +101,18 @@ class Answers:
         if notes:
             answer["note"] = "; ".join(notes)
         if found.errors:
-            answer["unreadable"] = sorted(one.id for one in sessions if str(one.path) in found.errors)[
-                :_MOST_UNREADABLE
-            ]
+            unreadable = sorted(session.id for session in sessions if str(session.path) in found.errors)
+            answer["unreadable"] = unreadable[:_MOST_UNREADABLE]
         if found.unmatched:
             answer["unmatched_words"] = list(found.unmatched)
         if found.periods:
             answer["read_as_times"] = [period.said for period in found.periods]
-        told: list[Answer] = []
-        for chars in _EXCERPT_CHARS:
-            told = [self._answer_of(one, chars) for one in found.messages[first:]]
-            if _fits(answer | {"answers": told}):
+        answers: list[Answer] = []
+        for chars in _EXCERPT_CHARS:  # shorter excerpts each time, until all answers fit
+            answers = [self._answer_of(one, chars) for one in found.messages[first:]]
+            if _fits(answer | {"answers": answers}):
                 break
-        return answer | _page("answers", told, first, lambda some: _fits(answer | {"answers": some}))
+        return answer | _page("answers", answers, first, lambda some: _fits(answer | {"answers": some}))
 
     def _search(self, sessions: Sequence[SessionFile]) -> RankedSearch:
         """A search in what can be indexed in a second. Of a database, the question itself indexes."""

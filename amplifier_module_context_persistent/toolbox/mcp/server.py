@@ -146,26 +146,35 @@ _TYPES = {"string": str, "integer": int, "boolean": bool}
 
 
 def _what_is_wrong(schema: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """What a call's arguments have that the tool's schema does not allow; empty if nothing."""
+    """Return what a call's arguments have that the tool's schema does not allow; "" if nothing."""
     properties = schema["properties"]
     for name in schema["required"]:
         if name not in given:
             return f"{name}: it is missing"
     for name, value in given.items():
-        allowed = properties.get(name)
-        if allowed is None:
+        if name not in properties:
             return f"{name}: there is no such argument; allowed: {', '.join(properties)}"
-        wanted = _TYPES[allowed["type"]]
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            return f"{name}: it must be of the type {allowed['type']}"
-        if "enum" in allowed and value not in allowed["enum"]:
-            return f"{name}: allowed: {', '.join(allowed['enum'])}"
-        least = allowed.get("minLength", allowed.get("minimum"))
-        most = allowed.get("maxLength", allowed.get("maximum"))
-        size = len(value) if isinstance(value, str) else value
-        is_too_small, is_too_large = least is not None and size < least, most is not None and size > most
-        if is_too_small or is_too_large:
-            return f"{name}: at least {least}" if most is None else f"{name}: from {least} to {most} is allowed"
+        wrong = _what_is_wrong_with(value, properties[name])
+        if wrong:
+            return f"{name}: {wrong}"
+    return ""
+
+
+def _what_is_wrong_with(value: Any, allowed: Mapping[str, Any]) -> str:
+    """Return why the schema of an argument does not allow a value; "" if it allows it."""
+    wanted = _TYPES[allowed["type"]]
+    is_number_as_bool = wanted is int and isinstance(value, bool)  # a bool is an int for Python
+    if is_number_as_bool or not isinstance(value, wanted):
+        return f"it must be of the type {allowed['type']}"
+    if "enum" in allowed and value not in allowed["enum"]:
+        return f"allowed: {', '.join(allowed['enum'])}"
+    least = allowed.get("minLength", allowed.get("minimum"))
+    most = allowed.get("maxLength", allowed.get("maximum"))
+    size = len(value) if isinstance(value, str) else value
+    is_too_small = least is not None and size < least
+    is_too_large = most is not None and size > most
+    if is_too_small or is_too_large:
+        return f"at least {least}" if most is None else f"from {least} to {most} is allowed"
     return ""
 
 

@@ -16,7 +16,6 @@ import dataclasses
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TypeVar, overload
 
@@ -121,7 +120,8 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
     Raises:
         LogUnreadableError: the log's bytes changed while they were read.
     """
-    index, rebuilder = transcript.book.index, Rebuilder(transcript.reader, transcript.book)
+    index = transcript.book.index
+    rebuilder = Rebuilder(transcript.reader, transcript.book)
     markers: dict[int, tuple[Marker, PastPositions]] = {}
     before: Seen | None = None
     latest = 0
@@ -129,14 +129,15 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
         if id(noted.live) not in markers:
             markers[id(noted.live)] = marker_of(transcript, noted, index)
         marker, positions = markers[id(noted.live)]
-        total = positions.count_to(noted.receipt.upto)
-        current = noted.live is index.live
-        latest = max(latest, total if current else 0)
+        receipt = noted.receipt
+        total = positions.count_to(receipt.upto)
+        if noted.live is index.live:  # requests of replaced histories are shown at the place that was reached before
+            latest = max(latest, total)
         if latest < start:
             continue
         made = rebuilder.view(noted)
         positions.learn(made.messages or ())
-        receipt = noted.receipt
+        marks = marker.mark(made.messages, total) if made.messages is not None else None
         seen = Seen(
             number,
             latest,
@@ -144,17 +145,24 @@ def requests(transcript: Transcript, *, start: int = 0) -> Iterator[Seen]:
             receipt.tokens,
             receipt.budget_tokens,
             made.messages,
-            marker.mark(made.messages, total) if made.messages is not None else None,
+            marks,
             plan=receipt.plan,
             hash=receipt.hash,
             proved=made.proved,
             lacks=tuple(made.reasons),
             unbound=receipt.unbound,
         )
-        plan = transcript.book.plan(receipt.plan) or {}
-        was = plan.get("tokens_before") if before is None or before.plan != receipt.plan else None
-        before = _against(seen, before, marker, tokens_before=was if isinstance(was, int) else None)
+        tokens_before = None
+        if before is None or before.plan != receipt.plan:
+            tokens_before = _tokens_before(transcript.book.plan(receipt.plan))
+        before = _against(seen, before, marker, tokens_before=tokens_before)
         yield before
+
+
+def _tokens_before(plan: Message | None) -> int | None:
+    """Return the tokens before the compaction that a plan's record reports, or None if it reports none."""
+    tokens = (plan or {}).get("tokens_before")
+    return tokens if isinstance(tokens, int) else None
 
 
 def play(
@@ -235,19 +243,21 @@ def compare(
     """
     chosen = [policy_of(policy) for policy in policies]
     counter = CachedCounter(open_counter(tokenizer))
+    messages = StoredMessages(transcript)
+    total = len(messages)
     tell = progress or (lambda *_: None)
-    messages, tokens = StoredMessages(transcript), 0
+    tokens = 0
     for done, message in enumerate(messages, 1):
         tokens += count_message(message, counter)
-        tell("reading", done, len(messages))
-    found = far_evidence(messages, lambda done: tell("looking for far evidence", done, len(messages)))
-    session, told = PlayedSession(transcript.path, messages, tokens, found), partial(tell, "adding up all of it")
-    player = Player(session, counter, progress=lambda done: told(done, len(messages)))
+        tell("reading", done, total)
+    evidence = far_evidence(messages, lambda done: tell("looking for far evidence", done, total))
+    session = PlayedSession(transcript.path, messages, tokens, evidence)
+    player = Player(session, counter, progress=lambda done: tell("adding up all of it", done, total))
     whole = _play(player, policy_of("none"), budget_tokens, tell)
-    replayed = [whole if one.name == "none" else _play(player, one, budget_tokens, tell) for one in chosen]
+    replayed = [whole if policy.name == "none" else _play(player, policy, budget_tokens, tell) for policy in chosen]
     for one in replayed:
         one.measures.billed_ratio = one.measures.billed / max(1.0, whole.measures.billed)
-    return Comparison(budget_tokens, counter.name, len(messages), whole.measures, replayed)
+    return Comparison(budget_tokens, counter.name, total, whole.measures, replayed)
 
 
 def _play(player: Player, chosen: PolicyChoice, budget_tokens: int, tell: Progress) -> Replayed:

@@ -88,6 +88,14 @@ class History:
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns in the form that the page's script reads; see docs/report.md."""
+        distances = [call.result - call.message if call.result >= 0 else 0 for call in self.calls]
+        calls = {
+            "message": differences([call.message for call in self.calls]),
+            "tool": [call.tool for call in self.calls],
+            "result": distances,
+            "state": "".join(_STATES[call.state] for call in self.calls),
+            "ms": [call.duration_ms for call in self.calls],
+        }
         return {
             "roles": "".join(self.roles),
             "ids": self.ids,
@@ -96,13 +104,7 @@ class History:
             "chars": self.chars,
             "folds": self.folds,
             "owners": self.owners,
-            "calls": {
-                "message": differences([call.message for call in self.calls]),
-                "tool": [call.tool for call in self.calls],
-                "result": [call.result - call.message if call.result >= 0 else 0 for call in self.calls],
-                "state": "".join(_STATES[call.state] for call in self.calls),
-                "ms": [call.duration_ms for call in self.calls],
-            },
+            "calls": calls,
             "turns": [asdict(turn) for turn in self.turns],
         }
 

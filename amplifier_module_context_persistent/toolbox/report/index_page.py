@@ -155,9 +155,19 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the list: the texts to show, and the numbers to sort by."""
     for line in lines:
         number = line.number
-        failed = sum(number(key) for key in ("failed", "rejected", "unanswered"))
+        failed = number("failed") + number("rejected") + number("unanswered")
         took = number("ended") - number("began")
         about = (line.text("project"), *line.texts("models"), *line.texts("tags"))
+        numbers = {
+            "ended": number("ended"),
+            "cost": number("cost"),
+            "guess": int(line.is_estimated),
+            "took": max(0, took),
+            "messages": number("messages"),
+            "calls": number("calls"),
+            "read": number("input"),
+            "failed": failed,
+        }
         yield {
             "address": quote(line.file),
             "title": line.text("title") or f"Session {line.text('id')}",
@@ -172,16 +182,7 @@ def _rows(lines: list[ReportLine]) -> Iterator[dict[str, Any]]:
             "cost": dollars(number("cost"), is_estimated=line.is_estimated),
             "redacts": line.notes.get("redacts") is True,
             "about": [text for text in about if text],
-            "sort": {
-                "ended": number("ended"),
-                "cost": number("cost"),
-                "guess": int(line.is_estimated),
-                "took": max(0, took),
-                "messages": number("messages"),
-                "calls": number("calls"),
-                "read": number("input"),
-                "failed": failed,
-            },
+            "sort": numbers,
         }
 
 
@@ -221,12 +222,13 @@ def _sums(lines: list[ReportLine]) -> dict[str, str]:
         return sum(line.number(key) for line in lines)
 
     read_tokens = total("input")
+    has_estimates = any(line.is_estimated for line in lines)
     return {
         "reports": "1 report" if len(lines) == 1 else f"{len(lines):,} reports",
         "messages": f"{_count(total('messages'))} messages",
         "calls": f"{_count(total('calls'))} calls",
         "read": f"{_count(read_tokens)} tokens read" if read_tokens else "",
-        "cost": dollars(total("cost"), is_estimated=any(line.is_estimated for line in lines)),
+        "cost": dollars(total("cost"), is_estimated=has_estimates),
     }
 
 

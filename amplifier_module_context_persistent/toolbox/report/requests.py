@@ -150,16 +150,20 @@ class RequestReader:
         chosen = _chosen(noted, views)
         latest = 0
         for number, one in enumerate(noted, 1):
+            receipt = one.receipt
             past = self._history(one)
-            total = past.positions.count_to(one.receipt.upto)
-            latest = max(latest, total if one.live is self._index.live else 0)
+            total = past.positions.count_to(receipt.upto)
+            is_of_live_history = one.live is self._index.live
+            if is_of_live_history:
+                latest = max(latest, total)
             if not self._start <= latest <= self._stop:
                 continue
             made = self._rebuilder.view(one) if number in chosen else None
             position = latest - self._start
-            row = _row(number, position, time_ms(one.receipt.time), one.receipt.tokens, billed.get(position, NOTHING))
-            row["budget"], row["provider"] = one.receipt.budget_tokens, self._bodies.name(one.receipt.provider)
-            row["unbound"] = one.receipt.unbound
+            row = _row(number, position, time_ms(receipt.time), receipt.tokens, billed.get(position, NOTHING))
+            row["budget"] = receipt.budget_tokens
+            row["provider"] = self._bodies.name(receipt.provider)
+            row["unbound"] = receipt.unbound
             row["beyond"] = _beyond(self._transcript.book, one)
             self._show(row, one, past, total, made)
             self._found.rows.append(row)

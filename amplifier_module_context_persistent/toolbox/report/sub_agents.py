@@ -94,12 +94,16 @@ class _CallPlaces:
     """Finds the message after which a sub-agent began, by the call that started it, or else by its time."""
 
     def __init__(self, parent: Transcript, history: History, start: int) -> None:
-        stop = start + len(history)
-        self._calls = {
-            call.id: place for place, message in enumerate(parent.messages(start, stop)) for call in calls_of(message)
-        }
-        known = [(time, place) for place, time in enumerate(history.times) if time]
-        self._times, self._places = [time for time, _ in known], [place for _, place in known]
+        self._calls: dict[str, int] = {}
+        for place, message in enumerate(parent.messages(start, start + len(history))):
+            for call in calls_of(message):
+                self._calls[call.id] = place
+        self._times: list[int] = []
+        self._places: list[int] = []
+        for place, time in enumerate(history.times):
+            if time:
+                self._times.append(time)
+                self._places.append(place)
 
     def of(self, transcript: Transcript) -> int | None:
         """Return the place of a sub-agent, or None if it began before the shown part or at an unknown time."""

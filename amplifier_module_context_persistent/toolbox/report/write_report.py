@@ -192,25 +192,30 @@ def _session(
 ) -> dict[str, Any]:
     """Return the facts about the session at the top of the page."""
     named = _named(transcript, bodies)
-    first_line = next((turn.line for turn in history.turns if turn.line), "")
+    lines = [turn.line for turn in history.turns if turn.line]
+    first_line = lines[0] if lines else ""
+    models = dict.fromkeys(row["model"] for row in requests.rows if row["model"])
     index = transcript.reader.index
+    redaction = {
+        "redacts": bodies.redact,
+        "redacted": sum(bodies.redacted.values()),
+        "redacted_messages": len(bodies.redacted),
+        "redacted_kinds": dict(bodies.kinds.most_common()),
+    }
     return {
         "id": bodies.name(_id_of(transcript)),
         "title": named.name or first_line,
         "description": named.description,
         "tags": list(named.tags),
         "project": bodies.name(_project(transcript.path)),
-        "models": list(dict.fromkeys(row["model"] for row in requests.rows if row["model"])),
+        "models": list(models),
         "first": turns[0].start if turns else 0,
         "all_messages": len(transcript),
         "hidden": len(index) - len(transcript),
         "damage": len(index.damage),
         **_history_sums(history),
         **_request_sums(requests),
-        "redacts": bodies.redact,
-        "redacted": sum(bodies.redacted.values()),
-        "redacted_messages": len(bodies.redacted),
-        "redacted_kinds": dict(bodies.kinds.most_common()),
+        **redaction,
         "images_left_out": bodies.images_left_out,
         "relatives": relatives(transcript, bodies),
     }
@@ -242,15 +247,20 @@ def _history_sums(history: History) -> dict[str, int]:
 def _request_sums(requests: Requests) -> dict[str, Any]:
     """Return counts, tokens and costs of the requests; unknown numbers (negative in the rows) count as 0."""
     rows = requests.rows
+
+    def total(key: str) -> Any:
+        return sum(row[key] for row in rows if row[key] > 0)
+
+    verdicts = Counter(row["proved"] for row in rows)
     return {
         "requests": len(rows) if requests.receipts else 0,
         "compactions": len(requests.compactions),
-        "proved": sum(row["proved"] == "y" for row in rows),
-        "not_proved": sum(row["proved"] == "n" for row in rows),
-        "input": sum(max(0, row["actual"]) for row in rows),
-        "cached": sum(max(0, row["cached"]) for row in rows),
-        "output": sum(max(0, row["output"]) for row in rows),
-        "cost": round(sum(max(0.0, row["cost"]) for row in rows), 4),
+        "proved": verdicts["y"],
+        "not_proved": verdicts["n"],
+        "input": total("actual"),
+        "cached": total("cached"),
+        "output": total("output"),
+        "cost": round(total("cost") + 0.0, 4),
         "cost_estimated": any(row["guess"] and row["cost"] > 0 for row in rows),
     }
 
@@ -302,8 +312,11 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
         stop: the position after the last one.
         bodies: redacts the summaries.
     """
-    rows = [
-        {
+    of_source = []
+    for position, found in sorted(source_compactions(transcript).items()):
+        if not start <= position < stop:
+            continue
+        row = {
             "plan": "",
             "request": 0,
             "place": position + 1 - start,
@@ -314,11 +327,11 @@ def add_source_compactions(requests: Requests, transcript: Transcript, start: in
             "tokens_after": found.tokens_after,
             "summary": bodies.name(found.summary),
         }
-        for position, found in sorted(source_compactions(transcript).items())
-        if start <= position < stop
-    ]
-    own = [row for row in requests.compactions if not rows or row.get("strategy") != IMPORTED]
-    requests.compactions = sorted([*rows, *own], key=lambda row: row["place"])
+        of_source.append(row)
+    others = requests.compactions
+    if of_source:
+        others = [row for row in others if row.get("strategy") != IMPORTED]
+    requests.compactions = sorted([*of_source, *others], key=lambda row: row["place"])
 
 
 def touched_files(transcript: Transcript, start: int, stop: int, bodies: Bodies) -> list[dict[str, Any]]:
@@ -353,7 +366,8 @@ def relatives(transcript: Transcript, bodies: Bodies) -> list[dict[str, Any]]:
         named.append(("parent", found.parent))
     named += [("sub-agent", name) for name in found.subagents]
     named += [("branch", name) for name in found.branches]
-    return [
-        {"what": what, "id": bodies.name(name), "file": f"report-{name}.html" if _FILE_NAME.fullmatch(name) else ""}
-        for what, name in named
-    ]
+    rows = []
+    for kind, name in named:
+        file = f"report-{name}.html" if _FILE_NAME.fullmatch(name) else ""
+        rows.append({"what": kind, "id": bodies.name(name), "file": file})
+    return rows
