@@ -188,7 +188,7 @@ def _plain(one: BestMessage, look: Look, *, explains: bool) -> dict[str, Any]:
         "name": name,
         "title": name or seen.first_line,
         "project": one.session.project,
-        "path": str(one.session.path),
+        "path": shown_path(str(one.session.path)),
         "role": one.role,
         "number": one.number,
         "id": one.id,

@@ -224,13 +224,17 @@ def _compare(step: BackupStep) -> None:
         case Relation.SAME:
             step.what = Done.NEW if is_unfinished(step.target) else Done.SAME
         case Relation.LONGER:
-            step.what, step.new_bytes = Done.MORE, found.new_bytes
+            step.what = Done.MORE
+            step.new_bytes = found.new_bytes
         case Relation.SHORTER:
-            step.what, step.why = Done.LEFT, "the log is shorter than its copy: it lost its end, or is an older file"
+            step.what = Done.LEFT
+            step.why = "the log is shorter than its copy: it lost its end, or is an older file"
         case Relation.DAMAGED:
-            step.what, step.why = Done.LEFT, f"{why_damaged(step.source)}, so its copy stays; {_RESTORE}"
+            step.what = Done.LEFT
+            step.why = f"{why_damaged(step.source)}, so its copy stays; {_RESTORE}"
         case _:
-            step.what, step.new_bytes = Done.ANEW, _size_of(step.source)
+            step.what = Done.ANEW
+            step.new_bytes = _size_of(step.source)
             step.aside = _aside(step.source, step.target)
 
 

@@ -110,7 +110,9 @@ def is_fork(seen: Overview) -> bool:
 
 def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
     """Plan the deletion of a session and its sub-agents' sessions. If one of them is refused, all are."""
-    planned = [Deletion(one, parent=group[0].session.id if number else "") for number, one in enumerate(group)]
+    main_id = group[0].session.id
+    planned = [Deletion(group[0], parent="")]
+    planned += [Deletion(sub_agent, parent=main_id) for sub_agent in group[1:]]
     for deletion in planned:
         path = _place_of(deletion)
         try:
@@ -121,25 +123,29 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
                 deletion.refused = _OPEN if deletion.seen.is_open else ""
         except (OSError, ValueError) as error:
             deletion.refused = f"it cannot be read: {error}"
-    reasons = [(deletion, deletion.refused) for deletion in planned if deletion.refused]
-    for deletion in planned:
-        if reasons and not deletion.refused:
-            deletion.refused = f"it belongs together with {reasons[0][0].seen.session.id}: {reasons[0][1]}"
+    refused = [deletion for deletion in planned if deletion.refused]
+    if refused:
+        first = refused[0]
+        reason = f"it belongs together with {first.seen.session.id}: {first.refused}"
+        for deletion in planned:
+            deletion.refused = deletion.refused or reason
     return planned
 
 
 def _find_files(deletion: Deletion, path: str) -> None:
     """Fill in the files that are deleted together with a log, and the files that remain."""
-    deletion.shared = list(map(str, shared_checkpoints(path)))
+    deletion.shared = [str(checkpoint) for checkpoint in shared_checkpoints(path)]
     if stored_name(path) is not None:
         deletion.files = files_of(path)
         return
-    own = own_files(path) + backups(path)
-    ours = dict.fromkeys([*files_of(path), *files_left(path, HOSTS_NAMES), *map(str, own)])
-    deletion.files = list(ours)
+    ours = [*files_of(path), *files_left(path, HOSTS_NAMES)]
+    ours += [str(file) for file in own_files(path) + backups(path)]
+    deletion.files = list(dict.fromkeys(ours))
     deletion.host_files = [str(file) for file in hosts_files(path) if str(file) not in ours]
-    if lock := _lock_left(path):
-        (deletion.host_files or deletion.files).insert(0, lock)
+    lock = _lock_left(path)
+    if lock:
+        with_lock = deletion.host_files or deletion.files  # it is the host's; alone it is deleted with the log
+        with_lock.insert(0, lock)
     deletion.doubtful = doubtful_parts(path, HOSTS_NAMES)
     deletion.finishes = WrittenFiles.beside(path).begun == DELETING
     deletion.linked = [name for name in deletion.files if _has_other_names(name, deletion.files)]

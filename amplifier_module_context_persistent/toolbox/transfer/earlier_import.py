@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 
 from ...errors import LogUnreadableError
@@ -55,25 +54,39 @@ def _compared(draft: SessionDraft, reader: ReadableLog, lines_now: int, *, again
     source = _source_in(reader)
     if source.get("key") != draft.key:
         raise taken_error(draft.path)
-    lines, messages, records, clears = (
-        total(source.get(key)) or 0 for key in ("lines", "messages", "records", "clears")
-    )
+    lines_then = total(source.get("lines")) or 0
+    messages_then = total(source.get("messages")) or 0
+    records_then = total(source.get("records")) or 0
+    clears_then = total(source.get("clears")) or 0
     if reader.index.control_counts["purge"]:
-        return _compared_with_purged(draft, reader, messages=messages, records=records, again=again)
-    begin, end = [0, *draft.clears, draft.messages][min(clears, len(draft.clears)) :][:2]
-    pairs = zip((draft.bodies[at] for at in draft.at[begin:end]), reader.lines(reader.index.live), strict=False)
-    kept = sum(1 for _ in takewhile(lambda pair: pair[1][1][:-CRC_TAIL_BYTES] == pair[0], pairs))
+        return _compared_with_purged(draft, reader, messages=messages_then, records=records_then, again=again)
     live = len(reader.index.live)
-    is_untouched = messages - begin == live
+    # After a clear, only the messages since the last clear of that time are live in the log.
+    parts = [0, *draft.clears, draft.messages]  # the positions at which the draft's parts begin, and the end
+    last_part = min(clears_then, len(draft.clears))
+    begin, end = parts[last_part], parts[last_part + 1]
+    kept = _equal_at_beginning(draft, reader, begin, end)
+    is_untouched = messages_then - begin == live
     is_cut = records_in(reader.index) < (total(source.get("records_in_log")) or 0)
-    found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records, is_cut=is_cut)
-    if lines_now < lines or clears > len(draft.clears):
-        return EarlierImport(draft.messages, live, live, records, is_older=True)
+    found = EarlierImport(begin + kept, kept, live, 0 if is_cut else records_then, is_cut=is_cut)
+    if lines_now < lines_then or clears_then > len(draft.clears):
+        return EarlierImport(draft.messages, live, live, records_then, is_older=True)
     if found.common == draft.messages and not is_untouched:  # the session was continued here only
-        return EarlierImport(draft.messages, live, live, records)
+        return EarlierImport(draft.messages, live, live, records_then)
     if kept < live:
         _check_may_be_cut(draft, found, is_untouched=is_untouched)
     return found
+
+
+def _equal_at_beginning(draft: SessionDraft, reader: ReadableLog, begin: int, end: int) -> int:
+    """Return how many messages of a draft, from `begin` to `end`, are the first live messages of a log."""
+    bodies = (draft.bodies[record] for record in draft.at[begin:end])
+    equal = 0
+    for body, (_, line) in zip(bodies, reader.lines(reader.index.live), strict=False):
+        if line[:-CRC_TAIL_BYTES] != body:
+            break
+        equal += 1
+    return equal
 
 
 def _compared_with_purged(

@@ -41,7 +41,8 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
         ErasedError: the session was deleted, or its messages were purged. In a file of several sessions: all of them.
         OSError: a list of erasures cannot be read, so it is not known what was erased.
     """
-    found, honoured = erasures(sessions[0].path), Honoured([])
+    found = erasures(sessions[0].path)
+    honoured = Honoured([])
     for draft, is_present in zip(sessions, present, strict=True):
         names = [*names_of_key(draft.key, has_id=bool(draft.start.source_id)), *names_in_draft(draft)]
         about = list(concerning(found, names, _contents(draft), cache(partial(answers_in_draft, draft))))
@@ -49,22 +50,31 @@ def honour_erasures(sessions: Sequence[SessionDraft], present: Sequence[bool], *
             honoured.overridden += about
             honoured.sessions.append(draft)
             continue
-        if why := _why_left_out(about, is_present=is_present):
-            if draft is sessions[0] and sessions[-1].family == draft.family:
-                raise ErasedError(f"{why}; {ADVICE}")
-            honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
+        why = _why_left_out(about, is_present=is_present)
+        if not why:
+            for erasure in about:
+                _apply(erasure, draft, honoured)
+            honoured.sessions.append(draft)
             continue
-        for erasure in about:
-            if erasure.what == MESSAGES:  # a title may repeat what the messages said
-                facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
-                draft.start = replace(draft.start, facts=facts)
-            if erasure.what == TEXT and (changed := _replace_in(draft, erasure.rule.replace)):
-                records = "1 record" if changed == 1 else f"{changed:,} records"
-                honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
-        honoured.sessions.append(draft)
+        is_only_family = draft is sessions[0] and sessions[-1].family == draft.family
+        if is_only_family:
+            raise ErasedError(f"{why}; {ADVICE}")
+        honoured.told.append(f"{draft.session_id or draft.path}: {why}, and is left out; {ADVICE}")
     if not honoured.sessions:
         raise ErasedError(f"all its sessions were deleted or purged here; {ADVICE}")
     return honoured
+
+
+def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:
+    """Remove from a session what was purged here, and note it for the report."""
+    if erasure.what == MESSAGES:  # a title may repeat what the messages said
+        facts = {key: value for key, value in draft.start.facts.items() if key != "title"}
+        draft.start = replace(draft.start, facts=facts)
+    if erasure.what == TEXT:
+        changed = _replace_in(draft, erasure.rule.replace)
+        if changed:
+            records = "1 record" if changed == 1 else f"{changed:,} records"
+            honoured.told.append(f"a text was purged here on {erasure.day}; it is replaced in {records}; {ADVICE}")
 
 
 def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:

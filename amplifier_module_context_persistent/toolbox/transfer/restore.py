@@ -123,7 +123,8 @@ def _compare(step: BackupStep) -> None:
     found = compare_logs(step.target, step.source)
     match found.relation:
         case Relation.SHORTER:
-            step.what, step.new_bytes = Done.MORE, found.new_bytes
+            step.what = Done.MORE
+            step.new_bytes = found.new_bytes
         case Relation.SAME if is_unfinished(step.target):
             step.what = Done.NEW
         case Relation.SAME if is_interrupted(step.target):
@@ -135,6 +136,8 @@ def _compare(step: BackupStep) -> None:
         case Relation.DAMAGED_OTHER:
             step.what, step.why = Done.LEFT, f"in the backup {why_damaged(step.source)}"
         case Relation.PARTED:
-            step.what, step.why = Done.LEFT, f"the home has another history: {found.parting}"
+            step.what = Done.LEFT
+            step.why = f"the home has another history: {found.parting}"
         case _:
-            step.what, step.why = Done.LEFT, "the home has another session of this id"
+            step.what = Done.LEFT
+            step.why = "the home has another session of this id"

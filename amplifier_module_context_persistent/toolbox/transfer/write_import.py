@@ -130,23 +130,27 @@ class SessionWriter:
             sub_agents = [other for other in others if other.start.kind == "subagent"]
             branches = [other for other in others if other.start.kind == "branch"]
         tasks = [task_of(other.start.facts) for other in sub_agents]
-        return {
+        related = present(
+            subagents=[other.session_id or other.path for other in sub_agents],
+            branches=[other.session_id or other.path for other in branches],
+            subagent_tasks=tasks if any(tasks) else [],
+        )
+        facts = {key: value for key, value in draft.start.facts.items() if value not in (None, "", {}, [])}
+        source = {
             "format": self.format_name,
             "key": draft.key,
             "session_id": draft.start.source_id or None,
-            **{key: value for key, value in draft.start.facts.items() if value not in (None, "", {}, [])},
-            **present(
-                subagents=[other.session_id or other.path for other in sub_agents],
-                branches=[other.session_id or other.path for other in branches],
-                subagent_tasks=tasks if any(tasks) else [],
-            ),
+            **facts,
+            **related,
             "file": self.source,
-            **({"account": self.account.to_json()} if is_first else {}),
-            "lines": self.account.lines_by_file[draft.file],
-            "messages": draft.messages,
-            "records": len(draft.bodies),
-            **present(records_in_log=records_in_log, clears=len(draft.clears)),
         }
+        if is_first:
+            source["account"] = self.account.to_json()
+        source["lines"] = self.account.lines_by_file[draft.file]
+        source["messages"] = draft.messages
+        source["records"] = len(draft.bodies)
+        source.update(present(records_in_log=records_in_log, clears=len(draft.clears)))
+        return source
 
     def _add(self, draft: SessionDraft, earlier: EarlierImport) -> None:
         """Append new records to the log of an earlier import.

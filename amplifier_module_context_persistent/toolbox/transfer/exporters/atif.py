@@ -120,20 +120,23 @@ class _StepWriter:
         return step
 
     def _agent(self, message: Message, asked: PlacedReceipt | None) -> None:
-        if asked is not None and asked.receipt.head and asked.receipt.head != self._head:
-            self._head = asked.receipt.head
-            if (text := self._view.transcript.book.heads.get(self._head)) is not None:
-                step = self._begin("system", {}, self._view.redacted(text))
-                step["extra"] = {OWN: {"head": self._head, "role": "system"}}
-        metadata, blocks = metadata_of(message), blocks_without_calls(message)
+        """Add the step of an answer; before it a step with the system prompt, if the prompt has changed."""
+        if asked is not None:
+            self._add_head(asked.receipt.head)
+        metadata = metadata_of(message)
+        blocks = blocks_without_calls(message)
         thoughts = [block for block in blocks if is_block(block, THINKING_BLOCKS)]
         step = self._begin("agent", message, _content([block for block in blocks if block not in thoughts]))
         own: dict[str, Any] = {"message_id": given_id(message), **_kept(metadata)}
-        if isinstance(model := metadata.get("model"), str) and model:
+        model = metadata.get("model")
+        if isinstance(model, str) and model:
             step["model_name"] = model
-        if thought := "\n\n".join(text for block in thoughts if (text := str(block.get("thinking") or ""))):
+        thought_texts = [str(block.get("thinking") or "") for block in thoughts]
+        thought = "\n\n".join(text for text in thought_texts if text)
+        if thought:
             step["reasoning_content"] = thought
-        if thoughts and thoughts != [{"type": "thinking", "thinking": thought, "signature": None}]:
+        is_told_by_text = thoughts == [{"type": "thinking", "thinking": thought, "signature": None}]
+        if thoughts and not is_told_by_text:
             own["thinking"] = thoughts
         calls = calls_with_arguments(message)
         if calls:
@@ -141,12 +144,23 @@ class _StepWriter:
                 {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
                 for call_id, name, arguments in calls
             ]
-        if metrics := self._metrics(message):
+        metrics = self._metrics(message)
+        if metrics:
             step["metrics"] = metrics
         if asked is not None:
             own["request"] = self._request(asked)
         step["extra"] = {OWN: own}
         self._open = {call_id for call_id, _, _ in calls}
+
+    def _add_head(self, head: str) -> None:
+        """Add a step with a system prompt, given by its hash, unless it is the one of the last call or unknown."""
+        if not head or head == self._head:
+            return
+        self._head = head
+        text = self._view.transcript.book.heads.get(head)
+        if text is not None:
+            step = self._begin("system", {}, self._view.redacted(text))
+            step["extra"] = {OWN: {"head": head, "role": "system"}}
 
     def _observe(self, message: Message, call_id: str | None) -> None:
         own = {
@@ -172,21 +186,13 @@ class _StepWriter:
 
     def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
         """Return the facts of a model call's receipt, with the ranges of steps that the model saw."""
-        receipt, book, index = asked.receipt, self._view.transcript.book, self._view.transcript.reader.index
-        live: Sequence[int] = asked.live
-        seen: list[int] = list(live)
-        record = book.plan(receipt.plan)
-        if record is not None:
-            try:
-                kept, upto = kept_ordinals(replace(index, live=asked.live), record)
-            except ValueError:
-                kept, upto = [], -1
-            seen = [*kept, *live[upto + 1 :]]
-        steps = sorted({step for ordinal in seen if (step := self._step_of[ordinal])})
-        told = {
+        receipt = asked.receipt
+        seen = self._ordinals_seen(asked)
+        steps = {self._step_of[ordinal] for ordinal in seen} - {0}
+        facts = {
             "id": receipt.id,
             "time": receipt.time,
-            "steps": [[run.start, run.stop - 1] for run in runs_of(steps)],
+            "steps": [[run.start, run.stop - 1] for run in runs_of(sorted(steps))],
             "messages": receipt.messages,
             "tokens": receipt.tokens,
             "budget_tokens": receipt.budget_tokens,
@@ -195,27 +201,42 @@ class _StepWriter:
             "head": receipt.head,
             "hash": receipt.hash,
         }
-        return {key: value for key, value in told.items() if value}
+        return {key: value for key, value in facts.items() if value}
+
+    def _ordinals_seen(self, asked: PlacedReceipt) -> Sequence[int]:
+        """Return the ordinals of the messages that a model call saw: what its plan keeps, and all messages after."""
+        live: Sequence[int] = asked.live
+        plan = self._view.transcript.book.plan(asked.receipt.plan)
+        if plan is None:
+            return live
+        index = self._view.transcript.reader.index
+        try:
+            kept, upto = kept_ordinals(replace(index, live=asked.live), plan)
+        except ValueError:
+            return live
+        return [*kept, *live[upto + 1 :]]
 
     def _metrics(self, message: Message) -> dict[str, Any]:
         """Return the tokens and the cost of an answer's request, and add them to the sums.
 
         Unknown values are left out.
         """
-        usage, reported = metadata_of(message).get("usage"), usage_of_message(message)
-        given = usage if isinstance(usage, dict) else {}
-        metrics = {
-            "prompt_tokens": total(given.get("input_tokens"), given.get("cache_write_tokens")),
+        usage = metadata_of(message).get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        reported = usage_of_message(message)
+        candidates = {
+            "prompt_tokens": total(counts.get("input_tokens"), counts.get("cache_write_tokens")),
             "completion_tokens": reported.output if reported is not None else None,
-            "cached_tokens": given.get("cache_read_tokens"),
-            "cost_usd": given.get("cost_usd"),
+            "cached_tokens": counts.get("cache_read_tokens"),
+            "cost_usd": counts.get("cost_usd"),
         }
-        found: dict[str, Any] = {key: value for key, value in metrics.items() if isinstance(value, int | float)}
-        for key, value in found.items():
+        metrics: dict[str, Any] = {key: value for key, value in candidates.items() if isinstance(value, int | float)}
+        for key, value in metrics.items():
             self._sums[key] = self._sums.get(key, 0) + value
-        if writes := {key: given[key] for key in CACHE_WRITES if isinstance(given.get(key), int)}:
-            found["extra"] = writes
-        return found
+        cache_writes = {key: counts[key] for key in CACHE_WRITES if isinstance(counts.get(key), int)}
+        if cache_writes:
+            metrics["extra"] = cache_writes
+        return metrics
 
 
 def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,9 @@ SCOPE = {
     "name": "amplifier-module-context-persistent",
     "attributes": [{"key": "gen_ai.semantic_conventions.status", "value": {"stringValue": "development"}}],
 }
-_CLIENT, _INTERNAL = 3, 1
+_CLIENT = 3
+_INTERNAL = 1
+_ERROR = 2
 
 
 def spans(view: SessionView) -> Iterator[str]:
@@ -52,8 +54,10 @@ class _Spans:
 
     def made(self) -> Iterator[dict[str, Any]]:
         """Yield all spans."""
-        plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
-        began, heard, compacted = self._now, list[Message](), False
+        last_before_plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
+        began = self._now
+        heard: list[Message] = []  # since the last answer
+        compacted = False  # since the last answer
         for position, message in self._view.messages():
             began = min(began, self._time(message))
             call_id = result_id_of(message)
@@ -61,70 +65,76 @@ class _Spans:
                 yield self._tool(message, call_id, position)
             if message.get("role") == "assistant":
                 yield self._chat(message, heard, position, compacted=compacted)
-                heard, compacted = [], False
+                heard = []
+                compacted = False
             else:
                 heard.append(message)
             self._now = max(self._now, self._time(message))
-            compacted = compacted or (given_id(message) or "") in plans
-        told = {
+            if (given_id(message) or "") in last_before_plans:
+                compacted = True
+        attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.conversation.id": self._session,
             "gen_ai.agent.name": self._view.source.get("format"),
             "gen_ai.input.messages": to_json([_message(one) for one in heard]) if heard else None,
         }
-        yield self._span(self._root, "", "invoke_agent", _INTERNAL, began, self._now, told)
+        yield self._span(self._root, "", "invoke_agent", _INTERNAL, began, self._now, attributes)
 
     def _chat(self, message: Message, heard: list[Message], position: int, *, compacted: bool) -> dict[str, Any]:
+        """Return the span of a model call: the messages before the answer, the answer, and its usage."""
         metadata = metadata_of(message)
         usage = metadata.get("usage")
         counts = usage if isinstance(usage, dict) else {}
         imported = metadata.get("imported")
+        response_id = imported.get("response_id") if isinstance(imported, dict) else None
+        reported = usage_of_message(message)
         model = metadata.get("model")
         written = counts.get("cache_write_tokens")
         stop = metadata.get("stop_reason")
         for call_id, name, arguments in calls_with_arguments(message):
             self._names[call_id] = (name, arguments)
-        told = {
+        attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.conversation.id": self._session,
             "gen_ai.provider.name": metadata.get("provider"),
             "gen_ai.request.model": model,
             "gen_ai.response.model": model,
-            "gen_ai.response.id": imported.get("response_id") if isinstance(imported, dict) else None,
+            "gen_ai.response.id": response_id,
             "gen_ai.response.finish_reasons": [stop] if isinstance(stop, str) else None,
             "gen_ai.usage.input_tokens": total(counts.get("input_tokens"), written),
-            "gen_ai.usage.output_tokens": reported.output if (reported := usage_of_message(message)) else None,
+            "gen_ai.usage.output_tokens": reported.output if reported is not None else None,
             "gen_ai.usage.cache_read.input_tokens": counts.get("cache_read_tokens"),
             "gen_ai.usage.cache_creation.input_tokens": written,
             "gen_ai.conversation.compacted": True if compacted else None,
             "gen_ai.input.messages": to_json([_message(one) for one in heard]),
             "gen_ai.output.messages": to_json([_message(message)]),
         }
-        name = f"chat {model}" if model else "chat"
-        return self._span(self._id(f"chat {position}"), self._root, name, _CLIENT, self._now, self._time(message), told)
+        span_id = self._id(f"chat {position}")
+        span_name = f"chat {model}" if model else "chat"
+        return self._span(span_id, self._root, span_name, _CLIENT, self._now, self._time(message), attributes)
 
     def _tool(self, message: Message, call_id: str, position: int) -> dict[str, Any]:
-        name, arguments = self._names.get(call_id, (str(message.get("name") or "unknown"), None))
+        """Return the span of a tool's call, from its result."""
+        name, arguments = str(message.get("name") or "unknown"), None
+        if call_id in self._names:
+            name, arguments = self._names[call_id]
         failed = metadata_of(message).get("is_error") is True
-        told = {
+        output = "\n".join(block_text(block) for block in blocks_without_calls(message))
+        attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.conversation.id": self._session,
             "gen_ai.tool.name": name,
             "gen_ai.tool.call.id": call_id,
             "gen_ai.tool.call.arguments": to_json(arguments) if arguments is not None else None,
-            "gen_ai.tool.call.result": "\n".join(map(block_text, blocks_without_calls(message))),
+            "gen_ai.tool.call.result": output,
             "error.type": "tool_error" if failed else None,
         }
-        span = self._span(
-            self._id(f"tool {position}"),
-            self._root,
-            f"execute_tool {name}",
-            _INTERNAL,
-            self._now,
-            self._time(message),
-            told,
-        )
-        return {**span, "status": {"code": 2}} if failed else span
+        span_id = self._id(f"tool {position}")
+        span_name = f"execute_tool {name}"
+        span = self._span(span_id, self._root, span_name, _INTERNAL, self._now, self._time(message), attributes)
+        if failed:
+            span["status"] = {"code": _ERROR}
+        return span
 
     def _span(
         self, span_id: str, parent: str, name: str, kind: int, start: int, end: int, told: dict[str, Any]
@@ -171,21 +181,23 @@ def _value(value: Any) -> dict[str, Any]:
 
 def _message(message: Message) -> dict[str, Any]:
     """Return a message in the form of the conventions: role and parts."""
-    if (call_id := result_id_of(message)) is not None:
-        said = "\n".join(map(block_text, blocks_without_calls(message)))
-        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": said}]}
+    call_id = result_id_of(message)
+    if call_id is not None:
+        output = "\n".join(block_text(block) for block in blocks_without_calls(message))
+        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": output}]}
     parts: list[dict[str, Any]] = []
     for block in blocks_without_calls(message):
+        source = source_of(block)
         if block.get("type") == "thinking":
             parts.append({"type": "reasoning", "content": str(block.get("thinking") or "")})
-        elif (source := source_of(block)) is not None and source.address:
+        elif source is not None and source.address:
             parts.append({"type": "uri", "modality": source.kind, "uri": source.address})
         elif block.get("type") not in ("redacted_thinking", "reasoning"):
             parts.append({"type": "text", "content": block_text(block)})
-    parts += [
-        {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
-        for call_id, name, arguments in calls_with_arguments(message)
-    ]
+    for call_id, name, arguments in calls_with_arguments(message):
+        parts.append({"type": "tool_call", "id": call_id, "name": name, "arguments": arguments})
+    converted: dict[str, Any] = {"role": str(message.get("role")), "parts": parts}
     stop = metadata_of(message).get("stop_reason")
-    ended = {"finish_reason": stop} if isinstance(stop, str) else {}
-    return {"role": str(message.get("role")), "parts": parts, **ended}
+    if isinstance(stop, str):
+        converted["finish_reason"] = stop
+    return converted

@@ -33,9 +33,16 @@ class LostLine:
 
     def to_json(self) -> dict[str, Any]:
         """Return the loss in plain JSON types."""
-        named = {"file": self.file} if self.file else {}
-        placed = {"offset": self.offset} if self.offset is not None else {}
-        return {**named, "line": self.line, **placed, "reason": self.reason, **({"part": True} if self.is_part else {})}
+        plain: dict[str, Any] = {}
+        if self.file:
+            plain["file"] = self.file
+        plain["line"] = self.line
+        if self.offset is not None:
+            plain["offset"] = self.offset
+        plain["reason"] = self.reason
+        if self.is_part:
+            plain["part"] = True
+        return plain
 
 
 @dataclass(slots=True)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 import stat
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,21 +86,33 @@ def _matched(messages: Sequence[Message], responses: Sequence[Response]) -> Iter
     if len(responses) == len(messages):
         yield from enumerate(responses)
         return
-    times = [instant_of(one.time) for one in responses]
-    own = [instant_of(timestamp_of(message) or "") for message in messages]
-    known = [time for time in times if time is not None]
-    if len(known) == len(responses) and all(time is not None for time in own) and known == sorted(known):
-        taken: dict[int, list[Response]] = {}
-        for number, time in enumerate(own):
-            before = bisect_right(known, time) if time is not None else 0
-            done = sum(map(len, taken.values()))
-            taken[number] = list(responses[done : max(done, before)])
-        taken[len(messages) - 1] += responses[sum(map(len, taken.values())) :]
-        for number, several in taken.items():
-            yield from ((number, one) for one in _sums(several)[:1])
+    message_times = _times(timestamp_of(message) or "" for message in messages)
+    response_times = _times(response.time for response in responses)
+    if message_times is not None and response_times is not None and response_times == sorted(response_times):
+        yield from _matched_by_time(message_times, responses, response_times)
         return
-    places = iter(range(len(messages) - 1, -1, -1))
-    yield from ((number, one) for number, one in zip(places, reversed(_sums(responses)), strict=False))
+    last_first = range(len(messages) - 1, -1, -1)
+    yield from zip(last_first, reversed(_sums(responses)), strict=False)
+
+
+def _times(texts: Iterable[str]) -> list[datetime] | None:
+    """Return times, or None if one of them is unknown."""
+    times = [instant_of(text) for text in texts]
+    known = [time for time in times if time is not None]
+    return known if len(known) == len(times) else None
+
+
+def _matched_by_time(
+    message_times: Sequence[datetime], responses: Sequence[Response], response_times: Sequence[datetime]
+) -> Iterator[tuple[int, Response]]:
+    """Yield the numbers of answers, each with the sum of the responses up to its time. The rest is of the last one."""
+    done = 0
+    for number, time in enumerate(message_times):
+        is_last = number == len(message_times) - 1
+        until = len(responses) if is_last else max(done, bisect_right(response_times, time))
+        for response in _sums(responses[done:until])[:1]:
+            yield number, response
+        done = until
 
 
 def _sums(responses: Sequence[Response]) -> list[Response]:
@@ -112,9 +125,12 @@ def _sums(responses: Sequence[Response]) -> list[Response]:
 
 
 def _sum(responses: Sequence[Response]) -> Response:
-    keys = {key for one in responses for key in one.usage}
-    counts = {key: sum(one.usage.get(key, 0) for one in responses) for key in sorted(keys)}
-    return responses[-1]._replace(usage=counts | {"requests": len(responses)})
+    """Return the last response with the usage of all."""
+    counts = dict[str, int]()
+    for key in sorted({key for response in responses for key in response.usage}):
+        counts[key] = sum(response.usage.get(key, 0) for response in responses)
+    counts["requests"] = len(responses)
+    return responses[-1]._replace(usage=counts)
 
 
 def _responses_beside(transcript: Path) -> list[Response]:
@@ -125,9 +141,12 @@ def _responses_beside(transcript: Path) -> list[Response]:
     """
     for name in _PLACES:
         found = [*_responses_in(transcript.parent / name)]
-        named = {one.session_id for one in found} - {""}
-        own = transcript.parent.name if transcript.parent.name in named or len(named) != 1 else named.pop()
-        if kept := [one for one in found if one.session_id in ("", own)]:
+        session_ids = {response.session_id for response in found} - {""}
+        session_id = transcript.parent.name
+        if session_id not in session_ids and len(session_ids) == 1:
+            (session_id,) = session_ids
+        kept = [response for response in found if response.session_id in ("", session_id)]
+        if kept:
             return kept
     return []
 

@@ -53,11 +53,21 @@ def is_trajectory(document: Any) -> bool:
     return isinstance(given.get("steps"), list) and (named or isinstance(given.get("agent"), dict))
 
 
+def _other_metrics(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Return the metrics of a step that the usage of a message does not contain."""
+    others = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
+    if mapping(others.get("extra")).keys() <= set(CACHE_WRITES):
+        others.pop("extra", None)
+    return others
+
+
 def _trajectory(document: dict[str, Any], account: Account, start: SessionStart, depth: int) -> Iterator[Event]:
+    """Yield a session, and those of its sub-agents. `depth` is the number of trajectories around this one."""
     agent = mapping(document.get("agent"))
+    facts_of_agent = {key: value for key, value in agent.items() if key != "tool_definitions" and value is not None}
     start.facts.update(
         version=text(document.get("schema_version")),
-        agent={key: value for key, value in agent.items() if key != "tool_definitions" and value is not None},
+        agent=facts_of_agent,
         tools=items(agent.get("tool_definitions")),
         notes=text(document.get("notes")),
         final_metrics=mapping(document.get("final_metrics")),
@@ -84,8 +94,9 @@ def _trajectory(document: dict[str, Any], account: Account, start: SessionStart,
             account.next_line()
             account.lose(account.lines, "a sub-agent's trajectory without steps, or nested too deeply")
             continue
-        name = session_name(text(inner.get("trajectory_id")) or text(inner.get("session_id"))) or f"agent{number}"
-        facts = {"spawned_by": reader.spawned.get(text(inner.get("trajectory_id")), "")}
+        trajectory_id = text(inner.get("trajectory_id"))
+        name = session_name(trajectory_id or text(inner.get("session_id"))) or f"agent{number}"
+        facts = {"spawned_by": reader.spawned.get(trajectory_id, "")}
         yield from _trajectory(inner, account, SessionStart("subagent", name, facts), depth + 1)
 
 
@@ -100,25 +111,28 @@ class _StepReader:
 
     def take(self, number: int, step: dict[str, Any], source: str) -> Iterator[Event]:
         """Yield the messages and compactions of one step of the trajectory, and entries that are kept as they are."""
-        extra, said, time = mapping(step.get("extra")), _content(step.get("message")), step.get("timestamp")
+        extra = mapping(step.get("extra"))
         own = mapping(extra.get("context_persistent"))
+        content = _content(step.get("message"))
+        time = step.get("timestamp")
         message_id = text(own.get("message_id")) or f"atif-{step.get('step_id') or number}"
         calls: list[Message] = []
         if source == "agent":
             message = self._answer(step, message_id, own)
-            calls = message.get("tool_calls", []) if message is not None else []
             if message is not None:
+                calls = message.get("tool_calls", [])
                 yield MessageRead(message, number)
         elif mapping(extra.get("context_management")).get("boundary") == "replace":
             keep = [(run[0], run[1]) for run in items(own.get("keep")) if _is_run(run)]
-            yield CompactionEvent(as_text(said), number, message_id=message_id, time=time, keep_runs=keep)
-        elif said:
-            role, named = source, text(own.get("source"))
+            yield CompactionEvent(as_text(content), number, message_id=message_id, time=time, keep_runs=keep)
+        elif content:
+            role, inserted_by = source, text(own.get("source"))
             if source == "system" and self._talks:
-                role, named = "user", named or "atif:system"
-            role = text(own.get("role")) if own.get("role") in ("system", "developer", "user") else role
-            given = metadata(message_id, time, source=named or None, imported=_rest(step, own))
-            yield MessageRead({"role": role, "content": said, "metadata": given}, number)
+                role, inserted_by = "user", inserted_by or "atif:system"
+            if own.get("role") in ("system", "developer", "user"):
+                role = text(own.get("role"))
+            facts = metadata(message_id, time, source=inserted_by or None, imported=_rest(step, own))
+            yield MessageRead({"role": role, "content": content, "metadata": facts}, number)
         self._talks = self._talks or source != "system"
         yield from self._observed(number, step, message_id, calls)
 
@@ -130,28 +144,30 @@ class _StepReader:
             thoughts = [thinking_block(thought)]
         blocks = [*thoughts, *blocks_of(_content(step.get("message")))]
         calls = list[Message]()
-        for at, asked in enumerate(map(mapping, items(step.get("tool_calls"))), 1):
-            call_id = text(asked.get("tool_call_id")) or f"{message_id}-call{at}"
-            calls.append(call(call_id, text(asked.get("function_name")), asked.get("arguments")))
+        for number, given in enumerate(items(step.get("tool_calls")), 1):
+            tool_call = mapping(given)
+            call_id = text(tool_call.get("tool_call_id")) or f"{message_id}-call{number}"
+            calls.append(call(call_id, text(tool_call.get("function_name")), tool_call.get("arguments")))
         metrics = mapping(step.get("metrics"))
-        other_metrics = {key: value for key, value in metrics.items() if key not in _METRICS and value is not None}
-        if mapping(other_metrics.get("extra")).keys() <= set(CACHE_WRITES):
-            other_metrics.pop("extra", None)
         imported = _rest(step, own)
+        other_metrics = _other_metrics(metrics)
         if other_metrics:
             imported["metrics"] = other_metrics
-        given = metadata(
+        model = text(step.get("model_name"))
+        if not model and not own:
+            model = self._model
+        facts = metadata(
             message_id,
             step.get("timestamp"),
             provider=text(own.get("provider")),
-            model=text(step.get("model_name")) or ("" if own else self._model),
+            model=model,
             stop_reason=text(own.get("stop_reason")),
             failed=own.get("is_error") is True,
             error=text(own.get("error")),
             usage=_usage(metrics),
             imported=imported,
         )
-        return assistant(blocks, calls, given)
+        return assistant(blocks, calls, facts)
 
     def _observed(self, number: int, step: dict[str, Any], message_id: str, calls: list[Message]) -> Iterator[Event]:
         ids = {one["id"] for one in calls}

@@ -154,18 +154,29 @@ def _blocks(content: dict[str, Any]) -> list[Message]:
     """Return content of any kind as blocks."""
     kind = text(content.get("content_type"))
     if kind == "thoughts":
-        thoughts = [mapping(one) for one in items(content.get("thoughts"))]
-        said = [f"**{text(one.get('summary'))}**\n{text(one.get('content'))}" for one in thoughts]
-        return [thinking_block("\n\n".join(one.removeprefix("****\n") for one in said))] if said else []
+        return _thoughts(content)
     if kind in _CONTEXT:
-        given = [text(content.get(key)) for key in ("user_profile", "user_instructions", "model_set_context")]
-        return [text_block("\n\n".join(filter(None, given)))] if any(given) else []
-    if isinstance(parts := content.get("parts"), list):
-        return [block for part in parts if (block := _part(part)) is not None]
+        texts = [text(content.get(key)) for key in ("user_profile", "user_instructions", "model_set_context")]
+        joined = "\n\n".join(one for one in texts if one)
+        return [text_block(joined)] if joined else []
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        blocks = [_part(part) for part in parts]
+        return [block for block in blocks if block is not None]
     for key in ("text", "result", "content", "summary"):
         if text(content.get(key)):
             return [text_block(content[key])]
     return []
+
+
+def _thoughts(content: dict[str, Any]) -> list[Message]:
+    """Return the thoughts of an answer as one block, or [] if there are none."""
+    texts = []
+    for given in items(content.get("thoughts")):
+        thought = mapping(given)
+        said = f"**{text(thought.get('summary'))}**\n{text(thought.get('content'))}"
+        texts.append(said.removeprefix("****\n"))  # a thought without a summary
+    return [thinking_block("\n\n".join(texts))] if texts else []
 
 
 def _part(part: Any) -> Message | None:
@@ -192,31 +203,37 @@ def _events(nodes: Sequence[SourceObject]) -> Iterator[Event]:
 
     Reasoning is joined with the next answer, a tool's messages to one result.
     """
-    thoughts: list[Message] = []
-    call_id, answered = "", list[SourceObject]()
-    for at in nodes:
-        said = _said(at)
-        message = mapping(at.value.get("message"))
+    thoughts: list[Message] = []  # since the last answer
+    call_id = ""
+    outputs: list[SourceObject] = []  # of the last call
+    for node in nodes:
+        blocks = _said(node)
+        if not blocks:
+            continue
+        message = mapping(node.value.get("message"))
         role = text(mapping(message.get("author")).get("role"))
-        if not said:
-            continue
         if role == "tool":
-            answered.append(at)
+            outputs.append(node)
             continue
-        yield from _results(answered, call_id)
-        answered = []
-        if role == "assistant" and all(block["type"] == "thinking" for block in said):
-            thoughts += said
+        yield from _results(outputs, call_id)
+        outputs = []
+        if role != "assistant":
+            yield _message(node, role, blocks, [])
             continue
-        if role == "assistant" and mapping(message.get("content")).get("content_type") == "reasoning_recap":
-            yield KeptEntry(message, at.number, "reasoning_recap")
+        if all(block["type"] == "thinking" for block in blocks):
+            thoughts += blocks
             continue
-        own, calls = _id_of(at), list[Message]()
-        if role == "assistant" and text(message.get("recipient")) not in ("", "all"):
-            calls, said, call_id = [_call(message, said, own)], [], own
-        yield _message(at, role, [*thoughts, *said] if role == "assistant" else said, calls)
-        thoughts = thoughts if role != "assistant" else []
-    yield from _results(answered, call_id)
+        if mapping(message.get("content")).get("content_type") == "reasoning_recap":
+            yield KeptEntry(message, node.number, "reasoning_recap")
+            continue
+        is_call = text(message.get("recipient")) not in ("", "all")
+        if is_call:
+            call_id = _id_of(node)
+            yield _message(node, role, thoughts, [_call(message, blocks, call_id)])
+        else:
+            yield _message(node, role, [*thoughts, *blocks], [])
+        thoughts = []
+    yield from _results(outputs, call_id)
     if thoughts:
         yield _message(nodes[-1], "assistant", thoughts, [])
 

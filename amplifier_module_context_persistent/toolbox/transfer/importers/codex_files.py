@@ -55,9 +55,12 @@ class HistoryBase(NamedTuple):
 
 def history_base(meta: Mapping[str, Any]) -> HistoryBase | None:
     """Return the history that a `session_meta` refers to, or None if the rollout contains its whole history."""
-    told = mapping(meta.get("history_base"))
-    thread, end = text(told.get("thread_id")) or text(told.get("rollout_id")), told.get("end_byte_offset")
-    return HistoryBase(thread, end if isinstance(end, int) else 0) if thread else None
+    base = mapping(meta.get("history_base"))
+    thread = text(base.get("thread_id")) or text(base.get("rollout_id"))
+    if not thread:
+        return None
+    end = base.get("end_byte_offset")
+    return HistoryBase(thread, end if isinstance(end, int) else 0)
 
 
 def rollout_of_thread(path: str, thread: str) -> str:
@@ -67,11 +70,17 @@ def rollout_of_thread(path: str, thread: str) -> str:
     """
     if not _THREAD.fullmatch(thread):
         return ""
-    beside = Path(path).parent
-    name, days = f"rollout-*-{thread}.jsonl", "[0-9]*/[0-9]*/[0-9]*"
-    found = [*beside.glob(f"{name}*"), *(one for root in beside.parents[2:3] for one in root.glob(f"{days}/{name}*"))]
-    names = (one for one in found if one.name.endswith((".jsonl", ".jsonl.zst")))
-    return next((str(one) for one in names if one.is_file() and not one.is_symlink()), "")
+    name = f"rollout-*-{thread}.jsonl*"
+    directory = Path(path).parent
+    found = list(directory.glob(name))
+    levels_up = list(directory.parents)
+    if len(levels_up) > 2:  # the directory is YEAR/MONTH/DAY
+        found += levels_up[2].glob(f"[0-9]*/[0-9]*/[0-9]*/{name}")
+    for rollout in found:
+        is_rollout = rollout.name.endswith((".jsonl", ".jsonl.zst"))
+        if is_rollout and rollout.is_file() and not rollout.is_symlink():
+            return str(rollout)
+    return ""
 
 
 def sub_rollouts(path: str, thread: str) -> list[RolloutName]:

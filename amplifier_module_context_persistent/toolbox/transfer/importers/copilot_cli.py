@@ -127,10 +127,15 @@ class _Usage:
 
         If the model has no such answer, use the last one that names no model.
         """
-        free = [one for one in reversed(self._answers) if self.by_line[one[0]].usage is None]
-        own = (line for line, in_use, named in free if model == (named or in_use))
-        unnamed = (line for line, _, named in free if not named)
-        return next(own, None) or next(unnamed, None)
+        without_model = None
+        for line, model_in_use, named_model in reversed(self._answers):
+            if self.by_line[line].usage is not None:
+                continue
+            if model == (named_model or model_in_use):
+                return line
+            if not named_model and without_model is None:
+                without_model = line
+        return without_model
 
 
 def _took(metric: dict[str, Any]) -> dict[str, Any]:

@@ -158,29 +158,18 @@ def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:
 
 
 def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
-    thoughts = "\n\n".join(
-        f"**{text(one.get('subject'))}**\n{text(one.get('description'))}".removeprefix("****\n")
-        for one in items(entry.get("thoughts"))
-        if isinstance(one, dict)
-    )
-    blocks: list[Message] = [thinking_block(thoughts)] if thoughts else []
+    """Yield the message of an answer, and the results of its calls, which are in the same entry."""
+    blocks = _thoughts(entry)
     blocks += _blocks(entry.get("content"))
-    asked = [one for one in items(entry.get("toolCalls")) if isinstance(one, dict)]
-    ids = [text(one.get("id")) or f"{message_id}-call{number}" for number, one in enumerate(asked, 1)]
-    calls = [call(call_id, text(one.get("name")), one.get("args")) for call_id, one in zip(ids, asked, strict=True)]
+    tool_calls = _tool_calls(entry, message_id)
+    open_calls = {one.call_id: one.status for one in tool_calls if one.output is None and one.status}
     counts = mapping(entry.get("tokens"))
     usage = usage_of(
         input_tokens=counts.get("input"),
         output_tokens=total(counts.get("output"), counts.get("thoughts")),
         cache_read_tokens=counts.get("cached"),
     )
-    answered = [_output(one) for one in asked]
-    open_calls = {
-        call_id: one["status"]
-        for call_id, one, output in zip(ids, asked, answered, strict=True)
-        if output is None and text(one.get("status"))
-    }
-    given = metadata(
+    facts = metadata(
         message_id,
         entry.get("timestamp"),
         provider="gemini",
@@ -188,14 +177,49 @@ def _answer(entry: dict[str, Any], message_id: str) -> Iterator[Message]:
         usage=usage,
         imported={"open_calls": open_calls} if open_calls else {},
     )
-    if (message := assistant(blocks, calls, given)) is not None:
+    calls = [call(one.call_id, one.name, one.given.get("args")) for one in tool_calls]
+    message = assistant(blocks, calls, facts)
+    if message is not None:
         yield message
-    for call_id, one, output in zip(ids, asked, answered, strict=True):
-        if output is not None:
-            status = text(one.get("status"))
-            failed = status in ("error", "cancelled")
-            told = metadata(f"{message_id}-{call_id}", one.get("timestamp"), failed=failed, status=status)
-            yield result(call_id, output, told, text(one.get("name")))
+    for one in tool_calls:
+        if one.output is not None:
+            failed = one.status in ("error", "cancelled")
+            result_id = f"{message_id}-{one.call_id}"
+            result_facts = metadata(result_id, one.given.get("timestamp"), failed=failed, status=one.status)
+            yield result(one.call_id, one.output, result_facts, one.name)
+
+
+def _thoughts(entry: dict[str, Any]) -> list[Message]:
+    """Return the thoughts of an answer as one block, or [] if there are none."""
+    texts = []
+    for thought in items(entry.get("thoughts")):
+        if isinstance(thought, dict):
+            said = f"**{text(thought.get('subject'))}**\n{text(thought.get('description'))}"
+            texts.append(said.removeprefix("****\n"))  # a thought without a subject
+    thoughts = "\n\n".join(texts)
+    return [thinking_block(thoughts)] if thoughts else []
+
+
+class _ToolCall(NamedTuple):
+    """A call in an answer's entry."""
+
+    call_id: str
+    name: str
+    status: str
+    output: Any
+    """The result; None if the entry has none."""
+    given: dict[str, Any]
+    """The call as it is in the entry."""
+
+
+def _tool_calls(entry: dict[str, Any], message_id: str) -> list[_ToolCall]:
+    """Return the calls of an answer. Calls without an id get one."""
+    given_calls = [one for one in items(entry.get("toolCalls")) if isinstance(one, dict)]
+    tool_calls = []
+    for number, given in enumerate(given_calls, 1):
+        call_id = text(given.get("id")) or f"{message_id}-call{number}"
+        tool_calls.append(_ToolCall(call_id, text(given.get("name")), text(given.get("status")), _output(given), given))
+    return tool_calls
 
 
 def _output(asked: dict[str, Any]) -> Any:

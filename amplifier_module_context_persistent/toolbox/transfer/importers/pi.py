@@ -181,20 +181,23 @@ def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:
     """Return the event of an entry. An entry without content becomes a `KeptEntry`."""
-    kind, message_id, message = text(entry.get("type")), file.id_of(text(entry.get("id")), line), None
-    inner = mapping(entry.get("message")) if kind == "message" else {}
+    kind = text(entry.get("type"))
+    message_id = file.id_of(text(entry.get("id")), line)
+    message: Message | None = None
     if kind == "compaction":
         return _compaction(file, line, message_id, entry)
-    if inner.get("role") == "compactionSummary" and text(inner.get("summary")):
-        if inner["summary"] == file.summary:  # it repeats the `compaction` entry
-            return KeptEntry(entry, line, "compactionSummary")
-        return _compaction(file, line, message_id, {**inner, "timestamp": entry.get("timestamp")})
     if kind == "message":
+        inner = mapping(entry.get("message"))
+        if inner.get("role") == "compactionSummary" and text(inner.get("summary")):
+            if inner["summary"] == file.summary:  # it repeats the `compaction` entry
+                return KeptEntry(entry, line, "compactionSummary")
+            return _compaction(file, line, message_id, {**inner, "timestamp": entry.get("timestamp")})
         message = _message(inner, message_id, entry)
     elif kind in _TALK:
-        said = _content(text(entry.get("summary")) if kind == "branch_summary" else entry.get("content"))
+        content = _content(text(entry.get("summary")) if kind == "branch_summary" else entry.get("content"))
         source = f"pi:{kind.removesuffix('_message').replace('_', '-')}"
-        message = user(said, metadata(message_id, entry.get("timestamp"), source=source)) if said else None
+        if content:
+            message = user(content, metadata(message_id, entry.get("timestamp"), source=source))
     return MessageRead(message, line) if message is not None else KeptEntry(entry, line, kind)
 
 
@@ -203,53 +206,63 @@ def _content(content: Any) -> Any:
 
 
 def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) -> Message | None:
-    role, said = message.get("role"), message.get("content")
+    """Return a message of any role, or None if it has no content."""
+    role, given = message.get("role"), message.get("content")
     time = iso_time(entry.get("timestamp")) or iso_time(message.get("timestamp"))
     if role == "assistant":
         return _answer(message, message_id, time)
     if role == "toolResult":
-        given = metadata(message_id, time, failed=message.get("isError") is True)
-        return result(id_text(message.get("toolCallId")), _content(said), given, text(message.get("toolName")))
+        facts = metadata(message_id, time, failed=message.get("isError") is True)
+        return result(id_text(message.get("toolCallId")), _content(given), facts, text(message.get("toolName")))
     if role == "bashExecution":
+        given = f"$ {text(message.get('command'))}\n{text(message.get('output'))}"
         code = message.get("exitCode")
-        end = f"\nexit code {code}" if isinstance(code, int) and code else ""
-        said = f"$ {text(message.get('command'))}\n{text(message.get('output'))}{end}"
+        if isinstance(code, int) and code != 0:
+            given += f"\nexit code {code}"
     elif role == "branchSummary":
-        said = text(message.get("summary"))
-    content = _content(said)
+        given = text(message.get("summary"))
+    content = _content(given)
+    if not content:
+        return None
     source = None if role == "user" else f"pi:{role}"
-    return user(content, metadata(message_id, time, source=source)) if content else None
+    return user(content, metadata(message_id, time, source=source))
 
 
 def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | None:
-    given = blocks_of(message.get("content"))
-    asked = [block for block in given if block.get("type") == "toolCall" and id_text(block.get("id"))]
-    reported = mapping(message.get("usage"))
-    read = reported.get("cacheRead")
+    """Return an answer, or None if it has neither content nor calls."""
+    blocks: list[Message] = []
+    calls: list[Message] = []
+    for block in blocks_of(message.get("content")):
+        call_id = id_text(block.get("id"))
+        if block.get("type") == "toolCall" and call_id:
+            calls.append(call(call_id, text(block.get("name")), block.get("arguments")))
+        else:
+            blocks.append(_block(block))
+    stop = text(message.get("stopReason"))
+    facts = metadata(
+        message_id,
+        time,
+        provider=text(message.get("provider")),
+        model=text(message.get("model")),
+        stop_reason=stop,
+        usage=_usage(mapping(message.get("usage"))),
+        failed=stop == "error",
+        error=text(message.get("errorMessage")),
+    )
+    return assistant(blocks, calls, facts)
+
+
+def _usage(reported: dict[str, Any]) -> dict[str, Any]:
+    """Return the usage of an answer; {} if all counts are 0, as in an answer that was aborted, and in a copy."""
+    cache_read = reported.get("cacheRead")
     usage = usage_of(
-        input_tokens=total(reported.get("input"), read),
+        input_tokens=total(reported.get("input"), cache_read),
         output_tokens=reported.get("output"),
-        cache_read_tokens=read,
+        cache_read_tokens=cache_read,
         cache_write_tokens=reported.get("cacheWrite"),
         cost_usd=mapping(reported.get("cost")).get("total"),
     )
-    if not any(usage.values()):
-        usage = {}  # an answer that was aborted, or a copy: its usage is not known
-    stop = text(message.get("stopReason"))
-    return assistant(
-        [_block(block) for block in given if block not in asked],
-        [call(id_text(block["id"]), text(block.get("name")), block.get("arguments")) for block in asked],
-        metadata(
-            message_id,
-            time,
-            provider=text(message.get("provider")),
-            model=text(message.get("model")),
-            stop_reason=stop,
-            usage=usage,
-            failed=stop == "error",
-            error=text(message.get("errorMessage")),
-        ),
-    )
+    return usage if any(usage.values()) else {}
 
 
 def _block(block: Message) -> Message:
@@ -270,17 +283,26 @@ def _compaction(file: _PiFile, line: int, message_id: str, entry: dict[str, Any]
     The kept messages begin with the first message at or after an entry, which is named by its id or its number.
     """
     file.summary = text(entry.get("summary"))
-    start, first = entry.get("firstKeptEntryIndex"), text(entry.get("firstKeptEntryId"))
-    if first:
-        start = next((at for at, other in enumerate(file.ids) if other == first), -1)
-    following = range(start, len(file.ids)) if isinstance(start, int) and start >= 0 else range(0)
+    start = entry.get("firstKeptEntryIndex")
+    first_id = text(entry.get("firstKeptEntryId"))
+    if first_id:
+        start = file.ids.index(first_id) if first_id in file.ids else None
+    keep_from = ""
+    if isinstance(start, int) and start >= 0:
+        keep_from = _first_message_from(file, start)
     return CompactionEvent(
         file.summary,
         line,
         message_id=message_id,
         time=entry.get("timestamp"),
-        keep_from=next(
-            (file.id_of(file.ids[at], file.lines[at]) for at in following if file.kinds[at] == "message"), ""
-        ),
+        keep_from=keep_from,
         tokens_before=entry.get("tokensBefore"),
     )
+
+
+def _first_message_from(file: _PiFile, start: int) -> str:
+    """Return the id of the first message at or after an entry's position; "" if there is none."""
+    for position in range(start, len(file.ids)):
+        if file.kinds[position] == "message":
+            return file.id_of(file.ids[position], file.lines[position])
+    return ""

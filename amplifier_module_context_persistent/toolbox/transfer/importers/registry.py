@@ -121,21 +121,32 @@ def recognise(source: Source) -> Importer:
     Raises:
         ImportRefusedError: the file fits no format.
     """
-    sample = source.sample
-    if other := not_read(sample):
-        raise ImportRefusedError(other)
-    found = max(IMPORTERS, key=lambda importer: importer.score(sample))
-    if not found.score(sample) and source.read_list_as_lines():
-        sample = source.sample
-        found = max(IMPORTERS, key=lambda importer: importer.score(sample))
-    if not found.score(sample):
-        if why := source.strangeness() or _several(sample):
-            raise ImportRefusedError(why)
-        known = ", ".join(importer.name for importer in IMPORTERS)
-        keys = ", ".join(sorted(_first_object(sample)))[:100]
-        told = f"; it begins with an object that has {keys}" if keys else ""
-        raise ImportRefusedError(f"there is no message in it that is known{told}; formats are: {known}")
-    return importer_of(_bare_kind(source, sample)) if found.name == "jsonl" else found
+    refused = not_read(source.sample)
+    if refused:
+        raise ImportRefusedError(refused)
+    found = _best_importer(source.sample)
+    if found is None and source.read_list_as_lines():
+        found = _best_importer(source.sample)
+    if found is None:
+        raise ImportRefusedError(_why_unknown(source))
+    return importer_of(_bare_kind(source, source.sample)) if found.name == "jsonl" else found
+
+
+def _best_importer(sample: Sample) -> Importer | None:
+    """Return the importer whose format fits a sample best, or None if none fits."""
+    best = max(IMPORTERS, key=lambda importer: importer.score(sample))
+    return best if best.score(sample) else None
+
+
+def _why_unknown(source: Source) -> str:
+    """Return why a file fits no format."""
+    why = source.strangeness() or _several(source.sample)
+    if why:
+        return why
+    formats = ", ".join(importer.name for importer in IMPORTERS)
+    keys = ", ".join(sorted(_first_object(source.sample)))[:100]
+    begins = f"; it begins with an object that has {keys}" if keys else ""
+    return f"there is no message in it that is known{begins}; formats are: {formats}"
 
 
 def _several(sample: Sample) -> str:
