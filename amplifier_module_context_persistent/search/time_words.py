@@ -204,7 +204,11 @@ def vocabulary(languages: tuple[str, ...]) -> Mapping[tuple[str, ...], Meanings]
 
 
 def _meanings(table: _Table) -> Iterator[tuple[tuple[str, ...], Kind, float]]:
-    numbered = (
+    """Yield each expression of a language, as words, with one of its meanings: a kind and a value.
+
+    The value of an expression is its number in the row of its kind, counted from the number that stands here.
+    """
+    rows = (
         (Kind.MONTH, table.months, 1),
         (Kind.WEEKDAY, table.weekdays, 0),
         (Kind.PART, table.parts, 0),
@@ -227,14 +231,19 @@ def _meanings(table: _Table) -> Iterator[tuple[tuple[str, ...], Kind, float]]:
         (Kind.ARTICLE, table.articles, 0),
         (Kind.RECENT, table.recent, 0),
     )
-    for kind, row, first in numbered:
+    for kind, row, first in rows:
         for value, form in _forms(row, first):
             yield tuple(form.split()), kind, value
     if table.joins_parts:
-        for day, name in _forms(table.weekdays, 0):
-            for part, ending in _forms(table.parts, 0):
-                yield (name + ending,), Kind.WEEKDAY, day
-                yield (name + ending,), Kind.PART, part
+        yield from _joined_with_parts(table)
+
+
+def _joined_with_parts(table: _Table) -> Iterator[tuple[tuple[str, ...], Kind, float]]:
+    """Yield a weekday and a part of the day as one word, such as `Montagabend`, with both of its meanings."""
+    for day, name in _forms(table.weekdays, 0):
+        for part, ending in _forms(table.parts, 0):
+            yield (name + ending,), Kind.WEEKDAY, day
+            yield (name + ending,), Kind.PART, part
 
 
 def _forms(row: str, first: int) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,7 @@ be read, or were written to meanwhile, or a deletion could not be noted; 2 nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -15,6 +15,7 @@ import click
 from ...log.database_location import stored_name
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
+from ...sessions.overview import Overview
 from ..transfer.delete_sessions import is_fork, with_sub_agents
 from ..transfer.purge_session import places_left
 from .delete_listed import clear_up, delete_listed, looked_at
@@ -50,23 +51,43 @@ def delete(
     has_home = storage() or places or any(Path(path).name == LOG_NAME for path in paths)
     others = sessions_that_may_belong(paths) if has_home else []
     named = _sessions_at(paths, others)
-    orphans = [one for one in others if any(_lies_below(one.path, log) for log, _ in places)]
+    orphans = [other for other in others if _lies_below_any(other.path, [log for log, _ in places])]
     if has_home and not storage():
-        places += [place for place in places_left() if any(_lies_below(place[0], one.path) for one in named)]
+        logs = [session.path for session in named]
+        places += [place for place in places_left() if _lies_below_any(place[0], logs)]
     clear_up(places, dry_run=dry_run, as_json=as_json)
+    groups = _groups_of(named, orphans, others)
+    if places and not groups and not as_json:
+        return
+    left = [name for _, files in places for name in files]
+    context.exit(delete_listed(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, left=left))
 
-    below = [one for one in others if any(_is_below(one, other) for other in (*named, *orphans))]
-    each_once = {str(one.path): one for one in (*named, *orphans, *below)}
-    groups = []
+
+def _groups_of(
+    named: Sequence[SessionFile], orphans: Sequence[SessionFile], others: Sequence[SessionFile]
+) -> list[Sequence[Overview]]:
+    """Return the sessions to delete, each with its sub-agents' sessions.
+
+    Args:
+        named: the sessions that a person named.
+        orphans: sub-agents' sessions of named sessions whose logs are gone already.
+        others: all sessions among which the sub-agents' sessions are.
+    """
+    roots = [*named, *orphans]
+    below = [other for other in others if any(_is_below(other, root) for root in roots)]
+    each_once = {str(session.path): session for session in (*roots, *below)}
+    groups = list[Sequence[Overview]]()
     for group in with_sub_agents(looked_at(each_once.values())):
         first = group[0]
         is_orphan = first.session in orphans and not is_fork(first)
         if first.session in named or is_orphan:
             groups.append(group)
-    if places and not groups and not as_json:
-        return
-    left = [name for _, files in places for name in files]
-    context.exit(delete_listed(groups, host_files=host_files, dry_run=dry_run, yes=yes, as_json=as_json, left=left))
+    return groups
+
+
+def _lies_below_any(path: Path | str, logs: Iterable[Path | str]) -> bool:
+    """Return whether a log belongs to a sub-agent of the session of one of these logs."""
+    return any(_lies_below(path, log) for log in logs)
 
 
 def _picked_session() -> str:

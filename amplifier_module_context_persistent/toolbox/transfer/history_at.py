@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...errors import PlaceError
 from ...log.index import USER
@@ -62,16 +63,17 @@ def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") 
         ordinals: the history, as the ordinals of its messages.
         before: the id of a plan; only plans before that plan are considered.
     """
-    plans = book.made_for
-    if before:
-        known = (at for at, (packed, _) in enumerate(plans) if packed.record().get("id") == before)
-        plans = plans[: next(known, len(plans))]
+    plans = _plans_before(book, before) if before else book.made_for
+    if not plans:
+        return None
     index = replace(book.index, live=ordinals)
-    ends, is_kept = index.find_all([packed.upto for packed, _ in plans]), bytearray(len(index))
-    for ordinal in ordinals if plans else ():
-        is_kept[ordinal] = 1
+    ends = index.find_all([packed.upto for packed, _ in plans])
+    is_in_history = bytearray(len(index))
+    for ordinal in ordinals:
+        is_in_history[ordinal] = 1
     for packed, live in reversed(plans):
-        if (end := ends.get(packed.upto)) is None or not is_kept[end]:  # so later plans need not be unpacked
+        end = ends.get(packed.upto)
+        if end is None or not is_in_history[end]:  # so later plans need not be unpacked
             continue
         record = packed.record()
         try:
@@ -81,6 +83,14 @@ def following_plan(book: ReceiptLog, ordinals: array[int], *, before: str = "") 
         if live[: upto + 1] == ordinals[: upto + 1]:
             return record
     return None
+
+
+def _plans_before(book: ReceiptLog, plan_id: str) -> Sequence[Any]:
+    """Return the plans of a session before the one with an id; all of them if there is none with that id."""
+    for number, (packed, _) in enumerate(book.made_for):
+        if packed.record().get("id") == plan_id:
+            return book.made_for[:number]
+    return book.made_for
 
 
 def _up_to(transcript: Transcript, message_id: str) -> array[int]:

@@ -137,30 +137,31 @@ def write_host_files(
         return []
     clear_up(log)
     note = WrittenFiles.beside(log)
-    targets = [directory / TRANSCRIPT_NAME, directory / METADATA_NAME]
-    if any(target.exists() and not note.owns(target.name) for target in targets):
+    transcript_file, metadata_file = directory / TRANSCRIPT_NAME, directory / METADATA_NAME
+    existing = [file for file in (transcript_file, metadata_file) if file.exists()]
+    if existing and not note.begun:
         return []
-    if not note.begun and any(target.exists() for target in targets):
+    if not all(note.owns(file.name) for file in existing):
         return []
     known = read_metadata(Path(origin).parent) if origin is not None else {}
     with Transcript(log) as transcript:
-        turns, reader = host_turns(transcript), transcript.reader
-        lineage = {"parent_id": parent_id} if parent_id else {}
-        fields = {
-            "session_id": directory.name,
-            **lineage,
-            **({"forked_from_turn": turns, "forked_at": created} if is_fork else {}),
-            "created": created,
-            "turn_count": turns,
-            **{key: known.get(key) for key in ("bundle", "model")},
-            **{key: known[key] for key in ("working_dir",) if key in known},
-            **_name_fields(known, title, is_fork=is_fork),
-        }
+        turns = host_turns(transcript)
+        fields: dict[str, Any] = {"session_id": directory.name}
+        if parent_id:
+            fields["parent_id"] = parent_id
+        if is_fork:
+            fields |= {"forked_from_turn": turns, "forked_at": created}
+        fields |= {"created": created, "turn_count": turns, "bundle": known.get("bundle"), "model": known.get("model")}
+        if "working_dir" in known:
+            fields["working_dir"] = known["working_dir"]
+        fields |= _name_fields(known, title, is_fork=is_fork)
         if not named_only:
-            _write_own(note, targets[0], transcript_lines(reader, as_hosts_see(reader)))
-    _write_own(note, targets[1], [_pretty(fields)])
+            reader = transcript.reader
+            _write_own(note, transcript_file, transcript_lines(reader, as_hosts_see(reader)))
+    _write_own(note, metadata_file, [_pretty(fields)])
     note.finish()
-    return [os.fspath(target) for target in targets[named_only:]]
+    written = [metadata_file] if named_only else [transcript_file, metadata_file]
+    return [os.fspath(file) for file in written]
 
 
 @contextlib.contextmanager
@@ -303,13 +304,19 @@ def _name_fields(known: Mapping[str, Any], title: str, *, is_fork: bool) -> dict
     Hosts allow 200 characters. The origin's `name_source` says whether a program made the name; then a host may choose
     a better one.
     """
-    given = known.get("name")
-    name = " ".join((given if isinstance(given, str) and given.strip() else title).split())
+    name = known.get("name")
+    if not isinstance(name, str) or not name.strip():
+        name = title
+    name = " ".join(name.split())
     if not name:
         return {}
     mark = FORK_MARK if is_fork else ""
     fields = {"name": f"{name[: MOST_CHARS - len(mark)]}{mark}"}
-    return fields | {key: text for key in ("description", "name_source") if isinstance(text := known.get(key), str)}
+    for key in ("description", "name_source"):
+        text = known.get(key)
+        if isinstance(text, str):
+            fields[key] = text
+    return fields
 
 
 def own_transcript(log: str | Path) -> Path | None:

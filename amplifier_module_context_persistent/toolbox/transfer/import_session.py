@@ -11,7 +11,6 @@ Nothing is lost silently: an account of what became of every line is in the repo
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -151,20 +150,22 @@ def _drafted(importer: Importer, source: Source, account: Account, *, strict: bo
 
 def _report(writer: SessionWriter, erased: list[str]) -> Import:
     main = writer.sessions[0]
-    own = [draft for draft in writer.sessions if draft is main or draft.start.kind == "session"]
-    return Import(
+    whole_sessions = [draft for draft in writer.sessions if draft is main or draft.start.kind == "session"]
+    report = Import(
         writer.source,
         writer.format_name,
         main.path,
         main.session_id,
         writer.account,
         sessions=[_imported(draft) for draft in writer.sessions],
-        roles=sum((draft.roles for draft in own), Counter()),
-        derived_ids=sum(draft.derived_ids for draft in own),
-        renamed={new: old for draft in own for new, old in draft.renamed.items()},
-        without_timestamp=sum(draft.without_timestamp for draft in own),
+        derived_ids=sum(draft.derived_ids for draft in whole_sessions),
+        without_timestamp=sum(draft.without_timestamp for draft in whole_sessions),
         erased=erased,
     )
+    for draft in whole_sessions:
+        report.roles += draft.roles
+        report.renamed.update(draft.renamed)
+    return report
 
 
 def _imported(draft: SessionDraft) -> ImportedSession:

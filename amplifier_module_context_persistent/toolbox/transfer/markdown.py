@@ -55,17 +55,18 @@ def message_markdown(message: Message, facts: Sequence[str] = (), tool: str = ""
         facts: more facts for the heading, as Markdown: a model, a cost, the outcome of a call.
         tool: the name of the called tool, for a result that does not name it.
     """
-    role, metadata = str(message.get("role")), metadata_of(message)
-    parts = [_heading(message, role, metadata, facts)]
+    role = str(message.get("role"))
+    parts = [_heading(message, role, metadata_of(message), facts)]
     if role == "assistant" or is_human(message):
         parts += [_part(part) for part in parts_of(message) if part.kind == "call" or part.text.strip()]
     else:
         text, _ = full_text(message)
-        name = message.get("name") or tool
-        of = f" of {_code(name)}" if name else ""
-        is_result = result_id_of(message) is not None
-        said = [f"Result{of}", *facts] if is_result else []
-        parts.append(_folded(", ".join([*said, f"{len(text):,} characters"]), fenced(text)))
+        summary = []
+        if result_id_of(message) is not None:
+            name = message.get("name") or tool
+            summary = [f"Result of {_code(name)}" if name else "Result", *facts]
+        summary.append(f"{len(text):,} characters")
+        parts.append(_folded(", ".join(summary), fenced(text)))
     return "\n\n".join(parts) + "\n\n"
 
 
@@ -136,14 +137,17 @@ def _arguments(given: Any) -> str:
     """Return the arguments of a call as Markdown: commands and texts of several lines unchanged, the rest as JSON."""
     if not isinstance(given, dict):
         return fenced(_json(given), "json")
-    texts = {key: text for key, text in given.items() if isinstance(text, str) and (key in _COMMANDS or "\n" in text)}
-    rest = {key: value for key, value in given.items() if key not in texts}
     parts = []
-    for key, text in texts.items():
-        is_command = key in _COMMANDS
-        parts += [] if is_command else [f"{_code(key)}:"]
-        parts.append(fenced(text, "sh" if is_command else ""))
-    if rest or not texts:
+    rest = {}
+    for key, value in given.items():
+        is_text = isinstance(value, str)
+        if is_text and key in _COMMANDS:
+            parts.append(fenced(value, "sh"))
+        elif is_text and "\n" in value:
+            parts += [f"{_code(key)}:", fenced(value, "")]
+        else:
+            rest[key] = value
+    if rest or not parts:
         parts.append(fenced(_json(rest), "json"))
     return "\n\n".join(parts)
 

@@ -87,27 +87,31 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
     planned = SessionPurge(path, log.counts, known=log.known)
     if what.is_torn_only:
         return planned
-    own: list[Path] = []
+    removed_or_rewritten = set[str]()
+    doubtful: list[str] = []
     if stored_name(path) is None:
         own = own_files(path)
         planned.finishes = WrittenFiles.beside(path).begun == PURGING
         planned.removed = [*files_left(path, HOSTS_NAMES), *_backups_to_go(path, what, planned)]
         if own and _falls_behind(own, what, planned):
             planned.own = own[0]
-    going = {*planned.removed, *map(os.fspath, own)}
-    copies = [copy for copy in host_copies(path, log.session_id) if copy not in going]
-    copies += doubtful_parts(path, HOSTS_NAMES) if stored_name(path) is None else []
-    if what.redact is not None:
-        names = [name for name in named_in(path) if name not in going]
-        told = ((file, told_matches(file, what.redact)) for file in (*copies, *names))
-        planned.copies = [f"{file}: {matches}" for file, matches in told if matches]
-        planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
-        names_hold = planned.is_id_matching or planned.counts.names_matching
-        planned.is_left = bool(planned.copies or planned.counts.tails_matching or names_hold)
-    else:
+        removed_or_rewritten = {*planned.removed, *(os.fspath(file) for file in own)}
+        doubtful = doubtful_parts(path, HOSTS_NAMES)
+    copies = [copy for copy in host_copies(path, log.session_id) if copy not in removed_or_rewritten]
+    copies += doubtful
+    if what.redact is None:
         changed = [os.fspath(file) for file in changed_since(path) if file.name == TRANSCRIPT_NAME]
         planned.copies = [f"{copy}: the host has changed it" if copy in changed else copy for copy in copies]
         planned.is_left = bool(changed) and not planned.is_nothing
+        return planned
+    names = [name for name in named_in(path) if name not in removed_or_rewritten]
+    for file in (*copies, *names):
+        matches = told_matches(file, what.redact)
+        if matches:
+            planned.copies.append(f"{file}: {matches}")
+    planned.is_id_matching = _id_holds(path, log.session_id, what.redact)
+    counts = planned.counts
+    planned.is_left = bool(planned.copies or counts.tails_matching or counts.names_matching or planned.is_id_matching)
     return planned
 
 

@@ -68,7 +68,6 @@ class AgentSession:
 
     def messages(self, view: SessionView, family: str) -> Iterator[tuple[Message, str]]:
         """Yield the messages in the order that a provider accepts, without instructions, each with its time."""
-        time = iso(self.began)
         given = [message for _, message in view.messages() if message["role"] not in INSTRUCTING]
         silent = {result_id_of(message) for message in given if _is_silent(message)}
         if family != "openai":
@@ -76,9 +75,11 @@ class AgentSession:
         ordered = [_as_silent(message, silent) for message in in_order(given, family)]
         while ordered and ordered[-1]["role"] == "user" and given_id(ordered[-1]) is None:
             ordered.pop()  # a stand-in that only requests need at their end; here a person's message follows
+        time = iso(self.began)
         for message in ordered:
-            own = timestamp_of(message)
-            time = own if own and instant_of(own) is not None else time
+            own_time = timestamp_of(message)
+            if own_time and instant_of(own_time) is not None:
+                time = own_time  # a message without a time gets that of the message before
             yield message, time
 
 

@@ -56,15 +56,15 @@ def _message(message: Message, time_ms: int, *, is_copy: bool) -> Entry | None:
     role = message["role"]
     if role == "assistant":
         return _answer(message, {} if is_copy else message, time_ms)
-    content = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
-    if (call_id := result_id_of(message)) is not None:
-        failed = metadata_of(message).get("is_error") is True
+    content = _blocks(message)
+    call_id = result_id_of(message)
+    if call_id is not None:
         return {
             "role": "toolResult",
             "toolCallId": call_id,
             "toolName": str(message.get("name") or ""),
             "content": content,
-            "isError": failed,
+            "isError": metadata_of(message).get("is_error") is True,
             "timestamp": time_ms,
         }
     return {"role": "user", "content": content, "timestamp": time_ms} if content else None
@@ -75,26 +75,33 @@ def _answer(message: Message, billed: Message, time_ms: int) -> Entry | None:
 
     `billed` gives the usage. For a copy it is empty: a copy's answers have no ids, so they would be billed twice.
     """
-    blocks = [block for one in blocks_without_calls(message) if (block := _block(one)) is not None]
+    blocks = _blocks(message)
     calls = [
         {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
         for call_id, name, arguments in calls_with_arguments(message)
     ]
     if not blocks and not calls:
         return None
-    told = metadata_of(message)
-    provider = str(told.get("provider") or UNKNOWN_MODEL)
-    stop = str(told.get("stop_reason") or "")
+    metadata = metadata_of(message)
+    provider = str(metadata.get("provider") or UNKNOWN_MODEL)
+    stop = str(metadata.get("stop_reason") or "")
+    usual_stop = "toolUse" if calls else "stop"
     return {
         "role": "assistant",
         "content": [*blocks, *calls],
         "api": _APIS.get(provider, "openai-completions"),
         "provider": "google" if provider == "gemini" else provider,
-        "model": str(told.get("model") or UNKNOWN_MODEL),
+        "model": str(metadata.get("model") or UNKNOWN_MODEL),
         "usage": _usage(billed),
-        "stopReason": _STOPS.get(stop, "toolUse" if calls else "stop"),
+        "stopReason": _STOPS.get(stop, usual_stop),
         "timestamp": time_ms,
     }
+
+
+def _blocks(message: Message) -> list[Any]:
+    """Return the content of a message in pi's form, without what pi has no place for."""
+    blocks = [_block(block) for block in blocks_without_calls(message)]
+    return [block for block in blocks if block is not None]
 
 
 def _usage(message: Message) -> Entry:

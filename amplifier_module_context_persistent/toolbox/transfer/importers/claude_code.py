@@ -141,6 +141,8 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
 
     Its calls are added to `open_calls`.
     """
+    if not records:
+        return None
     blocks: list[Message] = []
     calls: dict[str, Message] = {}
     reported: dict[str, Any] = {}
@@ -148,23 +150,26 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
     values = [file.value(record) for record in records]
     for record, value in zip(records, values, strict=True):
         message = value["message"]
-        more, called = assistant_parts(with_ids(blocks_of(message.get("content")), record.id, open_calls))
-        blocks += more
-        for one in called:
+        more_blocks, more_calls = assistant_parts(with_ids(blocks_of(message.get("content")), record.id, open_calls))
+        blocks += more_blocks
+        for one in more_calls:
             calls.setdefault(one["id"], one)
-        model, stop = text(message.get("model")) or model, message.get("stop_reason") or stop
+        model = text(message.get("model")) or model
+        stop = message.get("stop_reason") or stop
         counts = usage(message.get("usage"))
-        reported = counts if any(counts.values()) else reported
-    if not records:
-        return None
+        if any(counts.values()):
+            reported = counts
     first = values[0]
     kept: dict[str, Any] = {"request_id": first.get("requestId"), "response_id": first["message"].get("id")}
     if mark_of(first) is not None and kept["response_id"] == own_response_id(records[0].uuid):
         kept["response_id"] = None  # the export made up this id; it is not the one by which the answer is billed
     provider = "anthropic"
     if model == _SYNTHETIC:  # the program's own text: no model was called
-        provider, model, reported, kept = "", "", {}, {"model": model}
-    given = metadata(
+        provider = ""
+        model = ""
+        reported = {}
+        kept = {"model": _SYNTHETIC}
+    facts = metadata(
         records[0].id,
         first.get("timestamp"),
         provider=provider,
@@ -174,7 +179,7 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
         failed=first.get("isApiErrorMessage") is True,
         imported=_rest(file, first, **kept),
     )
-    return assistant(blocks, calls.values(), given)
+    return assistant(blocks, calls.values(), facts)
 
 
 def _user(file: ClaudeFile, parsed: dict[str, Any], entry: ClaudeEntry, open_calls: dict[str, None]) -> Iterator[Event]:

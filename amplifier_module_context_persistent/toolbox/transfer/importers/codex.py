@@ -152,12 +152,16 @@ def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kin
 
 
 def _told(rollout: Rollout, at: SourceObject, event: dict[str, Any]) -> None:
-    kind, account = text(event.get("type")), rollout.account
-    if kind in _REASONING and (told := text(event.get("text")).strip()):
-        if told in (rollout.answer.reasoning if rollout.answer else rollout.reasoned):
+    """Add the content of an event, which tells the program's surface what happens. Most events repeat other lines."""
+    kind = text(event.get("type"))
+    account = rollout.account
+    thought = text(event.get("text")).strip()
+    if kind in _REASONING and thought:
+        known = rollout.answer.reasoning if rollout.answer else rollout.reasoned
+        if thought in known:
             account.skip("event agent_reasoning")
         else:
-            line = AnswerLine(at.number, at.value.get("timestamp"), [thinking_block(told)], [], told)
+            line = AnswerLine(at.number, at.value.get("timestamp"), [thinking_block(thought)], [], thought)
             rollout.answering().lines.append(line)
         return
     completed = mapping(event.get("item"))

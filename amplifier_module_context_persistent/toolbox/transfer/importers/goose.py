@@ -165,23 +165,32 @@ def _notes(content: list[Any]) -> list[dict[str, Any]]:
 
 
 def _messages(talk: _Conversation, message: dict[str, Any], message_id: str) -> Iterator[Message]:
-    """Yield the results in a message, then a message with its other content and its calls."""
+    """Yield the results in a message, then a message with its other content and its calls.
+
+    The first of them gets the message's id, the others ids with numbers.
+    """
     given = blocks_of(message["content"])
     time = message.get("created")
-    visible = mapping(message.get("metadata"))
-    own = message_id
-    for number, block in enumerate((one for one in given if one.get("type") == "toolResponse"), 2):
-        yield _result(block, metadata(own, time, failed=_has_failed(block)))
-        own = f"{message_id}-{number}"
-    said = [one for block in given if (one := _block(block)) is not None]
+    next_id = message_id
+    responses = [block for block in given if block.get("type") == "toolResponse"]
+    for number, block in enumerate(responses, 2):
+        yield _result(block, metadata(next_id, time, failed=_has_failed(block)))
+        next_id = f"{message_id}-{number}"
+    converted = [_block(block) for block in given]
+    blocks = [block for block in converted if block is not None]
     if message["role"] == "assistant":
-        calls = [_call(block, f"{own}-call{at}") for at, block in enumerate(given, 1) if block.get("type") in _CALLS]
-        told = metadata(own, time, provider=text(talk.facts.get("provider")), model=talk.model)
-        if (answer := assistant(said, calls, told)) is not None:
+        calls = []
+        for place, block in enumerate(given, 1):
+            if block.get("type") in _CALLS:
+                calls.append(_call(block, f"{next_id}-call{place}"))
+        facts = metadata(next_id, time, provider=text(talk.facts.get("provider")), model=talk.model)
+        answer = assistant(blocks, calls, facts)
+        if answer is not None:
             yield answer
-    elif said:
-        source = "goose:agent" if visible.get("userVisible") is False else None
-        yield user(plain_content(said), metadata(own, time, source=source))
+    elif blocks:
+        is_shown_to_person = mapping(message.get("metadata")).get("userVisible") is not False
+        source = None if is_shown_to_person else "goose:agent"
+        yield user(plain_content(blocks), metadata(next_id, time, source=source))
 
 
 def _block(block: Message) -> Message | None:

@@ -55,50 +55,62 @@ def is_export(document: Any) -> bool:
 
 
 def _user(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
-    message_id, time = text(told.get("id")) or f"opencode-{number}", mapping(told.get("time")).get("created")
-    said: dict[bool, list[Message]] = {False: [], True: []}
+    """Yield the message of a person, the message that the program added to it, and the other parts."""
+    message_id = text(told.get("id")) or f"opencode-{number}"
+    time = mapping(told.get("time")).get("created")
+    of_person: list[Message] = []
+    of_program: list[Message] = []
     for part in parts:
         if part.get("type") == "text":
-            said[part.get("synthetic") is True].append(text_block(text(part.get("text"))))
+            blocks = of_program if part.get("synthetic") is True else of_person
+            blocks.append(text_block(text(part.get("text"))))
         elif part.get("type") == "file" and text(part.get("mime")).startswith("image/"):
-            said[False].append(medium("image", source_from_url(text(part.get("url")))))
+            of_person.append(medium("image", source_from_url(text(part.get("url")))))
         else:
             yield KeptEntry(part, number, text(part.get("type")))
-    for synthetic, blocks in said.items():
-        if blocks:
-            own = f"{message_id}-2" if synthetic and said[False] else message_id
-            given = metadata(own, time, source="opencode:synthetic" if synthetic else None)
-            yield MessageRead(user(plain_content(blocks), given), number)
+    if of_person:
+        yield MessageRead(user(plain_content(of_person), metadata(message_id, time)), number)
+    if of_program:
+        own_id = f"{message_id}-2" if of_person else message_id
+        facts = metadata(own_id, time, source="opencode:synthetic")
+        yield MessageRead(user(plain_content(of_program), facts), number)
 
 
 def _answer(number: int, told: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Event]:
     """Yield the messages of an answer, step by step. The results of a step's calls follow the step."""
-    message_id, times = text(told.get("id")) or f"opencode-{number}", mapping(told.get("time"))
-    said = [part for part in parts if part.get("type") in ("text", "reasoning", "tool")]
-    steps: list[list[dict[str, Any]]] = [[]]
-    for part in said:
-        has_calls = any(one["type"] == "tool" for one in steps[-1])
-        if has_calls and part["type"] != "tool":
-            steps.append([])
-        steps[-1].append(part)
-    failed = mapping(told.get("error"))
-    for at, step in enumerate(steps, 1):
-        own = message_id if at == 1 else f"{message_id}-{at}"
-        is_last = at == len(steps)
-        given = metadata(
-            own,
-            times.get("created"),
+    message_id = text(told.get("id")) or f"opencode-{number}"
+    created = mapping(told.get("time")).get("created")
+    error = mapping(told.get("error"))
+    steps = _steps([part for part in parts if part.get("type") in ("text", "reasoning", "tool")])
+    for step_number, step in enumerate(steps, 1):
+        step_id = message_id if step_number == 1 else f"{message_id}-{step_number}"
+        is_last = step_number == len(steps)
+        has_failed = is_last and bool(error)
+        facts = metadata(
+            step_id,
+            created,
             provider=text(told.get("providerID")),
             model=text(told.get("modelID")),
             stop_reason=text(told.get("finish")),
             usage=_usage(told) if is_last else {},
-            failed=is_last and bool(failed),
-            imported={"error": failed} if is_last and failed else {},
+            failed=has_failed,
+            imported={"error": error} if has_failed else {},
         )
-        yield from _step(number, own, step, given)
+        yield from _step(number, step_id, step, facts)
     for part in parts:
         if part.get("type") not in ("text", "reasoning", "tool", "step-start", "step-finish", "snapshot"):
             yield KeptEntry(part, number, text(part.get("type")))
+
+
+def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Divide the parts of an answer into steps: each ends with its calls. There is at least one."""
+    steps: list[list[dict[str, Any]]] = [[]]
+    for part in parts:
+        has_calls = any(one["type"] == "tool" for one in steps[-1])
+        if has_calls and part["type"] != "tool":
+            steps.append([])
+        steps[-1].append(part)
+    return steps
 
 
 def _usage(told: dict[str, Any]) -> dict[str, Any]:
@@ -114,29 +126,43 @@ def _usage(told: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _step(number: int, own: str, step: list[dict[str, Any]], given: dict[str, Any]) -> Iterator[Event]:
+def _step(number: int, step_id: str, step: list[dict[str, Any]], facts: dict[str, Any]) -> Iterator[Event]:
+    """Yield the message of one step of an answer, and the results of its calls.
+
+    Args:
+        number: the number of the line or entry.
+        step_id: the id of the message.
+        step: the parts of the step.
+        facts: the metadata of the message.
+    """
     blocks: list[Message] = []
-    asked: dict[str, dict[str, Any]] = {}
-    for at, part in enumerate(step, 1):
+    tool_parts: dict[str, dict[str, Any]] = {}  # by the id of the call
+    for place, part in enumerate(step, 1):
         if part["type"] == "tool":
-            asked[text(part.get("callID")) or f"{own}-call{at}"] = part
+            tool_parts[text(part.get("callID")) or f"{step_id}-call{place}"] = part
         elif part["type"] == "text" and text(part.get("text")):
             blocks.append(text_block(part["text"]))
         elif part["type"] == "reasoning" and text(part.get("text")):
-            signed = next((text(mapping(one).get("signature")) for one in mapping(part.get("metadata")).values()), "")
-            blocks.append(thinking_block(part["text"], signed or None))
-    calls = [
-        call(call_id, text(part.get("tool")), mapping(part.get("state")).get("input"))
-        for call_id, part in asked.items()
-    ]
-    message = assistant(blocks, calls, given)
+            blocks.append(thinking_block(part["text"], _signature(part)))
+    calls = []
+    for call_id, part in tool_parts.items():
+        calls.append(call(call_id, text(part.get("tool")), mapping(part.get("state")).get("input")))
+    message = assistant(blocks, calls, facts)
     if message is None:
         return
     yield MessageRead(message, number)
-    for at, (call_id, part) in enumerate(asked.items(), 1):
+    for place, (call_id, part) in enumerate(tool_parts.items(), 1):
         state = mapping(part.get("state"))
         failed = state.get("status") == "error"
-        if failed or (state.get("status") == "completed" and state.get("output") is not None):
+        completed = state.get("status") == "completed" and state.get("output") is not None
+        if failed or completed:
             output = text(state.get("error")) if failed else text(state.get("output"))
-            told = metadata(f"{own}-result{at}", mapping(state.get("time")).get("end"), failed=failed)
-            yield MessageRead(result(call_id, output, told, text(part.get("tool"))), number)
+            result_facts = metadata(f"{step_id}-result{place}", mapping(state.get("time")).get("end"), failed=failed)
+            yield MessageRead(result(call_id, output, result_facts, text(part.get("tool"))), number)
+
+
+def _signature(part: dict[str, Any]) -> str | None:
+    """Return the signature of reasoning, from the first provider in its metadata, or None if it has none."""
+    for of_provider in mapping(part.get("metadata")).values():
+        return text(mapping(of_provider).get("signature")) or None
+    return None

@@ -125,19 +125,7 @@ class Source:
         self._fd = -1
         try:
             self._fd = self._spool(sys.stdin.buffer, MOST_UNPACKED_BYTES) if is_piped else self._open()
-            if is_sealed(self._files.read(self._fd, HEAD_BYTES, 0)):
-                sealed = self._fd
-                self._fd = self._unseal(identity)
-                self._files.close(sealed)
-            if unpack := _UNPACKERS.get(self._files.read(self._fd, 2, 0)):
-                packed, most_bytes = self._fd, most_unpacked_bytes(self.size)
-                self._fd = self._spool(unpack(self._reader()), most_bytes)
-                self._files.close(packed)
-            self._codec = wide_codec(self._files.read(self._fd, FIRST_BYTES, 0))
-            if self._codec:
-                encoded = self._fd
-                self._fd = self._spool(self._reader(), MOST_UNPACKED_BYTES, self._codec)
-                self._files.close(encoded)
+            self._make_plain(identity)
             if not self.size:
                 raise ImportRefusedError("the file is empty")
             lines = read_lines(self._reader())
@@ -149,6 +137,27 @@ class Source:
         except BaseException:
             self.close()
             raise
+
+    def _make_plain(self, identity: str | None) -> None:
+        """Replace the open file by a decrypted copy, that by a decompressed one, and that by one in UTF-8, if needed.
+
+        Raises:
+            ImportRefusedError: the file cannot be decrypted or decompressed.
+        """
+        if is_sealed(self._files.read(self._fd, HEAD_BYTES, 0)):
+            self._continue_with(self._unseal(identity))
+        unpack = _UNPACKERS.get(self._files.read(self._fd, 2, 0))
+        if unpack is not None:
+            most_bytes = most_unpacked_bytes(self.size)
+            self._continue_with(self._spool(unpack(self._reader()), most_bytes))
+        self._codec = wide_codec(self._files.read(self._fd, FIRST_BYTES, 0))
+        if self._codec:
+            self._continue_with(self._spool(self._reader(), MOST_UNPACKED_BYTES, self._codec))
+
+    def _continue_with(self, fd: int) -> None:
+        """Close the open file and use another one from now on."""
+        before, self._fd = self._fd, fd
+        self._files.close(before)
 
     def _open(self) -> int:
         opened = open_file(self._files, self.path, writable=False, create=False)
@@ -299,13 +308,17 @@ class Source:
     def read_list_as_lines(self) -> bool:
         """Use the objects of a document's list as the lines of this file, and return whether there are any."""
         listed = list(self.sample.long_list) or self.sample.document
-        listed = list(map(as_object, listed)) if isinstance(listed, list) else listed
-        if not isinstance(listed, list) or not any(isinstance(one, dict) for one in listed):
+        if not isinstance(listed, list):
+            return False
+        objects = [as_object(value) for value in listed]
+        if not any(isinstance(value, dict) for value in objects):
             return False
         self.unit = "entry"
-        entries = map(as_object, self._long_entries()) if self.sample.long_list else listed
-        self.lines = (Line(number, 0, one) for number, one in enumerate(entries, 1))
-        self.sample = Sample(tuple(one for one in listed[:_SAMPLE_LINES] if isinstance(one, dict)))
+        entries: Iterable[Any] = objects
+        if self.sample.long_list:  # the sample has only the first values of the list
+            entries = map(as_object, self._long_entries())
+        self.lines = (Line(number, 0, value) for number, value in enumerate(entries, 1))
+        self.sample = Sample(tuple(value for value in objects[:_SAMPLE_LINES] if isinstance(value, dict)))
         return True
 
     def document(self) -> Any:
@@ -346,16 +359,19 @@ class Source:
     def strangeness(self) -> str:
         """Return what is wrong with a file without a session (not text, blank, cut), or "" if nothing was found."""
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
-        if kind := next((told for head, told in _BINARY.items() if first.startswith(head)), ""):
-            return kind
-        if wrong := not_utf8(first.removeprefix(BOM)):
+        for head, kind in _BINARY.items():
+            if first.startswith(head):
+                return kind
+        wrong = not_utf8(first.removeprefix(BOM))
+        if wrong:
             return f"this is {self._codec.upper()} text with damaged characters" if self._codec else wrong
         text = codecs.getincrementaldecoder("utf-8")().decode(first.removeprefix(BOM))
-        if "\0" in text and text.lstrip("\0 \r\n")[:1] not in ("{", "["):
+        begins_as_json = text.lstrip("\0 \r\n")[:1] in ("{", "[")
+        if "\0" in text and not begins_as_json:
             return "this is a binary file"
         if not text.strip() and self.size == len(first):
             return "there are only blank lines in it"
-        if text.lstrip("\0 \r\n")[:1] not in ("{", "["):
+        if not begins_as_json:
             return "this is no JSON"
         if CUT in self._first_error and _ends_early(self._first_error):
             return f"the file is cut: it ends within its only line ({self._first_error})"
