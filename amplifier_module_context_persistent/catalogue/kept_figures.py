@@ -91,19 +91,8 @@ def figures_of(
         LogUnreadableError: the log's bytes changed while they were read.
         CatalogueError: Python has no SQLite.
     """
-    file = file_reader(reader)
-    if file is not None and file.size < LEAST_LOG_BYTES and catalogue_of(file.path).name != NAME:
-        file = None
+    file = _file_with_catalogue(reader)
     with ExitStack() as opened:
-        found = None
-        if file is not None:
-            try:
-                catalogue = Catalogue(catalogue_of(file.path), wait_s)
-                connection = opened.enter_context(catalogue.reading())
-                if session := _session_that_is_up(connection, file, counter):
-                    found = Figures(connection, session, catalogue=catalogue)
-            except UNUSABLE as error:
-                logger.info("%s; figures are added up", error)
 
         def add_up() -> Figures:
             from .compute_figures import FigureRows
@@ -120,10 +109,34 @@ def figures_of(
             insert(connection, session, added.rows)
             return Figures(connection, session)
 
-        if found is not None:
-            found.add_up = add_up
-        yield found or add_up()
+        figures = _stored_figures(file, counter, wait_s, opened) if file is not None else None
+        if figures is None:
+            figures = add_up()
+        else:
+            figures.add_up = add_up
+        yield figures
         _close(opened)
+
+
+def _file_with_catalogue(reader: ReadableLog) -> LogReader | None:
+    """Return the reader of a log's file if the log's figures are stored in a catalogue, else None."""
+    file = file_reader(reader)
+    if file is None:
+        return None
+    is_in_project = catalogue_of(file.path).name == NAME
+    return file if is_in_project or file.size >= LEAST_LOG_BYTES else None
+
+
+def _stored_figures(file: LogReader, counter: TokenCounter, wait_s: float, opened: ExitStack) -> Figures | None:
+    """Return the figures that the catalogue has of the present log, or None. `opened` keeps the catalogue open."""
+    try:
+        catalogue = Catalogue(catalogue_of(file.path), wait_s)
+        connection = opened.enter_context(catalogue.reading())
+        session = _session_that_is_up(connection, file, counter)
+    except UNUSABLE as error:
+        logger.info("%s; figures are added up", error)
+        return None
+    return Figures(connection, session, catalogue=catalogue) if session else None
 
 
 def _close(opened: ExitStack) -> None:

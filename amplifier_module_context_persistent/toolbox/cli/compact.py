@@ -10,7 +10,7 @@ import json
 import click
 
 from ...tokens.on_demand import named_counter
-from ..transfer.compact_session import CompactResult, compact_session
+from ..transfer.compact_session import Change, CompactResult, compact_session
 from .error_messages import unusable
 from .session_argument import session_argument
 from .terminal import counted, say
@@ -48,18 +48,22 @@ def compact(path: str, budget: int | None, tokenizer: str, *, undo: bool, dry_ru
 
 
 def _show(done: CompactResult) -> None:
-    arrow = f" to {done.tokens_after:,}" if done.plan else ""
+    """Print the sizes of the view before and after, and the changes by their kind, the largest first."""
+    after = f" to {done.tokens_after:,}" if done.plan else ""
     say(
-        f"{done.path}: the view goes from {done.tokens_before:,}{arrow} tokens "
+        f"{done.path}: the view goes from {done.tokens_before:,}{after} tokens "
         f"(target {done.target_tokens:,} of {done.budget_tokens:,})."
     )
-    for what in dict.fromkeys(change.what for change in done.changes):
-        alike = [change for change in done.changes if change.what == what]
-        say(f"{counted(len(alike), 'message')} {what}: {_tokens(sum(change.tokens for change in alike))}")
-        for change in sorted(alike, key=lambda one: -abs(one.tokens))[:_MOST_SHOWN]:
+    changes_by_kind: dict[str, list[Change]] = {}
+    for change in done.changes:
+        changes_by_kind.setdefault(change.what, []).append(change)
+    for kind, changes in changes_by_kind.items():
+        say(f"{counted(len(changes), 'message')} {kind}: {_tokens(sum(change.tokens for change in changes))}")
+        largest = sorted(changes, key=lambda change: -abs(change.tokens))
+        for change in largest[:_MOST_SHOWN]:
             say(f"  [{change.number}] {change.role}  {change.message_id}  {_tokens(change.tokens)}")
-        if len(alike) > _MOST_SHOWN:
-            say(f"  ... and {len(alike) - _MOST_SHOWN:,} smaller ones; --json has all")
+        if len(changes) > _MOST_SHOWN:
+            say(f"  ... and {len(changes) - _MOST_SHOWN:,} smaller ones; --json has all")
 
 
 def _tokens(fewer: int) -> str:

@@ -46,22 +46,29 @@ def chosen_sessions(wanted: SessionFilter, *, everywhere: bool) -> list[SessionF
     check_places(wanted, everywhere=everywhere)
     with unusable():
         found = candidates(wanted, everywhere=everywhere, storage=storage())
-    if not found and wanted.places and wanted.project is None:
-        named = one_line(", ".join(wanted.places))
-        if sealed := [told for told in map(how_to_read, wanted.places) if told]:
-            raise UnusableError(f"no session is in {named}: {'; '.join(sealed)}")
-        raise UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
     if not found:
-        if wanted.project is not None:
-            raise no_project_error(wanted.project)
-        if everywhere:
-            raise UnusableError("there is no session")
-        named = named_projects(session_files()) if storage() is None else ""
-        others = f"{one_line(named)}; " if named else ""
-        raise UnusableError(f"this project has no session; {others}--all takes all projects")
+        raise _no_session_error(wanted, everywhere=everywhere)
     say_left_sealed(wanted.places)
     with unreadable():
         return matching(found, wanted, watch=watched, without_time=say_without_time, unknown=say_unknown)
+
+
+def _no_session_error(wanted: SessionFilter, *, everywhere: bool) -> UnusableError:
+    """Return the error that there is no session where a filter looks for them; it says what to do."""
+    if wanted.project is not None:
+        return no_project_error(wanted.project)
+    if wanted.places:
+        named = one_line(", ".join(wanted.places))
+        how_to = [how_to_read(place) for place in wanted.places]
+        sealed = "; ".join(how for how in how_to if how)
+        if sealed:
+            return UnusableError(f"no session is in {named}: {sealed}")
+        return UnusableError(f"no session is in {named}; --project DIRECTORY means those that began in a directory")
+    if everywhere:
+        return UnusableError("there is no session")
+    projects = named_projects(session_files()) if storage() is None else ""
+    others = f"{one_line(projects)}; " if projects else ""
+    return UnusableError(f"this project has no session; {others}--all takes all projects")
 
 
 def no_project_error(project: str) -> UnusableError:

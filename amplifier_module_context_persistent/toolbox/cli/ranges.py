@@ -24,6 +24,9 @@ else:
     _SpanBase = click.ParamType  # older versions of click have no generic one
 
 
+_HOW = "give a number or a range A:B; numbers begin at 1, negative ones count from the end"
+
+
 class SpanType(_SpanBase):
     """A number, or a range `A:B` that includes both ends."""
 
@@ -32,10 +35,14 @@ class SpanType(_SpanBase):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Span:
         """Parse a range."""
         found = _SPAN.fullmatch(value)
-        first, last = (int(number) if number else None for number in (found[1], found[3])) if found else (0, 0)
-        if not found or not value or 0 in (first, last):
-            self.fail("give a number or a range A:B; numbers begin at 1, negative ones count from the end", param, ctx)
-        return (first, last) if found[2] else (first, first)
+        if not value or found is None:
+            self.fail(_HOW, param, ctx)
+        first = int(found[1]) if found[1] else None
+        last = int(found[3]) if found[3] else None
+        if first == 0 or last == 0:
+            self.fail(_HOW, param, ctx)
+        is_range = bool(found[2])
+        return (first, last) if is_range else (first, first)
 
 
 def chosen_positions(count: int, starts: Sequence[int], turn_span: Span | None, span: Span | None) -> tuple[int, int]:

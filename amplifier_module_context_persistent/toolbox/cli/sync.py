@@ -217,20 +217,24 @@ def _plan(here: Side, there: Side, force: Sequence[Erasure], scope: _Scope, with
 def _show(erasing: Sequence[ErasingStep], plan: _Plan, there: Side) -> None:
     """Print what will be done, erasures first."""
     for side in (plan.sync.here, there):
-        on_side = [step for step in erasing if step.side is side and not step.error]
-        if on_side:
-            say(f"To be erased first {side.where}, since it was erased elsewhere (then these are compared again):")
-        for one in on_side:
-            say(f"  {_called(one.session.id, str(one.session.path))}: {_what_goes(one)}")
-            for file in one.files_that_stay:
-                say(f"    stays, the host's: {file}")
+        _show_erasing([step for step in erasing if step.side is side and not step.error], side)
         to_side = [step for step in plan.steps if step.to is side]
         if to_side:
             size = sum(step.new_bytes for step in to_side)
-            about = f", {scaled(size, 'kMGT')}B" if size else ""
-            say(f"To {_name(side)}: {counted(len(to_side), 'session')}{about}")
+            size_text = f", {scaled(size, 'kMGT')}B" if size else ""
+            say(f"To {_name(side)}: {counted(len(to_side), 'session')}{size_text}")
         for step in to_side:
             say(f"  {_called(step.session_id, step.source)}: {_what_comes(step, plan.sync)}")
+
+
+def _show_erasing(steps: Sequence[ErasingStep], side: Side) -> None:
+    """Print what is erased on one side, and the files that stay there."""
+    if steps:
+        say(f"To be erased first {side.where}, since it was erased elsewhere (then these are compared again):")
+    for step in steps:
+        say(f"  {_called(step.session.id, str(step.session.path))}: {_what_goes(step)}")
+        for file in step.files_that_stay:
+            say(f"    stays, the host's: {file}")
 
 
 def _name(side: Side) -> str:

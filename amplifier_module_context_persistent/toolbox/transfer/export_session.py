@@ -266,14 +266,18 @@ def _sendable(message: Message, clean: Message) -> Message:
     """Return a redacted message without the thinking in which something was replaced."""
     if clean is message:
         return message
-    block, content = message.get("thinking_block"), message.get("content")
-    if block != clean.get("thinking_block"):
+    if message.get("thinking_block") != clean.get("thinking_block"):
         clean = {key: value for key, value in clean.items() if key != "thinking_block"}
-    if isinstance(content, list):
-        pairs = zip(content, clean["content"], strict=True)
-        kept = [after for before, after in pairs if not (is_block(before, THINKING_BLOCKS) and before != after)]
-        if len(kept) < len(content):
-            clean = {**clean, "content": kept or [{"type": "text", "text": REDACTED}]}
+    content = message.get("content")
+    if not isinstance(content, list):
+        return clean
+    kept = []
+    for before, after in zip(content, clean["content"], strict=True):
+        is_changed_thinking = is_block(before, THINKING_BLOCKS) and before != after
+        if not is_changed_thinking:
+            kept.append(after)
+    if len(kept) < len(content):
+        clean = {**clean, "content": kept or [{"type": "text", "text": REDACTED}]}
     return clean
 
 

@@ -181,8 +181,16 @@ def _fenced_lines(lines: list[str], language: str) -> list[str]:
 def _visible(text: str) -> str:
     """Return a text with LF line breaks, in which non-printable characters are escaped."""
     text = text.replace("\r\n", "\n")
-    strange = [c for c in set(text) if not (c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs")]
-    return text.translate({ord(c): json.dumps(c)[1:-1] for c in strange}) if strange else text
+    escapes = {}
+    for character in set(text):  # most texts have few different characters
+        if not _is_visible(character):
+            escapes[ord(character)] = json.dumps(character)[1:-1]
+    return text.translate(escapes) if escapes else text
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether a character can be shown: it is printable, a space, a tab or a line break."""
+    return character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs"
 
 
 @dataclass(slots=True)

@@ -126,13 +126,17 @@ class SessionFacts:
             return False
         if wanted.until_s is not None and self.first_s >= wanted.until_s:
             return False
-        if not has_tags(self.named, wanted) or any(self._is_called(name) for name in wanted.excepted):
+        if not has_tags(self.named, wanted):
             return False
-        if wanted.name and not (self.id.startswith(wanted.name) or key_of(wanted.name) in self.named.key):
+        if any(self._is_called(name) for name in wanted.excepted):
+            return False
+        if wanted.name and not self.id.startswith(wanted.name) and key_of(wanted.name) not in self.named.key:
             return False
         if wanted.model and not any(wanted.model.casefold() in model for model in self.models):
             return False
-        return {tool.casefold() for tool in wanted.tools} <= self.tools and (self.failed or not wanted.failed)
+        if wanted.failed and not self.failed:
+            return False
+        return {tool.casefold() for tool in wanted.tools} <= self.tools
 
     def _is_called(self, name: str) -> bool:
         """Return whether a text is the session's name or the beginning of its id."""

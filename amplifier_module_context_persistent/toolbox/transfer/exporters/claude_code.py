@@ -62,34 +62,36 @@ def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
 
 
 def _blocks_of_answer(message: Message, blocks: Sequence[Message], own: str, *, is_copy: bool) -> Iterator[Record]:
-    """Yield the records of an answer.
+    """Yield the records of an answer, one for each block; `own` is the id of the first record.
 
     In a copy, usage is written only if the answer has an id, by which it is billed only once.
     """
-    told = metadata_of(message)
-    imported = told.get("imported")
+    facts = metadata_of(message)
+    imported = facts.get("imported")
     ids = imported if isinstance(imported, dict) else {}
-    model = told.get("model")
+    response_id = ids.get("response_id")
+    model = facts.get("model")
     if not isinstance(model, str):
         model = UNKNOWN_MODEL if answer_usage(message).is_reported else _NOBODY
-    is_billed_elsewhere = is_copy and not ids.get("response_id")
+    would_be_billed_twice = is_copy and not response_id
+    usage = anthropic_usage({} if would_be_billed_twice else message)
     last = len(blocks) - 1
     for number, block in enumerate(blocks):
         answer = {
-            "id": str(ids.get("response_id") or own_response_id(own)),
+            "id": str(response_id or own_response_id(own)),
             "type": "message",
             "role": "assistant",
             "model": model,
             "content": [block],
             "stop_reason": _stop_of(message) if number == last else None,
             "stop_sequence": None,
-            "usage": anthropic_usage({} if is_billed_elsewhere else message),
+            "usage": usage,
         }
         record: Record = {"type": "assistant", "message": answer}
         if ids.get("request_id"):
             record["requestId"] = str(ids["request_id"])
         record["uuid"] = own if number == 0 else uuid_of(own, str(number))
-        if told.get("is_error") is True:
+        if facts.get("is_error") is True:
             record["isApiErrorMessage"] = True
         yield record
 

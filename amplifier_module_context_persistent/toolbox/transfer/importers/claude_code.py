@@ -48,14 +48,16 @@ def read(source: Source, account: Account, as_entry: AsEntry | None = None) -> I
 
     @cache
     def agents_of(session_id: str) -> frozenset[str]:
-        return frozenset(map(agent_in_name, agent_files(source.path, session_id)))
+        return frozenset(agent_in_name(path) for path in agent_files(source.path, session_id))
 
     file = ClaudeFile(source.aside, lambda agent, session_id: agent in agents_of(session_id))
     read_file(source, account, file, as_entry)
     by_agent: dict[str, list[ClaudeEntry]] = {}
     for entry in file.entries:
         by_agent.setdefault(entry.agent, []).append(entry)
-    main = "" if "" in by_agent else next(iter(by_agent), "")
+    main = ""  # the session itself; in a sub-agent's file, the first sub-agent
+    if by_agent and "" not in by_agent:
+        main = next(iter(by_agent))
     own = by_agent.pop(main, [])
     yield from _with_branches(file, source.path, own, account, main)
     for agent, entries in by_agent.items():

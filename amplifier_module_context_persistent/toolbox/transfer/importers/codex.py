@@ -103,6 +103,7 @@ def _check_is_own(rollout: Rollout, line: int, meta: dict[str, Any]) -> None:
 
 
 def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id: str) -> None:
+    """Add the content of an item: a part of an answer, a call's output, a message, or anything else."""
     kind, number, time = kind_of(item), at.number, at.value.get("timestamp")
     is_part = is_of_answer(item)
     blocks: list[Message] = []
@@ -111,35 +112,52 @@ def _item(rollout: Rollout, at: SourceObject, item: dict[str, Any], exported_id:
         blocks, calls = read_item(item)
     if kind in ("message", "reasoning") and not plain_content(blocks):
         rollout.account.skip(f"{kind} without content")
-    elif is_part:
+        return
+    if is_part:
         rollout.account.map(kind)
         answer = rollout.answering()
         answer.lines.append(AnswerLine(number, time, blocks, calls))
         answer.exported_id = answer.exported_id or exported_id
         if kind == "reasoning":
             answer.reasoning += "".join(block["thinking"] for block in blocks)
-    elif is_output(item):
+        return
+    if is_output(item):
         rollout.account.map(kind)
         call_id, content, failed = read_output(item)
         rollout.note_children(call_id, content)
-        given = metadata(exported_id or rollout.line_id(number), time, failed=failed)
-        rollout.put(MessageRead(result(call_id, content, given), number))
-    elif kind == "message":
-        role = text(item.get("role"))
-        rollout.account.map(f"message of {role or 'nobody'}")
-        role = role or "user"
-        source: str | None = f"codex:{'context' if role == 'user' else role}"
-        if role == "user" and hash(text_in(blocks)) in rollout.said:
-            source = None
-        given = metadata(exported_id or text(item.get("id")) or rollout.line_id(number), time, source=source)
-        said = plain_content(blocks)
-        shown = role if role in ("system", "developer") else "user"
-        rollout.put(MessageRead({"role": shown, "content": said, "metadata": given}, number))
-    elif kind == "agent_message" and (said := words_of_agent(item)):
-        _said_by_agent(rollout, at, item, kind, said)
+        facts = metadata(exported_id or rollout.line_id(number), time, failed=failed)
+        rollout.put(MessageRead(result(call_id, content, facts), number))
+        return
+    if kind == "message":
+        _message(rollout, at, item, blocks, exported_id)
+        return
+    words = words_of_agent(item) if kind == "agent_message" else None
+    if words:
+        _said_by_agent(rollout, at, item, kind, words)
+        return
+    rollout.account.keep(kind or "item without a type")
+    rollout.put(KeptEntry(at.value, number, "response_item"))
+
+
+def _message(rollout: Rollout, at: SourceObject, item: dict[str, Any], blocks: list[Message], exported_id: str) -> None:
+    """Add a message of a person, or one that the program inserted: instructions or context."""
+    role = text(item.get("role"))
+    rollout.account.map(f"message of {role or 'nobody'}")
+    role = role or "user"
+    is_persons = role == "user" and hash(text_in(blocks)) in rollout.said
+    if is_persons:
+        source = None
+    elif role == "user":
+        source = "codex:context"
     else:
-        rollout.account.keep(kind or "item without a type")
-        rollout.put(KeptEntry(at.value, number, "response_item"))
+        source = f"codex:{role}"
+    message_id = exported_id or text(item.get("id")) or rollout.line_id(at.number)
+    message = {
+        "role": role if role in ("system", "developer") else "user",
+        "content": plain_content(blocks),
+        "metadata": metadata(message_id, at.value.get("timestamp"), source=source),
+    }
+    rollout.put(MessageRead(message, at.number))
 
 
 def _said_by_agent(rollout: Rollout, at: SourceObject, told: dict[str, Any], kind: str, said: str) -> None:

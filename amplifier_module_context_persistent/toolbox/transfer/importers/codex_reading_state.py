@@ -191,27 +191,31 @@ class Rollout:
         An event with reasoning is skipped if it repeats a reasoning item. Otherwise its text is used, because an item
         may have only encrypted reasoning.
         """
-        answer, self.answer = self.answer, None
+        answer = self.answer
+        self.answer = None
         if answer is None:
             return
         self.reasoned = answer.reasoning
         blocks: list[Message] = []
         calls: dict[str, Message] = {}
-        time, number = None, 0
+        time = None
+        number = 0
         for line in answer.lines:
             if line.told and line.told in answer.reasoning:
                 self.account.skip("event agent_reasoning")
                 continue
             if line.told:
                 self.account.map("event agent_reasoning")
-            number, time = number or line.number, time or line.time
+            number = number or line.number  # of the first line that counts
+            time = time or line.time
             for block in line.blocks:
                 _add_reasoning(blocks, block)
             for one in line.calls:
                 calls.setdefault(one["id"], one)
         provider = text(self.facts.get("provider")) or "openai"
-        given = metadata(answer.exported_id or self.line_id(number), time, provider=provider, model=answer.model)
-        if (message := assistant(blocks, calls.values(), given)) is not None:
+        facts = metadata(answer.exported_id or self.line_id(number), time, provider=provider, model=answer.model)
+        message = assistant(blocks, calls.values(), facts)
+        if message is not None:
             self.add(MessageRead(of_provider(message), number))
 
 

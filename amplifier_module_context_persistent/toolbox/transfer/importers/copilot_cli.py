@@ -45,10 +45,9 @@ _HEADS = ("session.", "user.", "assistant.", "tool.", "system.", "subagent.", "h
 
 def read(source: Source, account: Account) -> Iterator[Event]:
     """Yield the session and its sub-agents."""
-    entries: dict[str, array[int]] = {}  # the places of stored lines, by sub-agent; "" is the session itself
-    events = WaitingEvents(source.aside)
+    places_by_agent: dict[str, array[int]] = {}  # of stored lines, by sub-agent; "" is the session itself
     facts: dict[str, Any] = {}
-    session_id = model = ""
+    session_id = ""
     usage = _Usage()
     for at in objects_of(source, account):
         agent, kind, data = text(at.value.get("agentId")), text(at.value.get("type")), mapping(at.value.get("data"))
@@ -60,15 +59,18 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             session_id = (session_id or named_id) if agent else one_session(at.number, session_id, named_id)
             context = mapping(data.get("context"))
             facts = {**named(data, version="copilotVersion"), **named(context, cwd="cwd", git_branch="branch"), **facts}
-        entries.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
+        places_by_agent.setdefault(agent, array("Q")).append(source.aside.put((at.number, at.value)))
         usage.take(at, account)
-    for agent in sorted(entries):
+    events = WaitingEvents(source.aside)
+    model = ""
+    for agent in sorted(places_by_agent):
         if agent:
             yield SessionStart("subagent", session_name(agent), dict(facts))
         else:
             yield SessionStart("session", "", facts, session_id)
         talk = _Talk()
-        for number, entry in map(source.aside.get, entries[agent]):
+        for place in places_by_agent[agent]:
+            number, entry = source.aside.get(place)
             data = mapping(entry.get("data"))
             model = text(data.get("newModel")) or text(data.get("selectedModel")) or model
             kind = text(entry.get("type")) or "without a type"
@@ -77,13 +79,16 @@ def read(source: Source, account: Account) -> Iterator[Event]:
                 talk.rewind(number, text(data.get("upToEventId")))
                 continue
             event = _event(number, entry, data, model, usage.by_line.get(number))
-            (account.keep if isinstance(event, KeptEntry) else account.map)(kind)
+            if isinstance(event, KeptEntry):
+                account.keep(kind)
+            else:
+                account.map(kind)
             talk.add(text(entry.get("id")), events.put(event))
         yield from events.all(talk.places)
-        found = (
-            Branch(line, f"rewind{line}", events.all(common), events.all(taken)) for line, common, taken in talk.rewound
-        )
-        yield from branches(found, account, facts, session_id)
+        rewound = [
+            Branch(line, f"rewind{line}", events.all(common), events.all(own)) for line, common, own in talk.rewound
+        ]
+        yield from branches(rewound, account, facts, session_id)
 
 
 class _Report(NamedTuple):
@@ -179,26 +184,25 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _event(number: int, entry: dict[str, Any], data: dict[str, Any], model: str, report: _Report | None) -> Event:
+    """Return the event of an entry. An entry without content becomes a `KeptEntry`."""
     kind, time = text(entry.get("type")), entry.get("timestamp")
     message_id = text(entry.get("id")) or f"copilot-{number}"
-    said, summary = text(data.get("content")), text(data.get("summaryContent"))
-    if kind in ("user.message", "system.message") and said:
-        source = "copilot:system" if kind == "system.message" else text(data.get("source"))
-        attached = items(data.get("attachments"))
-        given = metadata(
-            message_id,
-            time,
-            source=None if source in ("", "user") else source,
-            imported={"attachments": attached} if attached else {},
-        )
-        return MessageRead(user(said, given), number)
+    content = text(data.get("content"))
+    if kind in ("user.message", "system.message") and content:
+        source: str | None = "copilot:system" if kind == "system.message" else text(data.get("source"))
+        if source in ("", "user"):
+            source = None
+        attachments = items(data.get("attachments"))
+        imported = {"attachments": attachments} if attachments else {}
+        return MessageRead(user(content, metadata(message_id, time, source=source, imported=imported)), number)
     if kind == "tool.execution_complete":
-        told = metadata(message_id, time, failed=data.get("success") is False)
-        return MessageRead(result(id_text(data.get("toolCallId")), as_text(_output(data)), told), number)
+        facts = metadata(message_id, time, failed=data.get("success") is False)
+        return MessageRead(result(id_text(data.get("toolCallId")), as_text(_output(data)), facts), number)
     if kind == "assistant.message":
         message = _answer(data, message_id, _told(message_id, entry, data, model, report))
         if message is not None:
             return MessageRead(message, number)
+    summary = text(data.get("summaryContent"))
     if kind == "session.compaction_complete" and summary and data.get("success") is not False:
         return CompactionEvent(
             summary, number, message_id=message_id, time=time, tokens_before=data.get("preCompactionTokens")

@@ -118,23 +118,18 @@ def _note_facts(chat: _Chat, given: dict[str, Any]) -> None:
 def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is_whole: bool = False) -> None:
     """Add an entry. In lines, a later message with the same id replaces it; in a document (`is_whole`) it is lost."""
     kind, entry_id = text(entry.get("type")), text(entry.get("id"))
-    known = chat.live.get(entry_id) if kind in _TALK else None
+    earlier = chat.live.get(entry_id) if kind in _TALK else None
     if "$rewindTo" in entry:
         account.keep("$rewindTo")
         chat.rewind(line, entry["$rewindTo"])
     elif "$set" in entry:
         account.keep("$set")
-        changed = mapping(entry["$set"])
-        _note_facts(chat, changed)
-        for number, message in enumerate(items(changed.get("messages"))):
-            if isinstance(message, dict) and text(message.get("id")) not in chat.live:
-                message_id = text(message.get("id")) or f"gemini-{line}-{number}"
-                chat.put(message_id, line, _events(message, message_id, line))
-    elif known and is_whole:
+        _take_changes(chat, line, mapping(entry["$set"]))
+    elif earlier and is_whole:
         account.lose(line, "an earlier message has the same id")
-    elif known:
+    elif earlier:
         account.skip("replaced by a later version")
-        chat.put(entry_id, known.line, _events(entry, entry_id, known.line))
+        chat.put(entry_id, earlier.line, _events(entry, entry_id, earlier.line))
     elif "sessionId" in entry and "type" not in entry:
         account.keep("session")
         one_session(line, chat.session_id, text(entry["sessionId"]))
@@ -142,9 +137,21 @@ def _take(chat: _Chat, line: int, entry: dict[str, Any], account: Account, *, is
     else:
         message_id = entry_id or f"gemini-{line}"
         events = _events(entry, message_id, line)
-        talks = isinstance(events[0], MessageRead)
-        (account.map if talks else account.keep)(kind or "without a type")
-        chat.put(message_id if talks else f"#{line}", line, events)
+        if isinstance(events[0], MessageRead):
+            account.map(kind or "without a type")
+            chat.put(message_id, line, events)
+        else:
+            account.keep(kind or "without a type")
+            chat.put(f"#{line}", line, events)
+
+
+def _take_changes(chat: _Chat, line: int, changes: dict[str, Any]) -> None:
+    """Note changed facts of a chat, and add the messages that it does not have yet."""
+    _note_facts(chat, changes)
+    for number, message in enumerate(items(changes.get("messages"))):
+        if isinstance(message, dict) and text(message.get("id")) not in chat.live:
+            message_id = text(message.get("id")) or f"gemini-{line}-{number}"
+            chat.put(message_id, line, _events(message, message_id, line))
 
 
 def _events(entry: dict[str, Any], message_id: str, line: int) -> _Events:

@@ -216,12 +216,21 @@ def _message(at: SourceObject, model: str, open_function: str) -> Message | None
 
 
 def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:
-    blocks, asked = read_chat_answer(message)
+    """Return an answer, or None if it has neither content nor calls.
+
+    Args:
+        message: the message in the file.
+        message_id: the id of the answer.
+        time: its time.
+        given: the metadata that a message of this package has in the file.
+        model: the model that the file names, if the message names none.
+    """
+    blocks, calls = read_chat_answer(message)
     blocks = [_signed(block, given) for block in blocks]
-    for number, one in enumerate(asked, 1):
-        end = "call" if is_older_call(message) else f"call{number}"
-        one["id"] = text(one["id"]) or f"{message_id}-{end}"
-    told = metadata(
+    for number, one in enumerate(calls, 1):
+        ending = "call" if is_older_call(message) else f"call{number}"
+        one["id"] = text(one["id"]) or f"{message_id}-{ending}"
+    facts = metadata(
         message_id,
         time,
         provider=text(given.get("provider")) or "openai",
@@ -229,7 +238,7 @@ def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any],
         stop_reason=text(message.get("finish_reason")) or text(given.get("stop_reason")),
         usage=usage_of_openai(message.get("usage")) or mapping(given.get("usage")),
     )
-    return assistant(blocks, asked, told)
+    return assistant(blocks, calls, facts)
 
 
 def _signed(block: Message, given: dict[str, Any]) -> Message:
