@@ -138,11 +138,16 @@ class _FilterReader:
         return self._read[part]
 
     def _all_rows(self, part: int) -> dict[tuple[str, int], Row]:
-        rows, counts = dict[tuple[str, int], Row](), dict.fromkeys(self._sound, 0)
+        """Return all sound rows of a table of filters, by session and number; note sessions that lack some."""
+        rows = dict[tuple[str, int], Row]()
+        counts = dict.fromkeys(self._sound, 0)
         for row_id, *given in self._connection.execute(f"SELECT {_ROW} FROM {FILTER_TABLES[part]} ORDER BY id"):
             session, number = divmod(row_id, _BLOCKS_OF_SESSION)
             name = self._names.get(session)
-            if name is not None and (row := self._checked(name, part, number, given)) is not None:
+            if name is None:
+                continue
+            row = self._checked(name, part, number, given)
+            if row is not None:
                 rows[name, number] = row
                 counts[name] += 1
         self.damaged |= {name for name, (_, words) in self._sound.items() if counts[name] != words.blocks}

@@ -84,10 +84,13 @@ def _meant(word: str, index: _Index, *, tries_all: bool) -> str:
 
 def _likely(word: str) -> Iterator[str]:
     """Yield the word with two letters swapped, with a double letter made single, or with a letter doubled."""
-    places = range(1, len(word))
-    yield from (word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] for at in places)
-    yield from (word[:at] + word[at + 1 :] for at in places if word[at] == word[at - 1])
-    yield from (word[:at] + word[at] + word[at:] for at in places)
+    for place in range(1, len(word)):
+        yield word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :]
+    for place in range(1, len(word)):
+        if word[place] == word[place - 1]:
+            yield word[:place] + word[place + 1 :]
+    for place in range(1, len(word)):
+        yield word[:place] + word[place] + word[place:]
 
 
 def _others(word: str) -> Iterator[str]:

@@ -107,20 +107,23 @@ def archive(
     and all, are written into DIR, which only the holder of the private key can read (age; the extra `seal`).
     """
     keys = public_keys(recipients)
-    if bool(keys) != bool(output) or (keys and undo):
+    has_only_one = (keys and not output) or (output and not keys)
+    if has_only_one or (keys and undo):
         raise click.UsageError("--encrypt-to and -o DIR belong together, without --undo: they make sealed copies")
     check_can_ask(as_json=as_json, yes=yes or bool(keys), dry_run=dry_run)
     sessions, places = split_places(sessions, wanted.places)
     wanted = replace(wanted, places=places)
-    if sessions or last:
+    is_named = bool(sessions) or last
+    if is_named:
         check_no_filter(wanted, everywhere=everywhere)
         if (sessions and last) or everything or older is not None:
             raise click.UsageError("give SESSION, or --last, or filters")
-        chosen, is_named = with_their_sub_agents([last_path()] if last else [path_of(name) for name in sessions]), True
+        paths = [last_path()] if last else [path_of(name) for name in sessions]
+        chosen = with_their_sub_agents(paths)
     else:
         if older is None:
             check_says_which(wanted, everywhere=everywhere, everything=everything, besides="--older or ")
-        chosen, is_named = _older_than(chosen_sessions(wanted, everywhere=everywhere), older), False
+        chosen = _older_than(chosen_sessions(wanted, everywhere=everywhere), older)
     if output:
         context.exit(_seal_copies(chosen, output, keys, dry_run=dry_run, as_json=as_json))
     candidates = _candidates(chosen, undo=undo, is_named=is_named)

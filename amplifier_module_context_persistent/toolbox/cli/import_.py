@@ -374,21 +374,24 @@ def _sum_of_accounts(accounts: Sequence[Account]) -> Account:
 def _of_others(report: Import) -> str:
     """Return words for the number of added messages that are in sessions of branches and of sub-agents."""
     parts = list[str]()
-    for kind, one, several in (("branch", "branch", "branches"), ("subagent", "sub-agent", "sub-agents")):
+    for kind, noun, plural in (("branch", "branch", "branches"), ("subagent", "sub-agent", "sub-agents")):
         others = [session for session in report.sessions if session.kind == kind and session.added]
         if others and len(others) < len(report.sessions):
             added = sum(session.added for session in others)
-            parts.append(f"{added:,} of them in {len(others):,} {one if len(others) == 1 else several}")
+            parts.append(f"{added:,} of them in {len(others):,} {noun if len(others) == 1 else plural}")
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _say_how_to_hand_back(reports: Sequence[Import]) -> None:
     """Print the command that continues an imported session in its own agent, if there is such a command."""
-    for name in dict.fromkeys(_AGENT_OF.get(report.format, report.format) for report in reports if report.sessions):
-        if name in AGENTS:
-            one = next(one for one in reports if _AGENT_OF.get(one.format, one.format) == name and one.sessions)
-            session = one.session_id if len(reports) == 1 else "SESSION"
-            say(f"  to go on in {name}: context-persistent fork {session or one.path} --to {name}")
+    first_by_agent: dict[str, Import] = {}
+    for report in reports:
+        if report.sessions:
+            first_by_agent.setdefault(_AGENT_OF.get(report.format, report.format), report)
+    for agent, report in first_by_agent.items():
+        if agent in AGENTS:
+            session = report.session_id if len(reports) == 1 else "SESSION"
+            say(f"  to go on in {agent}: context-persistent fork {session or report.path} --to {agent}")
 
 
 _AGENT_OF = {"claude-stream": "claude-code", "codex-exec": "codex"}

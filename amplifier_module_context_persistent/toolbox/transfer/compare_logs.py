@@ -130,20 +130,26 @@ def _by_ends(first: str, second: str) -> Comparison | None:
         return None
     one, two = FileHandle(first), FileHandle(second)
     with closing(one), closing(two):
-        if not (one.open(create=False) and two.open(create=False)):
+        if not one.open(create=False) or not two.open(create=False):
             return None
-        one_bytes, two_bytes = one.size(), two.size()
-        shared_bytes = min(one_bytes, two_bytes)
+        longer_by = one.size() - two.size()
+        shared_bytes = min(one.size(), two.size())
         end = one.before(shared_bytes, _END_BYTES)
-        ends_with_record = end.endswith(b'"}\n') and end[-CRC_TAIL_BYTES - 1 :].startswith(CRC_KEY)
-        if not ends_with_record or two.before(shared_bytes, _END_BYTES) != end:
+        if not _ends_with_record(end) or two.before(shared_bytes, _END_BYTES) != end:
             return None
         begin = one.read(0, min(shared_bytes, _HEADER_BYTES))
         if two.read(0, len(begin)) != begin:
             return None
-    if one_bytes == two_bytes:
+    if longer_by == 0:
         return Comparison(Relation.SAME)
-    return Comparison(Relation.LONGER if one_bytes > two_bytes else Relation.SHORTER, abs(one_bytes - two_bytes))
+    if longer_by > 0:
+        return Comparison(Relation.LONGER, longer_by)
+    return Comparison(Relation.SHORTER, -longer_by)
+
+
+def _ends_with_record(end: bytes) -> bool:
+    """Return whether bytes end with a whole record, as it has its checksum at its end."""
+    return end.endswith(b'"}\n') and end[-CRC_TAIL_BYTES - 1 :].startswith(CRC_KEY)
 
 
 def compare_read(one: ReadableLog, two: ReadableLog) -> Comparison:

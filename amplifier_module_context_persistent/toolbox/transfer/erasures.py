@@ -100,17 +100,26 @@ class TakenHashes:
         return content.decode("utf-8", "surrogatepass")
 
     def _without(self, content: bytes, length: int) -> bytes:
+        """Replace the taken texts of one length in some bytes.
+
+        A window is hashed only if its checksum is known, because this runs once per byte.
+        """
         checks = {check for size, check, _ in self.hashes if size == length}
         known = {digest for size, _, digest in self.hashes if size == length}
-        seed, pieces, start, at = crc32(self.salt.encode()), list[bytes](), 0, 0
-        while at + length <= len(content):
-            window = content[at : at + length]
+        seed = crc32(self.salt.encode())
+        pieces = list[bytes]()
+        copied_to = position = 0
+        while position + length <= len(content):
+            window = content[position : position + length]
             if crc32(window, seed) & 0xFFFF in checks and _hash(self.salt, window) in known:
-                pieces += [content[start:at], REPLACEMENT.encode()]
-                start = at = at + length
+                pieces += [content[copied_to:position], REPLACEMENT.encode()]
+                position += length
+                copied_to = position
             else:
-                at += 1
-        return b"".join([*pieces, content[start:]]) if pieces else content
+                position += 1
+        if not pieces:
+            return content
+        return b"".join([*pieces, content[copied_to:]])
 
 
 def _check(salt: str, text: bytes) -> int:
@@ -302,16 +311,20 @@ def erasure_of(
 def erasure_from(value: dict[str, Any]) -> Erasure:
     """Read an erasure from a line's JSON object. A malformed one raises KeyError, TypeError or ValueError."""
     salt = str(value["salt"])
+    names = frozenset(str(name) for name in value["names"])
+    answers = frozenset(str(answer) for answer in value.get("answers", ()))
+    rule = TextRule.from_json(salt, value.get("rule", {}))
+    ids = binascii.a2b_base64(str(value.get("ids", "")))
     return Erasure(
         salt,
         str(value["erased"]),
         str(value["time"]),
-        frozenset(map(str, value["names"])),
+        names,
         int(value.get("count", 0)),
         str(value.get("content", "")),
-        TextRule.from_json(salt, value.get("rule", {})),
-        frozenset(map(str, value.get("answers", ()))),
-        binascii.a2b_base64(str(value.get("ids", ""))),
+        rule,
+        answers,
+        ids,
         value.get("elsewhere") is True,
     )
 
@@ -334,14 +347,17 @@ def names_in(reader: ReadableLog, gone: Iterable[int] | None = None) -> SourceNa
         reader: the log.
         gone: the ordinals of the messages that are purged; None if the whole session is erased, or a text in it.
     """
-    names, count, has_id = _named_by_headers(reader.index.headers)
-    wanted = 0 if has_id else min(count, len(reader.index))
-    bodies = (line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(wanted)))
-    content = content_name(bodies) if wanted else ""
-    gone = None if gone is None else list(gone)
-    named, answers = names_in_stored(reader, gone), answers_in_stored(reader, gone)
-    id_hashes = [reader.index.columns.id_hashes[ordinal] for ordinal in gone or ()]
-    return SourceNames(tuple(names), wanted, content, tuple(named), tuple(answers), tuple(id_hashes))
+    index = reader.index
+    names, count, has_id = _named_by_headers(index.headers)
+    count = 0 if has_id else min(count, len(index))  # a session without an id is recognised by its first messages
+    content = ""
+    if count:
+        content = content_name(line[:-CRC_TAIL_BYTES] for _, line in reader.lines(range(count)))
+    ordinals = None if gone is None else list(gone)
+    message_names = names_in_stored(reader, ordinals)
+    answers = answers_in_stored(reader, ordinals)
+    id_hashes = [index.columns.id_hashes[ordinal] for ordinal in ordinals or ()]
+    return SourceNames(tuple(names), count, content, tuple(message_names), tuple(answers), tuple(id_hashes))
 
 
 def names_of(reader: ReadableLog) -> list[str]:

@@ -82,7 +82,7 @@ def tag_session(
         LogError: the log is missing, cannot be read, or refused the append.
     """
     for tag in (*add, *remove):
-        if not tag or len(tag) > MOST_TAG_CHARS or not tag.isprintable() or any(map(str.isspace, tag)):
+        if not _is_tag(tag):
             raise LabelError(f"{tag!r:.80} is no tag: a tag has 1 to {MOST_TAG_CHARS} characters, and no space")
 
     def changed(known: SessionRecords) -> tuple[str, tuple[str, ...]]:
@@ -98,6 +98,13 @@ def tag_session(
     return _write(path, changed, lock_timeout_s=lock_timeout_s, now=now)
 
 
+def _is_tag(text: str) -> bool:
+    """Return whether a text can be a tag: printable, without spaces, neither empty nor too long."""
+    if not text or len(text) > MOST_TAG_CHARS or not text.isprintable():
+        return False
+    return not any(character.isspace() for character in text)
+
+
 def _write(
     path: str | Path,
     change: Callable[[SessionRecords], tuple[str, tuple[str, ...]]],
@@ -105,6 +112,14 @@ def _write(
     lock_timeout_s: float,
     now: Callable[[], str],
 ) -> Label:
+    """Change the name and the tags of a session.
+
+    Args:
+        path: the session's log.
+        change: returns the new name and tags. It is called under the log's lock with what is known of the session.
+        lock_timeout_s: the longest wait for another process that holds the log's lock.
+        now: gives ISO 8601 timestamps.
+    """
     time = now()
     done = Label("", (), is_new=False)
 
@@ -112,10 +127,12 @@ def _write(
         nonlocal done
         known = index.session
         name, tags = change(known)
-        done = Label(name, tags, is_new=(name, tags) != (known.name, known.tags))
-        return [encode_control("label", title=name, tags=list(tags), time=time)] if done.is_new else []
+        is_new = (name, tags) != (known.name, known.tags)
+        done = Label(name, tags, is_new=is_new)
+        return [encode_control("label", title=name, tags=list(tags), time=time)] if is_new else []
 
-    if (present := open_existing(str(path))) is None:  # an append would create a log
+    present = open_existing(str(path))
+    if present is None:  # an append would create a log
         raise not_there(shown_location(str(path)))
     present.close()
     append_all(open_log(str(path), lock_timeout_s=lock_timeout_s), prepare)

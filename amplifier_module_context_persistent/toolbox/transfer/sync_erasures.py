@@ -83,15 +83,19 @@ def travelling_erasures(here: Side, there: Side) -> tuple[list[Erasure], list[Tr
     Raises:
         OSError: a list cannot be read, so it is not known what was erased.
     """
-    (ours, our_lifts), (theirs, their_lifts) = _read(here), _read(there)
-    lifted = our_lifts | their_lifts
-    both = (theirs | ours).items()
-    force = {salt: replace(one, is_elsewhere=False) for salt, one in both if salt not in lifted}
-    found = []
-    for side, own in ((here, ours), (there, theirs)):
-        new = [one for salt, one in force.items() if salt not in own or own[salt].is_elsewhere]
-        found.append(TravellingErasures(side, new, [own[salt] for salt in own.keys() & lifted]))
-    return list(force.values()), found
+    ours, lifted_here = _read(here)
+    theirs, lifted_there = _read(there)
+    lifted = lifted_here | lifted_there
+    in_force = {}
+    for salt, erasure in (theirs | ours).items():
+        if salt not in lifted:
+            in_force[salt] = replace(erasure, is_elsewhere=False)
+    changes = []
+    for side, known in ((here, ours), (there, theirs)):
+        new = [one for salt, one in in_force.items() if salt not in known or known[salt].is_elsewhere]
+        lifted_of_side = [known[salt] for salt in known.keys() & lifted]
+        changes.append(TravellingErasures(side, new, lifted_of_side))
+    return list(in_force.values()), changes
 
 
 def _read(side: Side) -> tuple[dict[str, Erasure], set[str]]:
@@ -111,14 +115,18 @@ def erasing_steps(session: SessionFile, side: Side, found: Sequence[Erasure]) ->
     path = str(session.path)
     try:
         about = erasures_about(path, found)
-        if deletions := [one for one in about if one.what == SESSION]:
-            yield (deletion := _plan_deletion(session, side, deletions))
+        deletions = [erasure for erasure in about if erasure.what == SESSION]
+        purges = [erasure for erasure in about if erasure.what != SESSION]
+        if deletions:
+            deletion = _plan_deletion(session, side, deletions)
+            yield deletion
             if not deletion.error:
                 return
-        for erasure in _not_carried_out(path, [one for one in about if one.what != SESSION]):
-            planned = plan_session_purge(path, what := _purge_of(erasure))
+        for erasure in _not_carried_out(path, purges):
+            purge = _purge_of(erasure)
+            planned = plan_session_purge(path, purge)
             if not planned.is_nothing or planned.is_left:
-                yield ErasingStep(session, side, [erasure], purge=planned, what=what)
+                yield ErasingStep(session, side, [erasure], purge=planned, what=purge)
     except (ContextPersistentError, OSError) as error:
         yield ErasingStep(session, side, list(found), error=reason_of(error))
 
@@ -134,9 +142,15 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
         return list(purges)  # the files beside the log may hold purged content
     with closing(open_reader(log)) as reader:
         reader.follow()
-        carried_out, held = salts_of_purges(reader), reader.index.columns.id_hashes
-        left = [one for one in purges if one.salt not in carried_out]
-        return [one for one in left if not one.ids or any(map(one.took, held))]
+        carried_out = salts_of_purges(reader)
+        id_hashes = reader.index.columns.id_hashes
+        left = []
+        for purge in purges:
+            if purge.salt in carried_out:
+                continue
+            if not purge.ids or any(purge.took(id_hash) for id_hash in id_hashes):
+                left.append(purge)
+        return left
 
 
 def _purge_of(erasure: Erasure) -> Purge:

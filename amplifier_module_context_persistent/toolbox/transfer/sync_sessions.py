@@ -136,19 +136,22 @@ class Step:
 
 def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:
     """Pair the sessions of two sides by their ids, if possible within the same project."""
-    left: dict[str, list[SessionFile]] = {}
-    for one in here:
-        left.setdefault(one.id, []).append(one)
-    found = []
+    unpaired: dict[str, list[SessionFile]] = {}
+    for session in here:
+        unpaired.setdefault(session.id, []).append(session)
+    pairs = []
     for other in there:
-        copies = left.get(other.id, [])
-        of_project = [one for one in copies if one.project == other.project]
-        copy = next(iter(of_project or copies), None)
-        if copy is not None:
-            copies.remove(copy)
-        found.append(Pair(other.id, copy, other))
-    alone = [Pair(one.id, one, None) for ones in left.values() for one in ones]
-    return sorted([*found, *alone], key=lambda pair: pair.session_id)
+        candidates = unpaired.get(other.id, [])
+        in_project = [session for session in candidates if session.project == other.project]
+        best = in_project or candidates
+        if best:
+            candidates.remove(best[0])
+            pairs.append(Pair(other.id, best[0], other))
+        else:
+            pairs.append(Pair(other.id, None, other))
+    for sessions in unpaired.values():
+        pairs += [Pair(session.id, session, None) for session in sessions]
+    return sorted(pairs, key=lambda pair: pair.session_id)
 
 
 @dataclass(slots=True)

@@ -109,18 +109,17 @@ def _stop_of(message: Message) -> str:
 def anthropic_usage(message: Message) -> dict[str, Any]:
     """Return usage in the form that Anthropic reports. Cache reads and cache writes are not part of `input_tokens`."""
     usage = answer_usage(message)
-    by_time = {
-        name: usage.writes[key]
-        for name, key in (
-            ("ephemeral_5m_input_tokens", "cache_write_5m_tokens"),
-            ("ephemeral_1h_input_tokens", "cache_write_1h_tokens"),
-        )
-        if key in usage.writes
-    }
-    return {
+    converted: dict[str, Any] = {
         "input_tokens": usage.uncached,
         "cache_creation_input_tokens": usage.writes.get("cache_write_tokens", 0),
         "cache_read_input_tokens": usage.cached,
         "output_tokens": usage.output,
-        **({"cache_creation": by_time} if by_time else {}),
     }
+    by_time = {}
+    if "cache_write_5m_tokens" in usage.writes:
+        by_time["ephemeral_5m_input_tokens"] = usage.writes["cache_write_5m_tokens"]
+    if "cache_write_1h_tokens" in usage.writes:
+        by_time["ephemeral_1h_input_tokens"] = usage.writes["cache_write_1h_tokens"]
+    if by_time:
+        converted["cache_creation"] = by_time
+    return converted

@@ -61,22 +61,25 @@ class _Writer:
 
     def lines(self, message: Message) -> Iterator[tuple[str, Line]]:
         """Yield the lines of a message, as pairs of type and payload: its turn context, its items, and its events."""
+        role = message["role"]
         model = metadata_of(message).get("model")
-        if message["role"] == "assistant" and isinstance(model, str) and model != self._model:
+        if role == "assistant" and isinstance(model, str) and model != self._model:
             self._model = model
             yield "turn_context", {"cwd": self._session.working_dir, "model": model, **_LIKE_CODEX}
         for item in openai_responses.write([message]):
-            if texts := texts_of_result(message):
+            texts = texts_of_result(message)
+            if texts:
                 item["output"] = [{"type": "input_text", "text": text} for text in texts]
             yield "response_item", _typed(item)
-        said = text_of(message)
-        if message["role"] == "user" and is_human(message):
-            yield "event_msg", {"type": "user_message", "message": said, "kind": "plain"}
-        elif message["role"] == "assistant" and said:
-            yield "event_msg", {"type": "agent_message", "message": said}
-        if message["role"] != "assistant" or self._session.is_copy:
+        content = text_of(message)
+        if role == "user" and is_human(message):
+            yield "event_msg", {"type": "user_message", "message": content, "kind": "plain"}
+        elif role == "assistant" and content:
+            yield "event_msg", {"type": "agent_message", "message": content}
+        if role != "assistant" or self._session.is_copy:
             return  # a copy's answers have no ids, so they would be billed twice
-        if (usage := answer_usage(message)).is_reported:
+        usage = answer_usage(message)
+        if usage.is_reported:
             counts = _counts(usage)
             self._sums = {key: count + counts[key] for key, count in self._sums.items()}
             info = {"total_token_usage": self._sums, "last_token_usage": counts, "model_context_window": None}

@@ -152,21 +152,29 @@ def _output(item: dict[str, Any]) -> tuple[Any, bool]:
     failed = text(item.get("status")) in _FAILED
     kind = text(item.get("type"))
     if kind == "mcp_tool_call":
-        if (error := mapping(item.get("error"))) and not item.get("result"):
+        error = mapping(item.get("error"))
+        if error and not item.get("result"):
             return text(error.get("message")), True
-        given = mapping(item.get("result"))
-        structured = {"structuredContent": given["structured_content"]} if given.get("structured_content") else {}
-        content = blocks_of(given.get("content"))
-        [read_result] = mcp.read([{"role": "tool", "tool_call_id": "", "content": content, **structured}])
-        blocks = read_result["content"]
-        return plain_content(blocks) if isinstance(blocks, list) else blocks, failed
+        return _mcp_content(mapping(item.get("result"))), failed
     if kind == "command_execution":
+        output = text(item.get("aggregated_output"))
         code = item.get("exit_code")
-        end = f"\nexit code {code}" if isinstance(code, int) and code else ""
-        return f"{text(item.get('aggregated_output'))}{end}", failed or bool(end)
+        if isinstance(code, int) and code != 0:
+            return f"{output}\nexit code {code}", True
+        return output, failed
     if kind == "collab_tool_call":
         return as_text(item.get("agents_states") or text(item.get("status"))), failed
     return text(item.get("status")) or "completed", failed
+
+
+def _mcp_content(given: dict[str, Any]) -> Any:
+    """Return the content of an MCP server's result."""
+    message = {"role": "tool", "tool_call_id": "", "content": blocks_of(given.get("content"))}
+    if given.get("structured_content"):
+        message["structuredContent"] = given["structured_content"]
+    [read_result] = mcp.read([message])
+    content = read_result["content"]
+    return plain_content(content) if isinstance(content, list) else content
 
 
 def _end_turn(thread: _Thread) -> None:
@@ -181,13 +189,16 @@ def _bill(thread: _Thread, at: SourceObject) -> None:
     """Give the last answer of a turn the turn's usage: the thread's usage minus its usage at the turn before."""
     given = mapping(at.value.get("usage"))
     counts = {key: given[key] for key in _USAGE if type(given.get(key)) is int}
-    before = thread.billed if all(counts.get(key, 0) >= count for key, count in thread.billed.items()) else {}
+    before = thread.billed
+    has_begun_again = any(counts.get(key, 0) < count for key, count in before.items())
+    if has_begun_again:
+        before = {}
     thread.billed = counts
-    took = {key: count - before.get(key, 0) for key, count in counts.items()}
+    of_turn = {key: count - before.get(key, 0) for key, count in counts.items()}
     usage = usage_of(
-        input_tokens=took.get("input_tokens"),
-        output_tokens=took.get("output_tokens"),
-        cache_read_tokens=took.get("cached_input_tokens"),
+        input_tokens=of_turn.get("input_tokens"),
+        output_tokens=of_turn.get("output_tokens"),
+        cache_read_tokens=of_turn.get("cached_input_tokens"),
     )
     for event in reversed(thread.events):
         if isinstance(event, MessageRead) and event.message["role"] == "assistant":

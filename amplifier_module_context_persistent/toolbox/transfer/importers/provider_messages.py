@@ -96,16 +96,17 @@ def whole_messages(
     except RecordError as refused:
         account.lose(at.number, str(refused))
         return []
-    said = [message for message in read if message["content"] or message.get("tool_calls")]
     role = text(at.value.get("role")) or "message"
-    if said:
+    messages: list[Message] = []
+    for message in read:
+        if message["content"] or message.get("tool_calls"):
+            own_id = f"{message_id}-{len(messages) + 1}" if messages else message_id
+            messages.append(_named(message, own_id, time, provider, model))
+    if messages:
         account.map(role)
     else:
         account.skip(f"{role} without content")
-    return [
-        _named(message, message_id if number == 1 else f"{message_id}-{number}", time, provider, model)
-        for number, message in enumerate(said, 1)
-    ]
+    return messages
 
 
 def _named(message: Message, message_id: str, time: Any, provider: str, model: str) -> Message:
