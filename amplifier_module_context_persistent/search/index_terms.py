@@ -103,11 +103,19 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     if len(word) > MOST_WORD_CHARS:
         return ()
     if not word.isascii() and _UNPARTED_RUN.match(word):
-        folded = word.casefold()
-        return tuple(folded[at : at + 2] for at in range(len(folded) - 1)) or (folded,)
-    if word.isalpha() and (word.islower() or word.istitle() or word.isupper()):
+        return _pairs_of_characters(word.casefold())
+    is_one_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
+    if is_one_word:
         return (stem(word.casefold()),)
     parts = [part.casefold() for part in _PART.findall(word)]
     if len(parts) < 2:
         return tuple(stem(part) for part in parts)
-    return tuple(dict.fromkeys(map(stem, (*parts, "".join(parts)))))
+    whole = "".join(parts)
+    return tuple(dict.fromkeys(stem(part) for part in (*parts, whole)))
+
+
+def _pairs_of_characters(text: str) -> tuple[str, ...]:
+    """Return all pairs of neighbours, the terms of a script without spaces between words; or a single character."""
+    if len(text) < 2:
+        return (text,)
+    return tuple(text[start : start + 2] for start in range(len(text) - 1))

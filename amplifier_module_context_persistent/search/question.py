@@ -96,18 +96,23 @@ def read_question(text: str, *, now: datetime) -> Question:
     all_words = [word.casefold() for word, _ in asked_words(text)]
     periods = periods_of(text, now, languages_of(all_words))
     asked = asked_words(_without(periods, text))
-    little = function_words(all_words)
-    telling = [(word, found) for word, found in asked if word.casefold() not in little]
-    terms = [*_terms_of(telling or asked), *_joined([word for word, _ in asked], little if telling else frozenset())]
-    if periods and all(word.casefold() in _ACTIVITIES for word, _ in telling):
+    function_words_asked = function_words(all_words)
+    telling = [(word, found) for word, found in asked if word.casefold() not in function_words_asked]
+    words = [word for word, _ in asked]
+    if telling:
+        terms = [*_terms_of(telling), *_joined(words, function_words_asked)]
+    else:  # only function words: then they are all that can be looked for
+        terms = [*_terms_of(asked), *_joined(words, frozenset())]
+    asks_for_activity = all(word.casefold() in _ACTIVITIES for word, _ in telling)
+    if periods and asks_for_activity:
         terms = list(ANYTHING_SAID)
     if not terms:
         raise RecallError("query: it holds no word")
     once: dict[str, AskedTerm] = {}
     for term in terms:
         once.setdefault(term.name, term)
-    names = [speaker_term(word) for word, _ in telling]
-    return Question(text, tuple(once.values())[:MOST_TERMS], tuple(dict.fromkeys(names)), periods)
+    names = dict.fromkeys(speaker_term(word) for word, _ in telling)
+    return Question(text, tuple(once.values())[:MOST_TERMS], tuple(names), periods)
 
 
 def speaker_term(word: str) -> str:

@@ -85,8 +85,12 @@ class _Reader:
     def __init__(self, text: str, tokens: Sequence[Token], now: datetime) -> None:
         self._text, self._tokens, self._now = text, tokens, now
         self._today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        breaks = (n for n, (one, other) in enumerate(pairwise(tokens), 1) if not may_follow(text, one, other))
-        self._breaks = [*breaks, len(tokens)]
+        self._breaks: list[int] = []
+        """The numbers of the tokens before which a time ends, because other characters are between the tokens."""
+        for number, (one, other) in enumerate(pairwise(tokens), 1):
+            if not may_follow(text, one, other):
+                self._breaks.append(number)
+        self._breaks.append(len(tokens))
         self._end = len(tokens)
         self._until_now = now + timedelta(seconds=1)
 
@@ -99,22 +103,33 @@ class _Reader:
             return None  # there is no such day
 
     def _connected(self, at: int) -> Read | None:
+        """Read a time after a word that connects it: `between`, `in`, `since`, `vor`, `before` or `after`."""
         following = self._after_articles(at + 1)
-        may_be_between = self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN)
-        if may_be_between and (between := self._between(following)) is not None:
-            return between
+        if self._is(at, Kind.BETWEEN) or self._is(at, Kind.IN):
+            between = self._between(following)
+            if between is not None:
+                return between
         if self._is(at, Kind.SINCE):
             since = self._long(following) or self._simple(following, is_told=True)
-            return (since[0], self._until_now, since[2]) if since is not None else None
-        if self._is(at, Kind.BACK) and (ago := self._ago(at)) is not None:
-            return ago
-        if not (self._is(at, Kind.BEFORE) or self._is(at, Kind.AFTER)):
+            if since is None:
+                return None
+            begin, _, behind = since
+            return begin, self._until_now, behind
+        if self._is(at, Kind.BACK):
+            ago = self._ago(at)
+            if ago is not None:
+                return ago
+        is_before = self._is(at, Kind.BEFORE)
+        if not is_before and not self._is(at, Kind.AFTER):
             return None
-        told = self._simple(following, is_told=True)
-        if told is None or self._text.startswith(("'s", "\u2019s"), self._tokens[told[2] - 1].stop):
+        named = self._simple(following, is_told=True)
+        if named is None:
+            return None
+        begin, end, behind = named
+        last_token = self._tokens[behind - 1]
+        if self._text.startswith(("'s", "\u2019s"), last_token.stop):
             return None  # `after yesterday's release` is no time after yesterday
-        begin, end, behind = told
-        if self._is(at, Kind.BEFORE):
+        if is_before:
             return datetime.fromtimestamp(0, self._now.tzinfo), begin, behind
         return end, self._until_now, behind
 
@@ -239,17 +254,21 @@ class _Reader:
     def _weekday(self, at: int, *, is_told: bool) -> Read | None:
         """Read the last such weekday: `on Monday`, `last Monday`, `Monday morning`, `lundi dernier`."""
         begin = self._after_articles(at)
-        is_named = is_told or self._is(begin, Kind.LAST) or self._is(begin, Kind.PAST) or self._is(begin, Kind.THIS)
+        has_word_before = self._is(begin, Kind.LAST) or self._is(begin, Kind.PAST) or self._is(begin, Kind.THIS)
         begin = self._after(begin, Kind.LAST, Kind.PAST, Kind.THIS)
         weekday = self._value(begin, Kind.WEEKDAY)
         if weekday is None:
             return None
         behind = self._after(begin + 1, Kind.LAST)
-        day = self._today - timedelta(days=(self._today.weekday() - weekday) % 7 or 7)
-        if (part := self._value(begin, Kind.PART)) is not None:
+        days_ago = (self._today.weekday() - weekday) % 7 or 7  # not today
+        day = self._today - timedelta(days=days_ago)
+        part = self._value(begin, Kind.PART)
+        if part is not None:  # `Montagabend` is a weekday and a part of the day
             return (*_part_of(day, part), behind)
         read = self._with_part(day, behind)
-        return read if is_named or read[2] > begin + 1 else None
+        _, _, end = read
+        is_more_than_weekday = end > begin + 1
+        return read if is_told or has_word_before or is_more_than_weekday else None
 
     # -- counts of units ---------------------------------------------------------------------------------------------
 

@@ -108,9 +108,11 @@ class ProjectSearch:
         covered_bytes = 0
         if known is not None and known.still_holds(reader):
             covered_bytes = known.end_offset
-        status, lacking_bytes = reader.file.status(), reader.size - covered_bytes
-        is_up_to_date = not lacking_bytes and known is not None and known.stamp == Stamp.of(status)
-        if lacking_bytes >= BLOCK_BYTES or (_is_settled(status) and not is_up_to_date):
+        status = reader.file.status()
+        lacking_bytes = reader.size - covered_bytes
+        is_up_to_date = lacking_bytes == 0 and known is not None and known.stamp == Stamp.of(status)
+        is_worth_it = lacking_bytes >= BLOCK_BYTES or _is_settled(status)
+        if is_worth_it and not is_up_to_date:
             self._stale[name] = covered_bytes
         if not covered_bytes or self._found is None:
             return None
@@ -121,8 +123,11 @@ class ProjectSearch:
         def may_match(offset: int) -> bool:
             if offset >= covered_bytes:
                 return True
-            at = bisect_right(starts, offset) - 1
-            return at >= 0 and offset <= ranges[at][1]
+            number = bisect_right(starts, offset) - 1
+            if number < 0:
+                return False
+            _, last = ranges[number]
+            return offset <= last
 
         return [position for position, ordinal in enumerate(reader.index.live) if may_match(offsets[ordinal])]
 

@@ -61,23 +61,31 @@ def files(
     It goes by the arguments of tools, and by patches. Calls that failed do not count. What shell commands did to files
     by redirections and programs is not known.
     """
-    is_of_many = everywhere or wanted != ALL_SESSIONS
-    if last or not is_of_many:
-        if last:
-            check_no_filter(wanted, everywhere=everywhere)
-        sessions, path = _one(_named(given, last=last)), ""
+    has_filter = everywhere or wanted != ALL_SESSIONS
+    if last:
+        check_no_filter(wanted, everywhere=everywhere)
+    is_of_many = has_filter and not last
+    path = ""
+    if is_of_many:
+        sessions = chosen_sessions(wanted, everywhere=everywhere)
+        path = given or ""
     else:
-        sessions, path = chosen_sessions(wanted, everywhere=everywhere), given or ""
+        sessions = _one(_named(given, last=last))
     found, unreadable = files_of(sessions, path)
     if as_json:
-        told = {"files": [use.to_json() for use in found], "left_out": LEFT_OUT}
-        click.echo(json.dumps({**told, "unreadable": [{"path": log, "error": why} for log, why in unreadable.items()]}))
+        result = {
+            "files": [use.to_json() for use in found],
+            "left_out": LEFT_OUT,
+            "unreadable": [{"path": log, "error": why} for log, why in unreadable.items()],
+        }
+        click.echo(json.dumps(result))
     else:
-        _show(found, with_sessions=is_of_many and not last)
+        _show(found, with_sessions=is_of_many)
         for log, why in unreadable.items():
             click.echo(escaped(one_line(f"not read: {log}: {why}")), err=True)
-        among = f" in {counted(len(sessions), 'session')}" if is_of_many and not last else ""
-        click.echo(f"{counted(len({use.path for use in found}), 'file')}{among}; {LEFT_OUT}", err=True)
+        number = counted(len({use.path for use in found}), "file")
+        among = f" in {counted(len(sessions), 'session')}" if is_of_many else ""
+        click.echo(f"{number}{among}; {LEFT_OUT}", err=True)
     context.exit(DONE if found and not unreadable else FINDINGS)
 
 

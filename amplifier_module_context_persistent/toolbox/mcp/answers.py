@@ -172,18 +172,17 @@ class Answers:
         seen = [seen_of(session) for session in self.scope.sessions(_filter(given))]
         seen.sort(key=lambda one: (-one.known_s, one.session.id))
         first = given.get("offset", 0)
-        listed = [
-            self._where(one.session)
-            | {
-                "first_message": one.first_message,
-                "last_message": one.last_message,
-                "messages": one.messages,
-                "model": without_secrets(one.model),
-            }
-            for one in seen[first : first + given.get("limit", _SESSIONS)]
-        ]
-        told: Answer = {"in_scope": len(seen)}
-        return told | _page("sessions", listed, first, lambda some: _fits(told | {"sessions": some}))
+        stop = first + given.get("limit", _SESSIONS)
+        listed = []
+        for one in seen[first:stop]:
+            entry = self._where(one.session)
+            entry["first_message"] = one.first_message
+            entry["last_message"] = one.last_message
+            entry["messages"] = one.messages
+            entry["model"] = without_secrets(one.model)
+            listed.append(entry)
+        answer: Answer = {"in_scope": len(seen)}
+        return answer | _page("sessions", listed, first, lambda some: _fits(answer | {"sessions": some}))
 
     def files_touched(self, given: Arguments) -> Answer:
         """Tell which files a session read and changed, or which sessions touched a file."""
@@ -194,18 +193,21 @@ class Answers:
             return answer | {"files": in_limit(files, lambda some: _fits(answer | {"files": some}))}
         if not given.get("path"):
             raise UnknownError("give session or path")
-        end, found, looked, unreadable = time.monotonic() + _MOST_FILES_S, list[Answer](), 0, list[str]()
+        found = list[Answer]()
+        unreadable = list[str]()
+        looked_at = 0
+        deadline = time.monotonic() + _MOST_FILES_S
         sessions = self.scope.sessions(_filter(given))
         for session in sorted(sessions, key=lambda one: -one.modified_s):
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 break
-            looked += 1
+            looked_at += 1
             try:
                 found += [self._where(session) | one for one in _files_of(session, given["path"])]
             except Exception as error:
                 logger.debug("%s: its files cannot be told", session.path, exc_info=error)
                 unreadable.append(session.id)
-        answer = {"sessions_looked_at": looked, "sessions": len(sessions)}
+        answer = {"sessions_looked_at": looked_at, "sessions": len(sessions)}
         if unreadable:
             answer["unreadable"] = unreadable[:_MOST_UNREADABLE]
         return answer | {"files": in_limit(found, lambda some: _fits(answer | {"files": some}))}

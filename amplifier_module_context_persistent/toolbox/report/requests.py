@@ -36,6 +36,8 @@ VIEWS = (SOME, ALL, NONE)
 SOME_VIEWS = 100
 """The number of views that `some` makes again, besides the first view of each epoch."""
 
+NO_EPOCH = -1
+"""The epoch of a request whose view was not made again."""
 _PLAN_FIELDS = ("strategy", "step", "dropped", "budget_tokens", "target_tokens", "tokens_before", "tokens_after")
 _PROVED, _NOT_PROVED, _NOT_MADE = "y", "n", "-"
 _UNKNOWN = -1
@@ -179,13 +181,18 @@ class RequestReader:
     def _show(
         self, row: dict[str, Any], noted: PlacedReceipt, past: _PastHistory, total: int, made: RebuiltView | None
     ) -> None:
-        """Add the view to a request's row, and the compaction before it to the list of compactions."""
+        """Add the view to a request's row, and the compaction before it to the list of compactions.
+
+        An epoch is a run of requests whose views keep growing: only its first view is stored with its marks.
+        """
         key = (id(noted.live), noted.receipt.plan)
-        before, epoch = self._before, self._epoch
-        is_new = before is None or before[0] != key
-        if is_new:
-            epoch = None
-        marks = _grown(epoch[0], total) if epoch else None
+        before = self._before
+        is_of_new_plan = before is None or before[0] != key
+        epoch = None if is_of_new_plan else self._epoch
+        marks = None
+        if epoch is not None:
+            marks_at_begin, _ = epoch
+            marks = _grown(marks_at_begin, total)
         if made is not None:
             row["proved"] = _PROVED if made.proved else _NOT_PROVED
             if not made.proved:
@@ -197,14 +204,16 @@ class RequestReader:
                 if marks is None or marks.runs() != actual.runs():
                     epoch = actual, self._begin(noted, past, actual, made.messages)
                     marks = actual
-        if noted.receipt.plan and is_new:
+        if noted.receipt.plan and is_of_new_plan:
             compaction = self._compaction(row, noted)
             if compaction is not None and before is not None and marks is not None and made is not None:
-                taken = lost(before[1], marks, made.messages or (), past.marker)
+                _, marks_before = before
+                loss = lost(marks_before, marks, made.messages or (), past.marker)
                 for name in ("elided", "dropped", "summarised", "lacking"):
-                    compaction["newly_" + name] = getattr(taken, name) if taken else 0
-        self._epoch, self._before = epoch, (key, marks or Marks(0))
-        row["epoch"] = epoch[1] if epoch else -1
+                    compaction["newly_" + name] = getattr(loss, name) if loss is not None else 0
+        self._epoch = epoch
+        self._before = (key, marks or Marks(0))
+        row["epoch"] = epoch[1] if epoch is not None else NO_EPOCH
 
     def _begin(self, noted: PlacedReceipt, past: _PastHistory, marks: Marks, view: Sequence[Message]) -> int:
         seen = self._as_seen.read(view, marks, past.positions.of, past.marker.messages_at)

@@ -327,9 +327,10 @@ class Drafts:
             kept = sorted({*kept, draft.last_human})
         notice_before = ""
         if plan.notice.text:
-            talk = next((position for position in kept if position not in draft.systems), upto + 1)
-            if talk < len(draft.ids):
-                notice_before = draft.ids[talk]
+            kept_talk = [position for position in kept if position not in draft.systems]
+            first_talk = kept_talk[0] if kept_talk else upto + 1
+            if first_talk < len(draft.ids):
+                notice_before = draft.ids[first_talk]
         whole = replace(
             plan,
             keep=tuple(draft.ids[position] for position in kept),

@@ -274,24 +274,31 @@ class SessionMarkdown:
 
         `messages` are pairs of a position in the history and a redacted message.
         """
-        name = session_id_in(self._transcript) or Path(self._transcript.path).stem
-        yield f"# Session {inline(name)}\n\n"
-        if given := read_name(self._transcript.path).name:
-            yield f"**{inline(str(self._redacted(given)))}**\n\n"
+        session_id = session_id_in(self._transcript) or Path(self._transcript.path).stem
+        yield f"# Session {inline(session_id)}\n\n"
+        name = read_name(self._transcript.path).name
+        if name:
+            yield f"**{inline(str(self._redacted(name)))}**\n\n"
         starts = [turn.start for turn in self._transcript.turns()]
-        all_of_it, of_turn, number = _Sums(), _Sums(), 0
+        whole = _Sums()
+        of_turn = _Sums()
+        number = 0
         for position, message in messages:
-            if (now := bisect_right(starts, position)) != number:
+            turn = bisect_right(starts, position)
+            if turn != number:
                 if of_turn.counts:
                     yield _turn_end(number, of_turn)
-                of_turn, number = _Sums(), now
+                of_turn = _Sums()
+                number = turn
                 yield f"## Turn {number}\n\n"
-            yield self._message(position, message, (of_turn, all_of_it))
+            yield self._message(position, message, (of_turn, whole))
         if of_turn.counts:
             yield _turn_end(number, of_turn)
-            yield f"---\n\n{all_of_it.line()}\n\n"
-            if all_of_it.cost:
-                estimated = " Those with ~ have outputs that were counted here, not reported." * all_of_it.is_estimated
+            yield f"---\n\n{whole.line()}\n\n"
+            if whole.cost:
+                estimated = ""
+                if whole.is_estimated:
+                    estimated = " Those with ~ have outputs that were counted here, not reported."
                 yield f"Costs are by these prices: {self._prices.described()}.{estimated}\n\n"
 
     def _message(self, position: int, message: Message, sums: tuple[_Sums, ...]) -> str:

@@ -104,30 +104,30 @@ def rewind_session(
         if live[: len(past)] != past.ordinals:
             raise RewindError("this message is hidden; a fork at it has the history that it was part of")
         plan = following_plan(transcript.book, past.ordinals)
-        ends = [live[0], live[len(past) - 1], live[-1]]
-        first, _, last = (given_id(message) or "" for message in transcript.reader.read(ends))
+        first_message, last_message = transcript.reader.read([live[0], live[-1]])
+        first_id, last_id = given_id(first_message) or "", given_id(last_message) or ""
         hidden = len(live) - len(past)
-        found = transcript.path
+        log_path = transcript.path
     done = Rewind(
-        path=found,
+        path=log_path,
         message_id=past.message_id,
         turn=past.turn,
         messages=len(past),
         hidden=hidden,
-        hidden_to=last if hidden else "",
+        hidden_to=last_id if hidden else "",
         plan=str(plan.get("id")) if plan is not None else "",
-        finishes=was_rewinding(found),
+        finishes=was_rewinding(log_path),
     )
     if dry_run:
         return done
     if not hidden:
-        changed, because = finish_rewind(found)
+        changed, because = finish_rewind(log_path)
         return replace(done, host_files=changed, host_files_because=because)
     reset_id, time = new_id(), now()
-    log = open_log(found, lock_timeout_s=lock_timeout_s)
-    with rewinding(found, time):
-        append_all(log, _reset(log, past, first, plan, reset_id=reset_id, time=time))
-    changed, because = update_host_files(found, time=time)
+    log = open_log(log_path, lock_timeout_s=lock_timeout_s)
+    with rewinding(log_path, time):
+        append_all(log, _reset(log, past, first_id, plan, reset_id=reset_id, time=time))
+    changed, because = update_host_files(log_path, time=time)
     return replace(done, host_files=changed, host_files_because=because)
 
 

@@ -219,15 +219,19 @@ class Sync:
             step.what, step.why = What.LEFT, _why_failed(error)
 
     def _plan_copy(self, pair: Pair) -> Step:
+        """Return the action for a session that only one side has."""
         if pair.here is not None:
-            session, side, to, project = pair.here, self.here, self.there, self._to_there.of(pair.here)
+            session, side, to = pair.here, self.here, self.there
+            project = self._to_there.of(session)
         else:
             assert pair.there is not None  # noqa: S101 - one side has it
-            session, side, to, project = pair.there, self.there, self.here, self._to_here.of(pair.there)
+            session, side, to = pair.there, self.there, self.here
+            project = self._to_here.of(session)
         step = Step(pair.session_id, What.COPY, str(session.path), to.place(project, session.id), to)
         with closing(open_reader(step.source)) as reader:
             reader.follow()
-            if undone := erasures_of_log(reader, step.source, self.force):
+            undone = erasures_of_log(reader, step.source, self.force)
+            if undone:
                 raise HoldsErasedError([HeldErased(session, side, undone)])
             described = reader.describe()
             step.new_bytes = described.size_bytes - described.torn_bytes
@@ -239,11 +243,14 @@ class Sync:
         Raises:
             HoldsErasedError: a copy would.
         """
+        if not self.force:
+            return
         held = []
-        for session, side in copies if self.force else ():
+        for session, side in copies:
             with closing(open_reader(str(session.path))) as reader:
                 reader.follow()
-                if undone := erasures_of_log(reader, str(session.path), self.force):
+                undone = erasures_of_log(reader, str(session.path), self.force)
+                if undone:
                     held.append(HeldErased(session, side, undone))
         if held:
             raise HoldsErasedError(held)

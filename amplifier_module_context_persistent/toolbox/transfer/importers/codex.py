@@ -259,30 +259,31 @@ def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
 
 
 def _note_facts(rollout: Rollout, meta: dict[str, Any]) -> None:
-    rollout.session_id, rollout.started = text(meta.get("id")), text(meta.get("timestamp"))
-    rollout.facts = named(
-        meta, cwd="cwd", version="cli_version", originator="originator", forked_from_session="forked_from_id"
-    )
+    """Note the facts of a `session_meta`: the thread, its parent and its sub-agents, and its instructions."""
+    rollout.session_id = text(meta.get("id"))
+    rollout.started = text(meta.get("timestamp"))
     git = mapping(meta.get("git"))
-    rollout.facts |= {
+    rollout.facts = {
+        **named(meta, cwd="cwd", version="cli_version", originator="originator", forked_from_session="forked_from_id"),
         **named(meta, provider="model_provider"),
         **named(git, git_branch="branch"),
         "git": git,
         "tools": items(meta.get("dynamic_tools")),
     }
     rollout.family = _family(meta)
-    spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
     rollout.parent_id = parent_in(meta)
     rollout.children = {child.thread: "" for child in rollout.find_children(rollout.session_id)}
+    spawned = mapping(mapping(mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
     if spawned:
         rollout.facts["agent"] = spawned
     if rollout.parent_id:
-        told = {**meta, **spawned}
-        rollout.facts |= named(told, agent_type="agent_role", description="agent_nickname")
+        rollout.facts |= named({**meta, **spawned}, agent_type="agent_role", description="agent_nickname")
     given = meta.get("base_instructions")
-    if said := text(mapping(given).get("text")) or text(given) or text(meta.get("instructions")):
-        told = metadata("codex-instructions", source="codex:base-instructions")
-        rollout.live.insert(0, held_event(MessageRead({"role": "system", "content": said, "metadata": told}, 1)))
+    instructions = text(mapping(given).get("text")) or text(given) or text(meta.get("instructions"))
+    if instructions:
+        facts = metadata("codex-instructions", source="codex:base-instructions")
+        message = {"role": "system", "content": instructions, "metadata": facts}
+        rollout.live.insert(0, held_event(MessageRead(message, 1)))
 
 
 def _family(meta: dict[str, Any]) -> str:
