@@ -157,10 +157,11 @@ class Glances:
         self._keep_stored()
 
     def _keep_stored(self) -> None:
-        for storage, glances in self._new_stored.items() if is_usable() else ():
+        if is_usable() and self._new_stored:
             from ..log.postgres.list_logs import keep_glances
 
-            keep_glances(storage, glances)
+            for storage, glances in self._new_stored.items():
+                keep_glances(storage, glances)
         self._new_stored = {}
 
 

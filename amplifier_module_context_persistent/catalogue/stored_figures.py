@@ -44,8 +44,10 @@ class StoredFigures:
         """Yield the stored figures of unchanged logs, each with its location."""
         from ..log.postgres.figure_rows import kept_figures  # its driver is an extra
 
+        if not is_usable():
+            return
         by_storage: dict[str, dict[str, str]] = {}
-        for location in locations if is_usable() else ():
+        for location in locations:
             storage, name = split_location(location)
             by_storage.setdefault(storage, {})[name] = location
         for storage, by_name in by_storage.items():

@@ -92,7 +92,9 @@ def _open_calls(log: ReadableLog) -> int:
         return 0
     messages = log.read(index.live[position - 1 :])
     calls = {call.id for call in calls_of(next(messages))}
-    for message in messages if calls else ():
+    if not calls:
+        return 0
+    for message in messages:
         calls.discard(result_id_of(message) or "")
     return len(calls)
 

@@ -94,7 +94,8 @@ def longest_plain(runs: list[str], *, any_case: bool, is_plain: Callable[[str], 
     parts = [""]
     for run in runs:
         parts.append("")
-        for char in run.lower() if any_case else run:
+        text = run.lower() if any_case else run
+        for char in text:
             if is_plain(char) and not (any_case and char in _MORE_CASES):
                 parts[-1] += char
             else:

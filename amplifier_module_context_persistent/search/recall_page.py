@@ -289,7 +289,10 @@ def make_hit(message: Message, reference: str, tool: str, text: str, spans: Sequ
     end = min(end, start + _MATCH_CHARS)
     first, last = max(0, start - _AROUND_CHARS), min(len(text), end + _AROUND_CHARS)
     excerpt = " ".join(text[first:last].split())
-    excerpt = f"{'…' * (first > 0)}{excerpt}{'…' * (last < len(text))}"
+    if first > 0:
+        excerpt = f"…{excerpt}"
+    if last < len(text):
+        excerpt = f"{excerpt}…"
     positions = tuple(position for position, _ in spans)
     return Hit(reference, _who(message, tool), timestamp_of(message), len(text), positions, excerpt)
 
@@ -300,8 +303,13 @@ def recall_output(output: str) -> Message:
 
 
 def _hit_text(hit: Hit) -> str:
+    """Return the lines of a hit: the message, the places of the matches, and an excerpt."""
     first, *others = hit.places
-    also = f"; also at {', '.join(map(str, others[:5]))}{', …' * (len(others) > 5)}" if others else ""
+    also = ""
+    if others:
+        also = f"; also at {', '.join(str(place) for place in others[:5])}"
+    if len(others) > 5:
+        also += ", …"
     return f"{hit.reference}: {hit.who}, {hit.timestamp or 'no time'}, at {first} of {hit.chars}{also}\n  {hit.excerpt}"
 
 

@@ -94,7 +94,8 @@ def _dates_in(text: str) -> Iterator[tuple[int, int, Date]]:
 
 def _first_date(text: str, at: int) -> re.Match[str] | None:
     """Find the first date from a position on. If several expressions match there, the earliest in `_DATES` wins."""
-    found = [match for pattern in _DATES if (match := pattern.search(text, at)) is not None]
+    matches = [pattern.search(text, at) for pattern in _DATES]
+    found = [match for match in matches if match is not None]
     return min(found, key=lambda match: match.start(), default=None)
 
 

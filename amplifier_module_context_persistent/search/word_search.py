@@ -78,7 +78,8 @@ def words_pattern(query: str) -> AllWords:
     """
     if len(query) > MOST_TEXT_CHARS:
         raise RecallError(f"query: words to look for have at most {MOST_TEXT_CHARS:,} characters, not {len(query):,}")
-    terms = [term for found in _TERM.finditer(query) if (term := _term(found)) is not None]
+    patterns = [_term(found) for found in _TERM.finditer(query)]
+    terms = [pattern for pattern in patterns if pattern is not None]
     if not terms:
         raise RecallError("query: it holds no word")
     if len(terms) > _MOST_TERMS:

@@ -184,9 +184,10 @@ def _take(book: ReceiptLog, kind: str, record: Message) -> None:
         book.heads[text_hash(text)] = text  # by its computed hash, not by the hash in the record
     elif kind == "sent":
         book.sent[name_of(record.get("view"))] = PackedRecord.of(record)
-        listed = record.get("added")
-        for one in listed if isinstance(listed, list) else ():
-            if isinstance(one, dict) and isinstance(message := one.get("message"), dict):
+        additions = record.get("added")
+        for one in additions if isinstance(additions, list) else []:
+            message = one.get("message") if isinstance(one, dict) else None
+            if isinstance(message, dict):
                 book.added[name_of(one.get("hash"))] = PackedRecord.of(message)
     elif kind == "usage" and book.requests:
         last = book.requests[-1].receipt

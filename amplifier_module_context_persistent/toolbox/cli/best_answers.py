@@ -138,8 +138,10 @@ def _reasons(one: BestMessage) -> str:
         points[part.said] = points.get(part.said, 0.0) + part.points
         if part.is_near:
             near.add(part.said)
-    most_first = sorted(points.items(), key=lambda pair: -pair[1])
-    terms = [f"{one_line(said)} {of_word:.1f}{'*' * (said in near)}" for said, of_word in most_first]
+    terms = []
+    for said, of_word in sorted(points.items(), key=lambda pair: -pair[1]):
+        mark = "*" if said in near else ""
+        terms.append(f"{one_line(said)} {of_word:.1f}{mark}")
     told = f"score {one.score:.2f}: {', '.join(terms)}"
     if near:
         told += " (* in a message beside it)"

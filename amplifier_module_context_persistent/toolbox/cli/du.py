@@ -133,10 +133,11 @@ def _sum(uses: Iterable[DiskUse]) -> DiskUse:
 
 
 def _to_json(found: _Counted) -> dict[str, Any]:
-    sessions = [
-        {"session": one.id, "project": one.project, "path": str(one.path), **use.to_json()}
-        for one, use in sorted(found.uses, key=lambda part: (-part[1].total, part[0].id))
-    ]
+    largest_first = sorted(found.uses, key=lambda part: (-part[1].total, part[0].id))
+    sessions = []
+    for session, use in largest_first:
+        named = {"session": session.id, "project": session.project, "path": str(session.path)}
+        sessions.append({**named, **use.to_json()})
     projects = [{"project": name, **use.to_json()} for name, use in _by(found, "project").items()]
     return {
         "sessions": sessions,
@@ -152,7 +153,8 @@ def _show(found: _Counted, by: str) -> None:
     output = console()
     short = shortest_ids(parts) if by == "session" and output.is_terminal else {}
     rows = [_cells(short.get(name, name), use) for name, use in parts.items()]
-    rows += [_cells("all", total)] * (len(rows) > 1)
+    if len(rows) > 1:
+        rows.append(_cells("all", total))
     said, cells = without_empty(heads, rows)
     show_table(output, said, cells)
     click.echo()

@@ -37,13 +37,12 @@ def check_says_which(wanted: SessionFilter, *, everywhere: bool, everything: boo
     """
     if everything or replace(wanted, places=(), without_tags=(), excepted=()) != ALL_SESSIONS:
         return  # filters that only exclude sessions do not count
-    scope = (
-        f"all sessions in {one_line(', '.join(wanted.places))}"
-        if wanted.places
-        else "the sessions of all projects"
-        if everywhere
-        else "all sessions of this project"
-    )
+    if wanted.places:
+        scope = f"all sessions in {one_line(', '.join(wanted.places))}"
+    elif everywhere:
+        scope = "the sessions of all projects"
+    else:
+        scope = "all sessions of this project"
     raise click.UsageError(
         f"this would mean {scope}: give {besides}a filter (--project, --since, --until, --model, --tool, --name, "
         "--tag, --untagged, --failed, -n), or --everything if all are meant"

@@ -426,11 +426,16 @@ def _show_account(account: Account) -> None:
 
 def _not_imported(account: Account) -> str:
     """Return words for the number of lost lines, and the number of lost parts of other lines."""
-    lines, parts, unit = account.lost_lines, account.lost_parts, account.unit
-    said = [counted(lines, unit)] * bool(lines)
-    of_more = f"{parts:,} parts of {counted(2, unit).removeprefix('2 ')}"
-    said += [f"a part of one {unit}" if parts == 1 else of_more] * bool(parts)
-    return f"{' and '.join(said)} not imported:"
+    unit = account.unit
+    words = []
+    if account.lost_lines:
+        words.append(counted(account.lost_lines, unit))
+    if account.lost_parts == 1:
+        words.append(f"a part of one {unit}")
+    elif account.lost_parts:
+        units = counted(2, unit).removeprefix("2 ")
+        words.append(f"{account.lost_parts:,} parts of {units}")
+    return f"{' and '.join(words)} not imported:"
 
 
 def _show_losses(title: str, losses: Sequence[LostLine], number: int, most: int = _MOST_SHOWN) -> None:

@@ -114,7 +114,9 @@ def list_sessions(
     output = console()
     can_shorten = output.is_terminal and not wanted.places
     shortest = shortest_ids(one.id for one in sessions if one.project) if can_shorten else {}
-    projects = "" if not everywhere else "heading" if by_project else "line"
+    projects = ""
+    if everywhere:
+        projects = "heading" if by_project else "line"
     rows = SessionRows(
         output,
         shortest,

@@ -34,9 +34,13 @@ def telling_damage(transcript: Transcript) -> Iterator[Transcript]:
     try:
         yield transcript
     finally:
-        described, findings = transcript.reader.describe(), len(transcript.reader.index.damage)
-        said = [f"{counted(findings, 'finding')} of damage"] * bool(findings)
-        said += [f"a torn end of {counted(described.torn_bytes, 'byte')}"] * bool(described.torn_bytes)
-        if said:
-            told = f"{described.location}: {' and '.join(said)}; `context-persistent verify` tells what and where"
-            click.echo(escaped(one_line(told)), err=True)
+        described = transcript.reader.describe()
+        findings = len(transcript.reader.index.damage)
+        problems = []
+        if findings:
+            problems.append(f"{counted(findings, 'finding')} of damage")
+        if described.torn_bytes:
+            problems.append(f"a torn end of {counted(described.torn_bytes, 'byte')}")
+        if problems:
+            line = f"{described.location}: {' and '.join(problems)}; `context-persistent verify` tells what and where"
+            click.echo(escaped(one_line(line)), err=True)

@@ -39,9 +39,11 @@ def check_place(
     Raises:
         BadParameter: a name is empty, or is a URL, which names no file.
     """
-    for name in given if isinstance(given, tuple) else (given,):
+    names = given if isinstance(given, tuple) else (given,)
+    for name in names:
         if name == "":
             raise click.BadParameter("this is an empty name; give the path of the new file")
-        if why := why_no_place(name):
+        why = why_no_place(name)
+        if why:
             raise click.BadParameter(why)
     return given

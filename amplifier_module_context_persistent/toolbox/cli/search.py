@@ -387,7 +387,8 @@ class _Search:
                 among=among,
                 hidden=self.hidden,
             )
-            for found in reversed(list(found_here)) if self.by_time else found_here:
+            in_order = reversed(list(found_here)) if self.by_time else found_here
+            for found in in_order:
                 given_up += not found.is_whole
                 if not found.lines:
                     continue

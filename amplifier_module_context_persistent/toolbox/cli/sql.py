@@ -176,4 +176,8 @@ def _cell(cell: Any) -> str:
     """Return a cell as text: bytes in hexadecimal digits, "" for NULL."""
     if cell is None:
         return ""
-    return escaped(cell) if isinstance(cell, str) else cell.hex() if isinstance(cell, bytes) else str(cell)
+    if isinstance(cell, str):
+        return escaped(cell)
+    if isinstance(cell, bytes):
+        return cell.hex()
+    return str(cell)

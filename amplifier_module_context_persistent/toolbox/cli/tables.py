@@ -195,7 +195,9 @@ def _narrowed(columns: Sequence[_Column], too_wide: int) -> bool:
 
 def _lines_of(head: str) -> list[str]:
     """Return the lines of a head: its own lines, or the words of a long head, which may be folded."""
-    return head.split("\n") if "\n" in head else head.split() if len(head) > _LEAST_TEXT else [head]
+    if "\n" in head:
+        return head.split("\n")
+    return head.split() if len(head) > _LEAST_TEXT else [head]
 
 
 def _cut_apart(cells: Sequence[str], width: int, *, is_end: bool) -> list[str]:
@@ -259,10 +261,11 @@ def cost_notes(cost: Cost, prices: PriceList, hidden: float = 0.0) -> list[str]:
     """Return notes about a cost; `hidden` is the cost of requests whose answers are no longer live."""
     notes = [f"{prices.described()}; see --prices"]
     if cost.total.unpriced_requests:
-        named = [name or "answers that name no model" for name in prices.unpriced()]
-        more = ["..."] * (len(named) > _MOST_MODELS)
-        of = f" of {', '.join([*named[:_MOST_MODELS], *more])}" if named else ""
-        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}{of}")
+        models = [name or "answers that name no model" for name in prices.unpriced()]
+        if len(models) > _MOST_MODELS:
+            models = [*models[:_MOST_MODELS], "..."]
+        of_models = f" of {', '.join(models)}" if models else ""
+        notes.append(f"no price for {counted(cost.total.unpriced_requests, 'request')}{of_models}")
     if cost.total.unreported_requests:
         notes.append(f"the input of {counted(cost.total.unreported_requests, 'request')} was not reported")
     if cost.total.estimated_outputs:
@@ -279,12 +282,15 @@ def estimate_note(bill: Bill) -> str:
 
 
 def _bill(name: str, bill: Bill, said: Callable[[int], str]) -> tuple[str, ...]:
-    output = f"{'~' * bool(bill.estimated_outputs)}{said(bill.output_tokens)}"
-    read = ("?", "", "")
+    """Return the cells of a bill; `said` writes a number of tokens."""
+    read, cached, written = "?", "", ""
     if bill.has_input:
-        cached, written = (percent(part, bill.input_tokens) for part in (bill.cached_tokens, bill.written_tokens))
-        read = (said(bill.input_tokens), cached, written)
-    return (name, f"{bill.requests:,}", *read, output, money_of(bill))
+        read = said(bill.input_tokens)
+        cached = percent(bill.cached_tokens, bill.input_tokens)
+        written = percent(bill.written_tokens, bill.input_tokens)
+    about = "~" if bill.estimated_outputs else ""
+    output = f"{about}{said(bill.output_tokens)}"
+    return (name, f"{bill.requests:,}", read, cached, written, output, money_of(bill))
 
 
 def percent(part: int, whole: int) -> str:

@@ -126,7 +126,8 @@ def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
         lines = _stored_lines(storage, split_location(log_path)[1])
     else:
         lines = Path(log_path).read_bytes().splitlines()
-    return [record for line in lines if "_record" not in (record := json.loads(line))]
+    records = [json.loads(line) for line in lines]
+    return [record for record in records if "_record" not in record]
 
 
 def is_valid(view: Sequence[Message]) -> bool:

@@ -215,7 +215,8 @@ async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None
         tell("recovered", messages=await context.get_messages())
         await context.set_messages(_read_transcript(transcript))
         tell("resumed", messages=await context.get_messages())
-    for prompt in (RESUMED_PROMPT,) if resumed else FIRST_PROMPTS:
+    prompts = (RESUMED_PROMPT,) if resumed else FIRST_PROMPTS
+    for prompt in prompts:
         tell("finished", text=await session.execute(prompt))
     await session.cleanup()
 

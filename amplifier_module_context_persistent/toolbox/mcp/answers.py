@@ -310,7 +310,9 @@ def _files_of(session: SessionFile, path: str) -> list[Answer]:
     with Transcript(session.path) as transcript:
         for placed in transcript.placed(role="assistant"):
             for use in kinds.uses_of(placed.message):
-                for name in use.paths if use.kind in (READ, CHANGE) else ():
+                if use.kind not in (READ, CHANGE):
+                    continue
+                for name in use.paths:
                     if path and not same_file(path, name):
                         continue
                     one = files.pop(name, {"path": without_secrets(name), "read": 0, "changed": 0})

@@ -70,11 +70,14 @@ def identifiers(text: str) -> set[str]:
 def parts_of(message: Message) -> list[str]:
     """Return the texts of a message: its content, thinking and results, then the arguments of its calls."""
     content = message.get("content")
-    parts = [content] if isinstance(content, str) else []
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and not is_block(block, CALL_BLOCKS):
-            for key in ("text", "thinking", "output"):
-                parts += strings_in(block.get(key))
+    parts = []
+    if isinstance(content, str):
+        parts = [content]
+    elif isinstance(content, list):
+        for block in content:
+            if isinstance(block, dict) and not is_block(block, CALL_BLOCKS):
+                for key in ("text", "thinking", "output"):
+                    parts += strings_in(block.get(key))
     return parts + _arguments_of(message)
 
 

@@ -155,9 +155,11 @@ class ManagerPolicy:
 
     async def recalls(self, term: str, inserted: str) -> bool:
         """Recall as the tool `recall` does, and return whether a page shows the term."""
+        if not self._recalls:
+            return False
         questions: list[dict[str, Any]] = [{"query": term, "limit": 1}, {"query": term}]
         questions += [{"reference": reference} for reference in dict.fromkeys(_REFERENCE.findall(inserted))]
-        for question in questions if self._recalls else ():
+        for question in questions:
             try:
                 page = await self._manager.recall(**question)
             except RecallError:

@@ -61,7 +61,8 @@ def named_in(log: str | Path) -> list[str]:
 def _copies_beside(log: str | Path) -> list[Path]:
     if not is_hosts_log(log):
         return []
-    return sorted(path for pattern in _COPIES for path in Path(log).parent.glob(pattern) if path.is_file())
+    matches = [path for pattern in _COPIES for path in Path(log).parent.glob(pattern)]
+    return sorted(path for path in matches if path.is_file())
 
 
 def told_matches(copy: str | Path, replace: Callable[[str], str]) -> str:

@@ -83,7 +83,9 @@ def answers_in_draft(draft: SessionDraft) -> list[str]:
 
 
 def _answers(messages: Iterable[Message]) -> dict[str, None]:
-    return dict.fromkeys(name for one in messages if one.get("role") == "assistant" and (name := _said_name(one)))
+    """Return the names of the long answers among messages, each once."""
+    names = (_said_name(message) for message in messages if message.get("role") == "assistant")
+    return dict.fromkeys(name for name in names if name)
 
 
 def _said_name(message: Message) -> str:

@@ -187,8 +187,9 @@ def erase(steps: Sequence[ErasingStep], travelling: Sequence[TravellingErasures]
     for found in travelling:
         if found.new and found.side.root is not None:
             finish_deletions(found.side.root)
-        failed = {one.salt for step in steps if step.error and step.side is found.side for one in step.erasures}
-        note_erasures((one for one in found.new if one.salt not in failed), found.side.erasures)
+        failed_steps = [step for step in steps if step.error and step.side is found.side]
+        failed = {erasure.salt for step in failed_steps for erasure in step.erasures}
+        note_erasures((erasure for erasure in found.new if erasure.salt not in failed), found.side.erasures)
         lift_in(found.lifted, found.side.erasures)
 
 

@@ -60,7 +60,9 @@ class Side:
 
     def remove_stale_marks(self) -> None:
         """Remove the marks of open logs that a killed sync left in a directory (`log/open_mark.py`)."""
-        for mark in self.root.glob(f"*/sessions/*/{LOG_NAME}{OPEN_SUFFIX}") if self.root is not None else ():
+        if self.root is None:
+            return
+        for mark in self.root.glob(f"*/sessions/*/{LOG_NAME}{OPEN_SUFFIX}"):
             remove_stale_mark(os.fspath(mark).removesuffix(OPEN_SUFFIX))
 
     def place(self, project: str, session_id: str) -> str:

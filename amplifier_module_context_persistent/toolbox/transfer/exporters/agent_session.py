@@ -103,8 +103,9 @@ def texts_of_result(message: Message) -> list[str]:
     content = message.get("content")
     if message["role"] != "tool" or not isinstance(content, list) or len(content) < 2:
         return []
-    texts = [text for block in content if is_block(block, _TEXT) and isinstance(text := block.get("text"), str)]
-    return texts if len(texts) == len(content) else []
+    texts = [block.get("text") for block in content if is_block(block, _TEXT)]
+    is_only_text = len(texts) == len(content) and all(isinstance(text, str) for text in texts)
+    return texts if is_only_text else []
 
 
 def iso(instant: datetime) -> str:
@@ -141,7 +142,8 @@ def answer_usage(message: Message) -> AnswerUsage:
     given = metadata_of(message).get("usage")
     plain: dict[str, Any] = given if isinstance(given, dict) else {}
     usage = read_usage(plain)
-    writes = {key: count for key in CACHE_WRITES if (count := token_count(plain.get(key))) is not None}
+    counts = {key: token_count(plain.get(key)) for key in CACHE_WRITES}
+    writes = {key: count for key, count in counts.items() if count is not None}
     cost = plain.get("cost_usd")
     priced = float(cost) if isinstance(cost, int | float) else 0.0
     if usage is None:

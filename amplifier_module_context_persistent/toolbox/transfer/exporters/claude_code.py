@@ -102,8 +102,11 @@ def own_response_id(uuid: str) -> str:
 
 
 def _stop_of(message: Message) -> str:
+    """Return why an answer ended: as it says, or as its calls show."""
     given = metadata_of(message).get("stop_reason")
-    return given if isinstance(given, str) else "tool_use" if message.get("tool_calls") else "end_turn"
+    if isinstance(given, str):
+        return given
+    return "tool_use" if message.get("tool_calls") else "end_turn"
 
 
 def anthropic_usage(message: Message) -> dict[str, Any]:

@@ -114,12 +114,14 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         return
     model = text(body.get("modelId"))
     yield SessionStart("session", "", {"model": model, "tools": items(mapping(body.get("toolConfig")).get("tools"))})
-    if system := items(body.get("system")):
-        [read_one] = bedrock.read([{"role": "user", "content": system}])[:1]
-        said = plain_content(read_one["content"])
-        yield MessageRead({"role": "system", "content": said, "metadata": metadata("bedrock-system")})
+    system = items(body.get("system"))
+    if system:
+        [message] = bedrock.read([{"role": "user", "content": system}])[:1]
+        content = plain_content(message["content"])
+        yield MessageRead({"role": "system", "content": content, "metadata": metadata("bedrock-system")})
     listed = _messages_in(document)
-    for at in objects_of(source, account) if listed is None else entries_of(listed, account):
+    entries = objects_of(source, account) if listed is None else entries_of(listed, account)
+    for at in entries:
         yield from _messages(at, account, model)
 
 

@@ -40,7 +40,8 @@ def named(entry: Mapping[str, Any], **names: str) -> dict[str, Any]:
 
     Empty texts and values that are not texts are left out.
     """
-    return {ours: found for ours, theirs in names.items() if (found := text(entry.get(theirs)))}
+    texts = {ours: text(entry.get(theirs)) for ours, theirs in names.items()}
+    return {ours: found for ours, found in texts.items() if found}
 
 
 def session_name(value: str) -> str:

@@ -176,7 +176,8 @@ def _kind_and_event(file: _PiFile, account: Account, line: int, entry: dict[str,
 
 def _messages(file: _PiFile, indices: Sequence[int]) -> Iterator[Event]:
     """Yield the events of entries, in order."""
-    return file.events.all(place for index in indices if (place := file.places[index]) != NO_PLACE)
+    places = (file.places[index] for index in indices)
+    return file.events.all(place for place in places if place != NO_PLACE)
 
 
 def _event(file: _PiFile, line: int, entry: dict[str, Any]) -> Event:

@@ -172,7 +172,9 @@ class Source:
         """
         with self._new_plain_file() as plain:
             pieces = _blocks_of(packed)
-            for piece in as_utf8(pieces, codec) if codec else pieces:
+            if codec:
+                pieces = as_utf8(pieces, codec)
+            for piece in pieces:
                 plain.write(piece)
                 if plain.tell() > most_bytes:
                     raise ImportRefusedError(f"it becomes more than {most_bytes:,} bytes; nothing that large is read")
