@@ -213,7 +213,7 @@ def replace_matches(
     Raises:
         SlowPatternError: the expression takes too much time or memory; the text was not searched to its end.
     """
-    if not any(all(literal in text for literal in together) for together in literals):
+    if not _may_match(text, literals):
         return text
 
     def replace(match: regex.Match[str]) -> str:
@@ -225,6 +225,11 @@ def replace_matches(
         return expression.sub(replace, text, concurrent=True, timeout=REPLACE_S)
     except (TimeoutError, MemoryError) as error:
         raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
+
+
+def _may_match(text: str, alternatives: Sequence[Sequence[str]]) -> bool:
+    """Return whether a text contains all literals of at least one alternative."""
+    return any(all(literal in text for literal in literals) for literals in alternatives)
 
 
 def compile_pattern(query: str, *, regex: bool) -> Pattern:

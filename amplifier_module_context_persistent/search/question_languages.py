@@ -67,11 +67,19 @@ def function_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _shown(words: Iterable[str]) -> list[str]:
-    """Return the languages other than English of which the question has the most words, or an empty list."""
+    """Return the languages other than English of which the question has the most words, or an empty list.
+
+    Telling words decide, which mean nothing else. Without one, the question must have more than `_SURE` other words.
+    """
     asked = set(words)
-    counts = {name: (len(asked & _TELLING[name]), len(asked & known)) for name, known in _WORDS.items()}
-    telling = {name: count for name, count in counts.items() if count[0] or count[1] > _SURE}
-    return [name for name, count in telling.items() if count == max(telling.values())]
+    counts: dict[str, tuple[int, int]] = {}
+    for language, known in _WORDS.items():
+        telling_words = len(asked & _TELLING[language])
+        known_words = len(asked & known)
+        if telling_words or known_words > _SURE:
+            counts[language] = (telling_words, known_words)
+    most = max(counts.values(), default=None)
+    return [language for language, count in counts.items() if count == most]
 
 
 _SURE = 2

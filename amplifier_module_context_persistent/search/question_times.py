@@ -325,19 +325,21 @@ class _Reader:
     def _last_units(self, at: int) -> Read | None:
         """Read a time up to now: `the last three days`, `past week`, `in the last hour`, `les 3 derniers jours`."""
         begin = self._after_articles(at)
-        before = self._count(begin)
-        last = before[1] if before is not None else begin
+        count_before = self._count(begin)  # as in `les 3 derniers jours`
+        last = begin if count_before is None else count_before[1]
         is_past = self._is(last, Kind.PAST)
         if not is_past and self._value(last, Kind.LAST) != 1:
             return None
-        counted = before or self._count(last + 1)
-        unit_at = last + 1 if counted is None else max(counted[1], last + 1)
+        counted = count_before or self._count(last + 1)
+        count, unit_at = 1, last + 1
+        if counted is not None:
+            count, behind_count = counted
+            unit_at = max(behind_count, last + 1)
         unit = self._value(unit_at, Kind.UNIT)
         if unit is None or unit == WEEKEND:
             return None
         if counted is None and not is_past and unit not in (MINUTE, HOUR):
             return None  # the calendar's last week or month
-        count = counted[0] if counted is not None else 1
         return self._now - timedelta(seconds=count * _UNIT_S[unit]), self._until_now, unit_at + 1
 
     # -- weeks, months, years ----------------------------------------------------------------------------------------

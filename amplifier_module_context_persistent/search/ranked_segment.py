@@ -30,6 +30,7 @@ _LEVEL_TEXT = (12_000, 200_000, 2_000_000)
 """The number of characters at which a segment gets the next level."""
 _COLUMNS_BYTES = 12
 """The bytes of one message in the columns."""
+_KEY_BYTES = 4
 _LAST_SECOND = (1 << 32) - 1
 _WEIGHT_BITS = 6
 _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
@@ -196,33 +197,40 @@ def _merged(one: list[int], other: list[int]) -> list[int]:
 
 
 def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
-    messages, weights = array("H"), bytearray()
+    """Pack the terms of a bucket: the checksum of each, and its postings, each with a message's number and weight."""
+    keys = [key for key, _ in terms]
+    counts = array("H", [len(places) for _, places in terms])
+    distances = array("H")
+    weights = bytearray()
     for _, places in terms:
         numbers = [place >> _WEIGHT_BITS for place in places]
-        messages.append(numbers[0])
-        messages.extend(map(sub, numbers[1:], numbers))
+        distances.append(numbers[0])
+        distances.extend(map(sub, numbers[1:], numbers))  # each from the number before
         weights.extend([place & _WEIGHT_MASK for place in places])
-    counts = array("H", [len(places) for _, places in terms])
-    columns = zlib.compress(_bytes(counts) + _bytes(messages) + bytes(weights), 1)
-    return _bytes(array("I", [len(terms), *(key for key, _ in terms)])) + columns
+    columns = zlib.compress(_bytes(counts) + _bytes(distances) + bytes(weights), 1)
+    return _bytes(array("I", [len(terms), *keys])) + columns
 
 
 def postings_in(bucket: bytes, key: int) -> Postings:
     """Return the postings of a term from its packed bucket."""
-    count = int.from_bytes(bucket[:4], "little")
-    begin = 4 + 4 * count
-    found = bucket.find(wanted := key.to_bytes(4, "little"), 4, begin)
-    while found % 4 and found > 0:
-        found = bucket.find(wanted, found + 1, begin)
+    terms = int.from_bytes(bucket[:_KEY_BYTES], "little")
+    keys_end = _KEY_BYTES * (1 + terms)
+    wanted = key.to_bytes(_KEY_BYTES, "little")
+    found = bucket.find(wanted, _KEY_BYTES, keys_end)
+    while found > 0 and found % _KEY_BYTES:  # these bytes are parts of two keys
+        found = bucket.find(wanted, found + 1, keys_end)
     if found < 0:
         return NO_POSTINGS
-    at, raw = found // 4 - 1, zlib.decompress(memoryview(bucket)[begin:])
-    counts = _array("H", raw[: 2 * count])
-    before, here = sum(counts[:at]), counts[at]
-    begin = 2 * count
-    distances = _array("H", raw[begin + 2 * before : begin + 2 * (before + here)])
-    weights = begin + 2 * ((len(raw) - begin) // 3) + before
-    return Postings(distances, raw[weights : weights + here])
+    term = found // _KEY_BYTES - 1
+    columns = zlib.decompress(memoryview(bucket)[keys_end:])
+    counts = _array("H", columns[: 2 * terms])
+    before, count = sum(counts[:term]), counts[term]
+    distances_begin = 2 * terms
+    postings = (len(columns) - distances_begin) // 3  # two bytes for the distance, one for the weight
+    weights_begin = distances_begin + 2 * postings
+    distances = _array("H", columns[distances_begin + 2 * before : distances_begin + 2 * (before + count)])
+    weights = columns[weights_begin + before : weights_begin + before + count]
+    return Postings(distances, weights)
 
 
 def _bytes(values: array[int]) -> bytes:

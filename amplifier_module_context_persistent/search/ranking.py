@@ -223,10 +223,14 @@ def _is_speaker(word: str, index: RankedIndex) -> bool:
 
 def _in_periods(periods: Sequence[Period], scores: Mapping[int, float], index: RankedIndex) -> set[int]:
     """Return the places of messages that were written in one of the periods."""
+    found = set[int]()
     if not periods:
-        return set()
-    times = {place: _written(place, index) for place in scores}
-    return {place for place, seconds in times.items() if any(period.holds(seconds) for period in periods)}
+        return found
+    for place in scores:
+        seconds = _written(place, index)
+        if any(period.holds(seconds) for period in periods):
+            found.add(place)
+    return found
 
 
 _TIES = 32

@@ -240,7 +240,8 @@ class _ManyLogs:
         """Return the number of messages with each term."""
         counts = [sum(len(found.weights) for _, found in self._local(key)) for key in keys]
         for server in self._on_servers:
-            counts = [count + more for count, more in zip(counts, server.frequencies(keys), strict=True)]
+            for number, count in enumerate(server.frequencies(keys)):
+                counts[number] += count
         return counts
 
     def postings(self, key: int, among: Collection[int] | None = None) -> list[tuple[int, Postings]]:

@@ -194,24 +194,28 @@ def _blocks(reader: LogReader, start: int, most_bytes: int) -> Iterator[tuple[Bl
         LogUnreadableError: the log cannot be read.
     """
     offsets, lengths = reader.index.columns.offsets, reader.index.columns.lengths
-    texts, size, first, done = list[str](), 0, 0, start
-    for at in range(bisect_left(offsets, start), len(offsets), _BATCH):
-        batch = range(at, min(at + _BATCH, len(offsets)))
+    texts = list[str]()  # of the next block
+    size_bytes = 0
+    first_offset = 0
+    done = start
+    for batch_start in range(bisect_left(offsets, start), len(offsets), _BATCH):
+        batch = range(batch_start, min(batch_start + _BATCH, len(offsets)))
         for ordinal, message in zip(batch, reader.read(batch), strict=True):
             if not texts:
-                first = offsets[ordinal]
+                first_offset = offsets[ordinal]
             text = searched_text(message)
             texts.append(text)
-            size += _encoded_bytes(text)
-            if size >= BLOCK_BYTES:
+            size_bytes += _encoded_bytes(text)
+            if size_bytes >= BLOCK_BYTES:
                 done = offsets[ordinal] + lengths[ordinal]
-                yield Block("\n".join(texts), first, offsets[ordinal]), done
-                texts, size = [], 0
+                yield Block("\n".join(texts), first_offset, offsets[ordinal]), done
+                texts = []
+                size_bytes = 0
         if done - start >= most_bytes:
             return
     status = reader.file.opened_status
     if status is not None and _is_settled(status):
-        last_block = Block("\n".join(texts), first, offsets[-1]) if texts else None
+        last_block = Block("\n".join(texts), first_offset, offsets[-1]) if texts else None
         yield last_block, min(reader.scanner.offset, reader.size)
 
 

@@ -339,14 +339,25 @@ def _prices_by_key(price: Price) -> dict[str, float]:
 
 
 def _price(model: str, given: Any) -> Price:
-    given = given if isinstance(given, dict) else {}
-    numbers = {key: given[key] for key in _KEYS if type(given.get(key)) in (int, float) and 0 <= given[key] < _MOST}
-    if "input" not in numbers or "output" not in numbers or given.keys() - numbers.keys():
+    """Read the prices of a model in a user's table.
+
+    Raises:
+        PricesError: a price is missing or is not a number, or there is an unknown key.
+    """
+    prices = given if isinstance(given, dict) else {}
+    numbers = {key: prices[key] for key in _KEYS if _is_price(prices.get(key))}
+    has_other_keys = bool(prices.keys() - numbers.keys())
+    if "input" not in numbers or "output" not in numbers or has_other_keys:
         raise PricesError(
             f"prices of {model!r}: give input and output, and if they differ {', '.join(_KEYS[2:])}, as numbers"
         )
     write = numbers.get("write", numbers["input"])
-    return Price(**{"cached": numbers["input"], "write": write, "write_1h": write, **numbers})
+    defaults = {"cached": numbers["input"], "write": write, "write_1h": write}
+    return Price(**{**defaults, **numbers})
+
+
+def _is_price(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < _MOST
 
 
 _MOST = 1e15

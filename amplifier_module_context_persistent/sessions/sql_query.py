@@ -212,19 +212,21 @@ def ask(found: GatheredFigures, query: str, *, most_rows: int, timeout_s: float)
 def _restrict(connection: sqlite3.Connection) -> None:
     """Restrict a connection to reading its database, and limit the memory and the length of values."""
     connection.execute("SELECT 1 FROM json_each('[]') JOIN json_tree('[]')").fetchall()  # their first use is a write
-
-    def authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
-        if action == sqlite3.SQLITE_FUNCTION:
-            return sqlite3.SQLITE_DENY if (name or "").lower() in _FORBIDDEN else sqlite3.SQLITE_OK
-        return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
-
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 << 20)
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1 << 17)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.text_factory = lambda given: given.decode("utf-8", "replace")
     connection.execute(f"PRAGMA hard_heap_limit = {_MOST_MEMORY_BYTES}")
-    connection.set_authorizer(authorize)
+    connection.set_authorizer(_authorize)
+
+
+def _authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+    """Tell SQLite whether a statement may do something: only read, and call functions that are not forbidden."""
+    if action == sqlite3.SQLITE_FUNCTION:
+        function = (name or "").lower()
+        return sqlite3.SQLITE_DENY if function in _FORBIDDEN else sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -391,12 +391,18 @@ class Rebuilder:
         return first_made, False
 
     def _make(self, noted: PlacedReceipt, reasons: list[str]) -> RebuiltView:
-        """Rebuild a view with the current window and index."""
+        """Rebuild a view with the current window and index. It is proved if its hash is that of the receipt."""
         assert self._window is not None  # noqa: S101 - it was made with the index
-        receipt, index, request = noted.receipt, self._index, view_request_of(self._book, noted.receipt)
+        receipt, index = noted.receipt, self._index
+        request = view_request_of(self._book, receipt)
         built = self._window.build(PastLog(self._reader, index), request)
-        view, head = built.view or [], request.head
-        found = self._window.chain.hash_of(built.items, lambda at: view[len(head) + at :], head, of=index)
+        view = built.view or []
+        head = request.head
+
+        def messages_from(item: int) -> Sequence[Message]:
+            return view[len(head) + item :]
+
+        found = self._window.chain.hash_of(built.items, messages_from, head, of=index)
         proved = not reasons and len(view) == receipt.messages and found == receipt.hash
         damaged = _damaged(view, index) if self._book.index.damage else []
         return RebuiltView(view, reasons, damaged, proved=proved)

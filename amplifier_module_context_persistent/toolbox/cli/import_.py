@@ -158,8 +158,12 @@ def _show_files(path: str, files: list[ImportedFile], *, dry_run: bool, as_json:
         click.echo(json.dumps(_as_json(files, dry_run=dry_run)))
     else:
         show_summary(path, files, dry_run=dry_run)
-    sessions = (file for file in files if file.is_session and not (file.is_erased or file.is_left_out))
-    return DONE if all(file.report is not None and not file.report.lost for file in sessions) else FINDINGS
+    for file in files:
+        if not file.is_session or file.is_erased or file.is_left_out:
+            continue
+        if file.report is None or file.report.lost:
+            return FINDINGS
+    return DONE
 
 
 def _watch(agent: str, *, as_json: bool) -> NoReturn:

@@ -67,14 +67,16 @@ class SessionRows:
         with_projects: str = "",
     ) -> None:
         self._output, self._shortest = output, shortest
-        columns = {name: width for name, width in _COLUMNS.items() if name not in _OF_TOTALS or has_costs}
-        self._columns = _that_fit(columns, output.width, order.upper()) if output.is_terminal else columns
-        needed = _width_of(self._columns) + _MODEL_COLUMNS + 1
-        self._has_model = output.is_terminal and not in_full and needed <= output.width
         self._in_full, self._with_date, self._with_projects = in_full, with_date, with_projects
         self._project: str | None = None
         self.count = 0
         """The number of printed sessions."""
+        self._columns = {name: width for name, width in _COLUMNS.items() if has_costs or name not in _OF_TOTALS}
+        self._has_model = False
+        if output.is_terminal:
+            self._columns = _that_fit(self._columns, output.width, order.upper())
+            width_with_model = _width_of(self._columns) + _MODEL_COLUMNS + 1
+            self._has_model = not in_full and width_with_model <= output.width
 
     def show(self, one: ListedSession) -> None:
         """Print a session; print the heads of the columns before the first one."""

@@ -162,7 +162,11 @@ def _list_views(views: dict[str, list[str]], *, as_json: bool) -> None:
 
 def _numbers(answer: Answer) -> list[int]:
     """Return the positions of the columns without texts and bytes."""
-    return [at for at in range(len(answer.columns)) if not any(isinstance(row[at], str | bytes) for row in answer.rows)]
+
+    def has_text(column: int) -> bool:
+        return any(isinstance(row[column], str | bytes) for row in answer.rows)
+
+    return [column for column in range(len(answer.columns)) if not has_text(column)]
 
 
 def _plain(cell: Any) -> Any:

@@ -274,24 +274,28 @@ def _of_message(placed: LiveMessage) -> Answer:
 
 
 def _range(transcript: Transcript, given: Arguments) -> tuple[int, int]:
-    """The positions of the messages that are asked for.
+    """Return the positions of the messages that are asked for: the first, and the one after the last.
 
     Raises:
         UnknownError: there is no such turn or message, or both are asked for.
     """
     if "turn" in given and "number" in given:
         raise UnknownError("turn, number: give one of them")
-    if turn := given.get("turn"):
+    number_of_turn = given.get("turn")
+    if number_of_turn:
         turns = transcript.turns()
-        if not 1 <= turn <= len(turns):
+        if not 1 <= number_of_turn <= len(turns):
             raise UnknownError(f"turn: the session has {len(turns):,}")
-        return turns[turn - 1].start, turns[turn - 1].stop
-    number, count = given.get("number", 1), given.get("count", _MESSAGES)
+        turn = turns[number_of_turn - 1]
+        return turn.start, turn.stop
+    number = given.get("number", 1)
     if not 1 <= number <= max(1, len(transcript)):
         raise UnknownError(f"number: the session has {len(transcript):,} messages")
-    is_first = bool(given.keys() & {"count", "offset"})
-    start = number - 1 if is_first else max(0, number - 1 - _BEFORE)
-    return start, min(len(transcript), start + count)
+    start = number - 1
+    is_page = "count" in given or "offset" in given
+    if not is_page:  # the message in its context
+        start = max(0, start - _BEFORE)
+    return start, min(len(transcript), start + given.get("count", _MESSAGES))
 
 
 def _outline(transcript: Transcript, answer: Answer) -> Answer:

@@ -105,17 +105,22 @@ def _compared_with_purged(
         raise ImportConflictError(
             f"session {named} was purged here since; delete it, then import it with --again, to have it as it was"
         )
-    index, places = reader.index, {one: place for place, one in enumerate(draft.ids)}
-    found = [places.get(given_id(message) or "") for message in reader.read(index.live)]
-    last = max((place for place in found if place is not None), default=-1)
-    common = min(max(messages, last + 1), draft.messages)
-    went_on = bool(found) and found[-1] is None
-    if went_on and common < draft.messages:
+    positions = {message_id: position for position, message_id in enumerate(draft.ids)}
+    live = reader.index.live
+    known = messages  # the number of the draft's messages that were imported before
+    went_on_here = False
+    for message in reader.read(live):
+        position = positions.get(given_id(message) or "")
+        went_on_here = position is None  # the last message decides
+        if position is not None:
+            known = max(known, position + 1)
+    common = min(known, draft.messages)
+    if went_on_here and common < draft.messages:
         raise ImportConflictError(
             f"session {named} was purged here and went on here, and its source went on too; nothing was added"
         )
     is_older = draft.messages < messages
-    return EarlierImport(common, len(index.live), len(index.live), records, is_older=is_older)
+    return EarlierImport(common, len(live), len(live), records, is_older=is_older)
 
 
 def _check_may_be_cut(draft: SessionDraft, found: EarlierImport, *, is_untouched: bool) -> None:

@@ -152,13 +152,13 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         FileExistsError: the existing file is not a copy of this log.
         ImportConflictError: the copy was continued differently.
     """
-    lines, theirs = reader.stored_bytes(), earlier.stored_bytes()
+    lines = reader.stored_bytes()
     common = 0
-    for other in theirs:
+    for known_line in earlier.stored_bytes():
         line = next(lines, None)
         if line is None:
             return 0, True
-        if line != other:
+        if line != known_line:
             if not common:
                 raise taken_error(target)
             if compare_read(earlier, reader).relation is Relation.PURGED:
@@ -167,19 +167,21 @@ def _go_on(reader: LogReader, earlier: ReadableLog, target: str, *, dry_run: boo
         common += 1
     if not common:
         raise taken_error(target)
-    bodies, known = _bodies(lines, target, common, earlier), len(earlier.index)
-    first = list(islice(bodies, 1))
-    if first and earlier.index.damage:
+    known_messages = len(earlier.index)
+    bodies = _bodies(lines, target, common, earlier)
+    first_body = list(islice(bodies, 1))
+    if first_body and earlier.index.damage:
         raise _conflict(target, common, earlier)
-    if first and not dry_run:
+    if first_body and not dry_run:
 
-        def begin(index: Index) -> list[bytes]:
-            if len(index) != known:
+        def check_and_begin(index: Index) -> list[bytes]:
+            """Return the first record. It is appended under the lock of the check, before another process can write."""
+            if len(index) != known_messages:
                 raise ImportConflictError("the copy was changed meanwhile; import again")
-            return first
+            return first_body
 
-        append_all(open_log(target), begin, bodies)
-    return len(reader.index) - known, False
+        append_all(open_log(target), check_and_begin, bodies)
+    return len(reader.index) - known_messages, False
 
 
 def _bodies(lines: Iterator[bytes], target: str, common: int, earlier: ReadableLog) -> Iterator[bytes]:
@@ -244,16 +246,18 @@ def read_messages(
 
 
 def _copied(reader: LogReader, account: Account, ordinals: range, why_not: str) -> Iterator[Event]:
+    """Yield the events of a log's messages, and note in the account what cannot be copied."""
     refused: dict[int, str] = dict.fromkeys(range(len(ordinals), len(reader.index)), why_not)
     numbers = count(2)
-    copied = carry(
-        reader, ordinals, rename=lambda given: f"{given}.{next(numbers)}", refused=refused, why_not=_why_no_message
-    )
-    for one in copied:
-        account.map(one.role)
-        yield one
-    lost = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
-    for loss in sorted(lost, key=lambda loss: loss.offset or 0):
+
+    def renamed(message_id: str) -> str:
+        return f"{message_id}.{next(numbers)}"
+
+    for event in carry(reader, ordinals, rename=renamed, refused=refused, why_not=_why_no_message):
+        account.map(event.role)
+        yield event
+    losses = [*refused_messages(reader, refused), *unread_lines(reader), *torn_tail(reader)]
+    for loss in sorted(losses, key=lambda loss: loss.offset or 0):
         account.lose(loss.line, loss.reason, loss.offset)
 
 

@@ -181,8 +181,9 @@ class Sync:
     def __post_init__(self) -> None:
         ours = [pair.here for pair in self.pairs if pair.here is not None]
         theirs = [pair.there for pair in self.pairs if pair.there is not None]
-        self._to_here, self._to_there = Projects(ours, here=True), Projects(theirs, here=False)
-        self._known = {one.id: str(one.path) for one in (*theirs, *ours)}
+        self._to_here = Projects(ours, here=True)
+        self._to_there = Projects(theirs, here=False)
+        self._known = {session.id: str(session.path) for session in (*theirs, *ours)}  # if both have an id, ours
 
     def plan(self, pair: Pair) -> Step:
         """Return the planned action for a session. Writes nothing."""

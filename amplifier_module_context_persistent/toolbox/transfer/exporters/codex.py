@@ -31,8 +31,7 @@ Line = dict[str, Any]
 def rollout(view: SessionView) -> Iterator[Line]:
     """Yield the lines, in order."""
     session = AgentSession.of(view)
-    instructions = next((text_of(one) for _, one in view.messages() if one["role"] in INSTRUCTING), "")
-    meta = {
+    meta: dict[str, Any] = {
         "session_id": session.id,
         "id": session.id,
         "timestamp": iso(session.began),
@@ -41,14 +40,24 @@ def rollout(view: SessionView) -> Iterator[Line]:
         "cli_version": "0.0.0",
         "source": "cli",
         "model_provider": "openai",
-        **({"base_instructions": {"text": instructions}} if instructions else {}),
     }
+    instructions = _instructions(view)
+    if instructions:
+        meta["base_instructions"] = {"text": instructions}
     yield {"timestamp": iso(session.began), "type": "session_meta", "payload": meta}
     writer = _Writer(session)
     for message, time in session.messages(view, "openai"):
         mark = session.mark(message)
         for kind, payload in writer.lines(message):
             yield {"timestamp": time, "type": kind, "payload": payload, **mark}
+
+
+def _instructions(view: SessionView) -> str:
+    """Return the text of the first message with instructions; "" if there is none."""
+    for _, message in view.messages():
+        if message["role"] in INSTRUCTING:
+            return text_of(message)
+    return ""
 
 
 class _Writer:

@@ -66,13 +66,12 @@ def _message_of(entry: Any) -> Any:
 
 def _is_own(message: Any) -> bool:
     """Return whether a message has blocks of Bedrock, which have no `type`."""
+    if text(mapping(message).get("role")) not in _ROLES:
+        return False
     blocks = items(mapping(message).get("content"))
-    return (
-        text(mapping(message).get("role")) in _ROLES
-        and bool(blocks)
-        and all(isinstance(block, dict) and "type" not in block for block in blocks)
-        and any(not bedrock.BLOCKS.isdisjoint(block) for block in blocks)
-    )
+    if not all(isinstance(block, dict) and "type" not in block for block in blocks):
+        return False
+    return any(not bedrock.BLOCKS.isdisjoint(block) for block in blocks)
 
 
 def comes_with_session(path: str) -> bool:

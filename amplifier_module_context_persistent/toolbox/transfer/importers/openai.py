@@ -200,19 +200,32 @@ def _event(at: SourceObject, account: Account, model: str, open_function: str) -
 
 
 def _message(at: SourceObject, model: str, open_function: str) -> Message | None:
-    message, message_id = at.value, id_of(at, "openai")
+    """Return a message of any role, or None if it has no content.
+
+    Args:
+        at: the message and its number.
+        model: the model that the file names.
+        open_function: the id of the last call that a result without an id answers.
+    """
+    message = at.value
+    message_id = id_of(at, "openai")
     given = mapping(message.get("metadata"))
     time = given.get("timestamp") or message.get("timestamp") or message.get("created_at")
-    role, said = message["role"], _content(message.get("content"))
+    role = message["role"]
+    content = _content(message.get("content"))
     if role in ("tool", "function"):
         call_id = text(message.get("tool_call_id")) or open_function
-        told = metadata(message_id, time, failed=given.get("is_error") is True)
-        return result(call_id, said, told, text(message.get("name")))
+        facts = metadata(message_id, time, failed=given.get("is_error") is True)
+        return result(call_id, content, facts, text(message.get("name")))
     if role == "assistant":
         return _answer(message, message_id, time, given, model)
-    told = metadata(message_id, time, source=text(given.get("source")) or None)
-    named = {"name": message["name"]} if isinstance(message.get("name"), str) else {}
-    return {"role": role, "content": said, **named, "metadata": told} if said else None
+    if not content:
+        return None
+    converted: Message = {"role": role, "content": content}
+    if isinstance(message.get("name"), str):
+        converted["name"] = message["name"]
+    converted["metadata"] = metadata(message_id, time, source=text(given.get("source")) or None)
+    return converted
 
 
 def _answer(message: Message, message_id: str, time: Any, given: dict[str, Any], model: str) -> Message | None:

@@ -214,21 +214,33 @@ def format_check(importer: Importer) -> Callable[[int, dict[str, Any]], None]:
     """
 
     def check(number: int, entry: dict[str, Any]) -> None:
-        if not importer.marks or not importer.marks.isdisjoint(entry) or _TALK.isdisjoint(entry):
+        may_be_other = importer.marks and importer.marks.isdisjoint(entry) and not _TALK.isdisjoint(entry)
+        if not may_be_other:
             return
         sample = Sample((entry,))
         if importer.score(sample):
             return
-        other = next((one.name for one in IMPORTERS if one.score(sample)), "")
-        if other and number == 1:
-            raise ImportRefusedError(f"this is {other}, not {importer.name}; leave --format out, and its content tells")
-        if other:
+        other = _first_importer(sample)
+        if other is None:
+            return
+        if number == 1:
             raise ImportRefusedError(
-                f"line {number:,} is of another format ({other}; the file begins as {importer.name}): a file holds one "
-                "session; cut it before that line, and import both parts"
+                f"this is {other.name}, not {importer.name}; leave --format out, and its content tells"
             )
+        raise ImportRefusedError(
+            f"line {number:,} is of another format ({other.name}; the file begins as {importer.name}): "
+            "a file holds one session; cut it before that line, and import both parts"
+        )
 
     return check
+
+
+def _first_importer(sample: Sample) -> Importer | None:
+    """Return the first importer whose format fits a sample, or None."""
+    for importer in IMPORTERS:
+        if importer.score(sample):
+            return importer
+    return None
 
 
 def _bare_kind(source: Source, sample: Sample) -> str:
