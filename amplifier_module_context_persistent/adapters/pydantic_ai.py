@@ -380,7 +380,8 @@ def _history(log: ReadableLog, head_id: str, limit: int | None) -> list[Conversa
 
 
 def _entry_at(log: ReadableLog, entry_id: str) -> ConversationEntry | None:
-    if (group := _group_at(log, entry_id)) is None:
+    group = _group_at(log, entry_id)
+    if group is None:
         return None
     ((found, body),) = bodies_in(group, NAME)
     return _entry_of(found, body)

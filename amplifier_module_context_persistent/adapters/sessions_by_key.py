@@ -79,7 +79,8 @@ class SessionsByKey:
 
     async def let_go(self, key: SessionKey) -> None:
         """Close a session if it is open."""
-        if (manager := self._open.pop(key, None)) is not None:
+        manager = self._open.pop(key, None)
+        if manager is not None:
             await manager.close()
 
     async def close(self) -> None:

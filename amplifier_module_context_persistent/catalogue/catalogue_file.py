@@ -300,9 +300,11 @@ class Catalogue:
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         """Open a connection to the existing file; errors become a `CatalogueError`."""
-        if reason := self._why_not_opened():
+        reason = self._why_not_opened()
+        if reason:
             raise CatalogueError(reason)
-        if left := [suffix for suffix in _WAL_FILES if os.path.lexists(f"{self.path}{suffix}")]:
+        left = [suffix for suffix in _WAL_FILES if os.path.lexists(f"{self.path}{suffix}")]
+        if left:
             raise BrokenCatalogueError(f"{self.path}{left[0]}: another program left it")
         self._check_usable()
         try:

@@ -34,7 +34,8 @@ def kept_in_databases(locations: Sequence[str]) -> tuple[dict[str, RankedLog], s
     said = ""
     by_storage: dict[str, dict[str, str]] = {}
     for location in locations:
-        if name := stored_name(location):
+        name = stored_name(location)
+        if name:
             by_storage.setdefault(split_location(location)[0], {})[name] = location
     for storage, names in by_storage.items():
         try:

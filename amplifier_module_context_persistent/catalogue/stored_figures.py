@@ -55,7 +55,8 @@ class StoredFigures:
             for start in range(0, len(names), _ASKED):
                 found = kept_figures(storage, names[start : start + _ASKED], self._counted)
                 for name, told in found.items():
-                    if (rows := _read(told)) is not None:
+                    rows = _read(told)
+                    if rows is not None:
                         yield by_name[name], rows
 
     def add(self, log: ReadableLog, location: str, added: FigureRows) -> None:

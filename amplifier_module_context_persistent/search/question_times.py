@@ -157,7 +157,8 @@ class _Reader:
             places.insert(0, (self._after_articles(at + 1), True))
         for begin, has_told in places:
             for rule in rules:
-                if (read := rule(begin, is_told=has_told)) is not None:
+                read = rule(begin, is_told=has_told)
+                if read is not None:
                     return read
         return None
 

@@ -250,5 +250,6 @@ def _forms(row: str, first: int) -> Iterator[tuple[int, str]]:
     """Yield the forms of a row without accents, each with the number of its meaning."""
     for value, meaning in enumerate(row.split(";"), first):
         for form in meaning.split(","):
-            if plain := without_accents(form.strip()):
+            plain = without_accents(form.strip())
+            if plain:
                 yield value, plain

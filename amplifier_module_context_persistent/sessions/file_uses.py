@@ -155,7 +155,8 @@ def _calls(message: Message, kinds: ToolKinds) -> Iterator[tuple[str, list[tuple
     for (call_id, call), use in zip(given.items(), kinds.uses_of(message), strict=True):
         arguments = call_arguments_of(call)
         text = _patch_of(arguments, is_command=use.kind == RUN)
-        if patched := list(_patched(text)):
+        patched = list(_patched(text))
+        if patched:
             yield call_id, patched
         elif use.kind == READ:
             yield call_id, [(path, "read") for path in use.paths]

@@ -36,7 +36,8 @@ def other_projects_hint(working_dir: str | Path = ".", storage: str | None = Non
     usual = "`context-persistent list --all` shows those of others"
     if storage is not None:
         return usual
-    if above := _sessions_above(working_dir):
+    above = _sessions_above(working_dir)
+    if above:
         directory, count = above
         return f"the project {directory} above has {count:,}; `context-persistent list --all` shows all"
     named = named_projects(session_files())
@@ -46,7 +47,8 @@ def other_projects_hint(working_dir: str | Path = ".", storage: str | None = Non
 def _sessions_above(working_dir: str | Path) -> tuple[Path, int] | None:
     """Return the nearest parent directory with sessions, and their number; None if there is none."""
     for directory in Path(working_dir).resolve().parents:
-        if count := len(session_files(project_slug(directory))):
+        count = len(session_files(project_slug(directory)))
+        if count:
             return directory, count
     return None
 

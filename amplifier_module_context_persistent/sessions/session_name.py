@@ -89,7 +89,8 @@ class SessionNames:
 
     def _glance(self, location: str) -> Glance:
         try:
-            if (kept := self._glances.of(location)) is not None:
+            kept = self._glances.of(location)
+            if kept is not None:
                 return kept
             from .transcript import Transcript  # most names are in the catalogue
 

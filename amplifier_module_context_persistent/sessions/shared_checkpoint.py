@@ -70,9 +70,11 @@ def _roots() -> list[Path]:
     The default directory is always included, because a command may run without the host's environment variables.
     """
     found = [Path.home() / ".local" / "state" / "amplifier" / "sessions"]
-    if state_home := os.environ.get("XDG_STATE_HOME"):
+    state_home = os.environ.get("XDG_STATE_HOME")
+    if state_home:
         found.append(Path(state_home).expanduser() / "amplifier" / "sessions")
-    if configured := os.environ.get("AMPLIFIER_SESSION_STATE_HOME"):
+    configured = os.environ.get("AMPLIFIER_SESSION_STATE_HOME")
+    if configured:
         found.append(Path(configured).expanduser())
     return list(dict.fromkeys(found))
 
@@ -91,7 +93,8 @@ def _is_checkpoint(file: Path) -> bool:
 
 def _project_of(log: str | Path) -> str:
     """Return the host's name of a log's project; "" if the log's path or location does not contain it."""
-    if (name := stored_name(os.fspath(log))) is not None:
+    name = stored_name(os.fspath(log))
+    if name is not None:
         return name.rpartition("/")[0]
     path = Path(log).absolute()
     is_hosts = path.name == LOG_NAME and path.parents[1].name == "sessions"

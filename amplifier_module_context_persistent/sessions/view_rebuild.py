@@ -170,7 +170,8 @@ def read_receipts(reader: ReadableLog) -> ReceiptLog:
         scanner.feed(line)
         if index.live is not live:
             book.replaced.append(live)
-        if (control := control_of(line)) is not None:
+        control = control_of(line)
+        if control is not None:
             _take(book, *control)
     return book
 

@@ -242,7 +242,8 @@ def _show(planned: Sequence[Deletion], todo: Sequence[Deletion], *, host_files: 
     if scope:
         say(f"This is {scope}.")
     say(extent([one.seen.session.project for one in todo], sum(one.seen.size_bytes for one in todo)))
-    if follows := what_follows(str(one.seen.session.path) for one in todo):
+    follows = what_follows(str(one.seen.session.path) for one in todo)
+    if follows:
         say(follows)
     if not host_files and any(deletion.host_files for deletion in todo):
         say("The host's files stay, and Amplifier lists their sessions; --host-files deletes them too.")

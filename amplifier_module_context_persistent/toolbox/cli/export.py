@@ -259,7 +259,8 @@ def _tell(export: Export) -> None:
         for redaction, times in list(export.redactions.items())[:_MOST_SHOWN]:
             more = f" ({times:,} times)" if times > 1 else ""
             click.echo(escaped(f"  message {redaction.number}, {redaction.field}: {redaction.kind}{more}"), err=True)
-        if (more_places := len(export.redactions) - _MOST_SHOWN) > 0:
+        more_places = len(export.redactions) - _MOST_SHOWN
+        if more_places > 0:
             click.echo(f"  and {more_places:,} more places; --json has all", err=True)
     if export.unread:
         lines = counted(export.unread, "line")

@@ -423,7 +423,8 @@ def _show_account(account: Account) -> None:
         ("not conversational", account.not_conversational),
         ("lost", Counter({"": account.lost_lines})),
     ):
-        if number := counts.total():
+        number = counts.total()
+        if number:
             kinds = ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common() if kind)
             say(f"    {title:<20}{number:>8,}  {kinds}".rstrip())
 

@@ -326,7 +326,8 @@ class MessageFilter:
         self._has_catalogues = has_catalogues
         self._stored: set[SessionFile] | None = None
         """The sessions in a database that may match; None if all sessions may."""
-        if (where := storage()) is not None:
+        where = storage()
+        if where is not None:
             with suppress(LogError):
                 self._stored = set(may_match_there(sessions, where, self._pattern))
 
@@ -398,7 +399,8 @@ def _by_project(listed: list[ListedSession]) -> list[ListedSession]:
 
 def _say_without_remote(sessions: Sequence[SessionFile]) -> None:
     """Print on the error stream which sessions of a moved checkout are not found by its git remote."""
-    if left := earlier_checkouts_hint(sessions):
+    left = earlier_checkouts_hint(sessions)
+    if left:
         click.echo(f"not listed: {one_line(left)}", err=True)
 
 

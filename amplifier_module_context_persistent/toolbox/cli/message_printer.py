@@ -91,7 +91,8 @@ class MessagePrinter:
 
     def _as_plain(self, placed: LiveMessage) -> dict[str, Any]:
         plain = {**self.place, "number": placed.number, "tools": placed.tools, "message": placed.message}
-        if (outcome := placed.call_outcome) is not None:
+        outcome = placed.call_outcome
+        if outcome is not None:
             answers = outcome.call.number if outcome.call is not None else None
             plain |= {"answers": answers, "outcome": outcome.outcome, "duration_s": outcome.duration_s}
             if outcome.call is not None:
@@ -128,7 +129,8 @@ class MessagePrinter:
             if part.call_id in unanswered:
                 head.append("  NO RESULT", "bold red")
             self._print(head)
-            if arguments := arguments_text(part.text):
+            arguments = arguments_text(part.text)
+            if arguments:
                 self._folded(arguments, _RESULT_LINES, indent=_INDENT)
         elif part.kind == "thinking":
             self._folded(part.text, _RESULT_LINES, indent=_INDENT, style="dim italic")

@@ -107,7 +107,8 @@ def how_to_read(directory: str) -> str:
 def say_left_sealed(directories: Sequence[str]) -> None:
     """Print on the error stream which sealed files directories have, and how to read them."""
     for directory in directories:
-        if told := how_to_read(directory):
+        told = how_to_read(directory)
+        if told:
             click.echo(f"left out: {told}", err=True)
 
 

@@ -282,7 +282,8 @@ def _search_all(one: _Search, chosen: SearchedSessions) -> int:
     files = chosen.files
     if chosen.are_named or one.hidden:
         return _searched(one, ((str(session.path), None) for session in files))
-    if (where := storage()) is None:
+    where = storage()
+    if where is None:
         return _search_with_catalogue(one, files)
     return _searched(one, ((path, None) for path in _paths_there(files, where, one.pattern)))
 

@@ -141,7 +141,8 @@ class SessionRows:
 
     def _say(self, text: str, *, style: str = "dim") -> None:
         """Print a line below a row, cut to the width of the terminal, or to `_PIPE_WIDTH`."""
-        if line := escaped(one_line(text)):
+        line = escaped(one_line(text))
+        if line:
             shown = cut(_INDENT + line, self._output.width if self._output.is_terminal else _PIPE_WIDTH)
             self._output.print(Text(shown, style), soft_wrap=True)
 

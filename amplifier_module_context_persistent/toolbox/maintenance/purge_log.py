@@ -189,7 +189,8 @@ def _follow(reader: ReadableLog) -> None:
         LogUnreadableError: there is no log, or it cannot be read.
     """
     read_log(reader)
-    if version := reader.index.unknown_version:
+    version = reader.index.unknown_version
+    if version:
         raise PurgeError(f"the log has format version {version}; use the version that wrote it")
 
 

@@ -269,7 +269,8 @@ class Rewrite:
         if offset < self._cut_offset:
             self.counts.unreadable_removed += 1
             return
-        if replace := self._purge.redact:
+        replace = self._purge.redact
+        if replace:
             changed = redact_bytes(line, replace)
             self.counts.unreadable_removed += changed != line
             if changed is None:

@@ -164,7 +164,8 @@ def _report(reader: ReadableLog) -> Report:
 
 def _add_file(report: Report, reader: LogReader) -> None:
     """Add the findings that only a file can have: a torn tail, files beside the log, the file's mode."""
-    if torn := reader.torn:
+    torn = reader.torn
+    if torn:
         detail = f"{torn.torn_bytes:,} bytes at the end are no whole record"
         report.damage.append(Finding("torn_tail", detail, offset=torn.offset))
     if reader.lacks_newline:
@@ -205,7 +206,8 @@ def _columns(reader: ReadableLog, path: str, files: FileSystem | None) -> Iterat
         names = ("offsets", "lengths", "roles", "flags", "id_hashes", "seeds", "checks", "answered_by")
         both = [(name, getattr(found.columns, name), getattr(index.columns, name)) for name in names]
         for ordinal, offset in enumerate(index.columns.offsets):
-            if wrong := [name for name, one, other in both if one[ordinal] != other[ordinal]]:
+            wrong = [name for name, one, other in both if one[ordinal] != other[ordinal]]
+            if wrong:
                 yield Finding("columns", f"its columns are not what its line says: {', '.join(wrong)}", offset=offset)
                 return
     finally:

@@ -127,7 +127,8 @@ def _answered(answers: Answers, name: str, arguments: Mapping[str, Any]) -> Call
     tool = next((tool for tool in TOOL_LIST if tool.name == name), None)
     if tool is None:
         return _failed(f"there is no tool {name!r:.80}")
-    if wrong := _what_is_wrong(tool.input_schema, arguments):
+    wrong = _what_is_wrong(tool.input_schema, arguments)
+    if wrong:
         return _failed(wrong)
     try:
         with only_read():

@@ -305,6 +305,7 @@ class TermFinder:
         by_start, found = self._by_start, set[str]()
         for size in self._start_sizes:
             for at in range(len(word) - size + 1):
-                if (pieces := by_start.get(word[at : at + size])) is not None:
+                pieces = by_start.get(word[at : at + size])
+                if pieces is not None:
                     found.update(piece for piece in pieces if word.startswith(piece, at))
         return found

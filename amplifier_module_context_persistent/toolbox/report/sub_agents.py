@@ -142,7 +142,8 @@ def _read(
 
 def _title(transcript: Transcript) -> str:
     """Return the session's name, or else the first line of its task."""
-    if name := read_name(transcript.path).name:
+    name = read_name(transcript.path).name
+    if name:
         return name
     turn = next(iter(transcript.turns()), None)
     if turn is None:

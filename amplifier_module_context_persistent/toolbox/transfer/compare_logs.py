@@ -101,7 +101,8 @@ def compare_logs(first: str, second: str) -> Comparison:
     Raises:
         LogUnreadableError: a log cannot be read.
     """
-    if (found := _by_ends(first, second)) is not None:
+    found = _by_ends(first, second)
+    if found is not None:
         return found
     with closing(open_reader(first)) as one, closing(open_reader(second)) as two:
         one.follow()

@@ -130,7 +130,8 @@ class MessageCopier:
             line: its line.
             hashed: the hash of its id.
         """
-        if reason := self._why_not(message):
+        reason = self._why_not(message)
+        if reason:
             self._refused[ordinal] = reason
             return None
         own = self._rename(given) if hashed in self._taken else given
@@ -179,7 +180,8 @@ def unread_lines(reader: ReadableLog) -> list[LostLine]:
 
 def torn_tail(reader: LogReader) -> list[LostLine]:
     """Return the torn tail of a file, left by an interrupted write, as a list of one or no item."""
-    if (torn := reader.torn) is None:
+    torn = reader.torn
+    if torn is None:
         return []
     line = 1 + sum(1 for _ in reader.file.lines(torn.offset))
     return [LostLine(line, torn.offset, f"{torn.torn_bytes:,} bytes at the end that are no whole record")]
@@ -358,7 +360,8 @@ def _name_of(source: str) -> str:
     Raises:
         ValueError: the path does not contain the session's id.
     """
-    if (name := stored_name(source)) is not None:
+    name = stored_name(source)
+    if name is not None:
         return name
     session_id, path = session_id_of(source), Path(source).absolute()
     if session_id is None:

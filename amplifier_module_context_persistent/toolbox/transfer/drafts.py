@@ -232,7 +232,8 @@ class Drafts:
         def encode() -> bytes:
             return encode_control(SOURCE_KIND, line=event.line, type=event.kind, entry=event.entry)
 
-        if (body := self._body(event.line, encode, [event.entry])) is not None:
+        body = self._body(event.line, encode, [event.entry])
+        if body is not None:
             draft.bodies.append(body)
 
     def _body(self, line: int, encode: Callable[[], bytes], value: Any) -> bytes | None:
@@ -267,7 +268,8 @@ class Drafts:
 
     def _tokens(self, draft: SessionDraft, position: int) -> int:
         """Return the number of tokens of a message, as counted here. Each message is counted once."""
-        if (known := draft.tokens.get(position)) is not None:
+        known = draft.tokens.get(position)
+        if known is not None:
             return known
         message = decode(draft.bodies[draft.at[position]] + b"}")
         draft.tokens[position] = count_message(message, self._counter)

@@ -39,7 +39,8 @@ def find_earlier(sessions: Sequence[SessionDraft], account: Account, *, again: b
         ImportConflictError: a session was continued both here and in its source.
     """
     for draft in sessions:
-        if (reader := open_earlier(draft.path)) is not None:
+        reader = open_earlier(draft.path)
+        if reader is not None:
             with closing(reader):
                 if draft.is_origin:
                     draft.earlier = compared_with_origin(draft, reader, title_of(draft))
@@ -164,7 +165,8 @@ def open_earlier(path: str) -> ReadableLog | None:
         FileExistsError: something that is not a log has the name.
         LogUnreadableError: the database cannot be read.
     """
-    if (reader := open_existing(path)) is None:
+    reader = open_existing(path)
+    if reader is None:
         return None
     try:
         reader.follow()

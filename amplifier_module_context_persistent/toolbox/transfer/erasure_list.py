@@ -143,7 +143,8 @@ def note_erasure(erasure: Erasure, log: str = "") -> None:
 
 def note_erasures(found: Iterable[Erasure], place: ListPlace | None = None) -> None:
     """Add erasures to one list; by default to this user's. Raises the same errors as `note_erasure`."""
-    if lines := [one.to_line() for one in found if one.is_named]:
+    lines = [one.to_line() for one in found if one.is_named]
+    if lines:
         _append(lines, place)
 
 
@@ -156,7 +157,8 @@ def lift(found: Iterable[Erasure], log: str = "") -> None:
 
 def lift_in(found: Iterable[Erasure], place: ListPlace | None) -> None:
     """Lift erasures in one list; None is this user's. Raises the same errors as `note_erasure`."""
-    if salts := [one.salt for one in found if one.is_named]:
+    salts = [one.salt for one in found if one.is_named]
+    if salts:
         _append([json.dumps({"lifts": salts}).encode() + b"\n"], place)
 
 

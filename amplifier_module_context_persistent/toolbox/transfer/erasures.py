@@ -272,7 +272,8 @@ class Erasure:
             value["answers"] = sorted(self.answers)
         if self.ids:
             value["ids"] = binascii.b2a_base64(self.ids, newline=False).decode()
-        if rule := self.rule.to_json():
+        rule = self.rule.to_json()
+        if rule:
             value["rule"] = rule
         if self.is_elsewhere:
             value["elsewhere"] = True
@@ -391,7 +392,8 @@ def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], 
     """Return the names in a log's headers, the number of messages in its source, and whether the source gave an id."""
     names, count, has_id = dict[str, None](), 0, True
     for header in headers:
-        if log_id := header.get("log_id"):
+        log_id = header.get("log_id")
+        if log_id:
             names[f"log:{log_id}"] = None
         source = header.get("source")
         if isinstance(source, dict) and source.get("key"):

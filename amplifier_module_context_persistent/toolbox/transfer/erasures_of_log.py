@@ -122,9 +122,11 @@ def check_not_erased(location: str, target: str) -> None:
         LogUnreadableError: the log cannot be read.
         OSError: the list of erasures cannot be read, so it is not known what was erased.
     """
-    if not (found := erasures(target)):
+    found = erasures(target)
+    if not found:
         return
     with closing(open_reader(location)) as reader:
         reader.follow()
-        if undone := erasures_of_log(reader, location, found):
+        undone = erasures_of_log(reader, location, found)
+        if undone:
             raise ErasedError(f"{why_refused(undone[-1])}; --again copies it all the same")

@@ -232,7 +232,8 @@ def _header(transcript: Transcript, past: HistoryPrefix, *, session_id: str | No
 
 def _place(transcript: Transcript, session_id: str, working_dir: str | None) -> Path | str:
     """Return the new log's default place: in the origin's database, beside the origin, or with the host's sessions."""
-    if (name := stored_name(transcript.path)) is not None:
+    name = stored_name(transcript.path)
+    if name is not None:
         project = name.rpartition("/")[0]
         own = f"{project}/{session_id}" if project else log_name(session_id, working_dir or ".")
         return location_of(split_location(transcript.path)[0], own)

@@ -127,7 +127,8 @@ def _without_import(header: Message) -> Message:
 
 def _last_id(reader: ReadableLog) -> str | None:
     """Return the id of a log's last message, live or hidden, or None if the log has no message."""
-    if not (count := len(reader.index)):
+    count = len(reader.index)
+    if not count:
         return None
     _, line = next(iter(reader.lines([count - 1])))
     return message_id_of(decode(line), line, reader.index.columns.offsets[count - 1])

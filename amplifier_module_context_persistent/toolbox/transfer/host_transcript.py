@@ -59,7 +59,8 @@ def transcript_lines(reader: ReadableLog, ordinals: Sequence[int]) -> Iterator[b
     for ordinal, line in reader.lines(ordinals):
         if ROLES[roles[ordinal]] in INSTRUCTING:
             continue
-        if (written := _as_it_is(line)) is not None:
+        written = _as_it_is(line)
+        if written is not None:
             yield written
             continue
         message = parsed_line(reader.index, (ordinal, line), location)

@@ -80,7 +80,8 @@ def _apply(erasure: Erasure, draft: SessionDraft, honoured: Honoured) -> None:
 def _why_left_out(about: Sequence[Erasure], *, is_present: bool) -> str:
     """Return the reason why a session is not imported, or "" if it is imported."""
     kinds = {erasure.what: erasure for erasure in about}
-    if erasure := kinds.get(SESSION):
+    erasure = kinds.get(SESSION)
+    if erasure:
         return f"this session was deleted here on {erasure.day}"
     if not is_present and (erasure := kinds.get(MESSAGES)):
         return f"messages of this session were purged here on {erasure.day}"

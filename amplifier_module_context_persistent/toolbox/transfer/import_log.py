@@ -93,7 +93,8 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
     log_id = log_id_of(reader)
     if session_id is None or destination.path is not None or not log_id:
         return ""
-    if (earlier := open_earlier(destination.place(session_id))) is not None:
+    earlier = open_earlier(destination.place(session_id))
+    if earlier is not None:
         earlier.close()
         return ""
     for session in sessions_of_id(session_id, storage=destination.storage):
@@ -102,7 +103,8 @@ def _copied_before(reader: LogReader, source: Source, session_id: str | None, de
             raise ImportRefusedError(
                 f"the log is a session already, in the project {session.project}; fork it, or name a place with -o"
             )
-        if (earlier := open_earlier(path)) is not None:
+        earlier = open_earlier(path)
+        if earlier is not None:
             with closing(earlier):
                 if log_id_of(earlier) == log_id:
                     return path

@@ -76,7 +76,8 @@ class Destination:
 
 def _in_project_of(log: str, session_id: str) -> str:
     """Return the place of a session's log in the same project as another log."""
-    if (name := stored_name(log)) is not None:
+    name = stored_name(log)
+    if name is not None:
         return location_of(split_location(log)[0], f"{name.rpartition('/')[0]}/{session_id}")
     return str(Path(log).parents[1] / session_id / LOG_NAME)
 
@@ -148,7 +149,8 @@ def _with_id(main: SessionDraft, derived: str, mark: str, to: Destination) -> De
     """
     check_session_id(derived)
     for session_id in (derived, f"{derived}-{mark}"):
-        if found := to.found_before(session_id, main.key):
+        found = to.found_before(session_id, main.key)
+        if found:
             main.session_id = session_id
             return replace(to, beside=found)
     is_taken = key_at(to.place(derived)) not in (None, main.key)

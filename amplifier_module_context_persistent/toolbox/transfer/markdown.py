@@ -77,7 +77,8 @@ def quoted(text: str) -> str:
     mark = language = ""
     for line in _visible(text).split("\n"):
         if not mark:
-            if found := _FENCE.fullmatch(line):
+            found = _FENCE.fullmatch(line)
+            if found:
                 mark, language, code = found[1], found[2], []
             else:
                 lines.append(_prose(line))

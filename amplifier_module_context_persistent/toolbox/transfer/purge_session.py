@@ -174,7 +174,8 @@ def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[st
         for directory in sorted(root.glob(f"*/sessions/{'*' if name is None else glob.escape(name)}")):
             log = os.fspath(directory / LOG_NAME)
             with contextlib.suppress(OSError):  # it is not a directory, or cannot be read
-                if left := place_left(log, HOSTS_NAMES, tails=tails):
+                left = place_left(log, HOSTS_NAMES, tails=tails)
+                if left:
                     found.append((log, left))
     return found
 

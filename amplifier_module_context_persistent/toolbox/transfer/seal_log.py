@@ -54,6 +54,7 @@ def seal_log(source: str, target: str, recipients: Sequence[Recipient], *, files
 def _compressed(reader: ReadableLog, end: int) -> Iterator[bytes]:
     packer = zstd.ZstdCompressor()
     for line in complete_lines(reader, end):
-        if packed := packer.compress(line):
+        packed = packer.compress(line)
+        if packed:
             yield packed
     yield packer.flush()

@@ -217,6 +217,7 @@ class Projects:
             if self._here and (remote := remote_of(".")):
                 self._projects[remote] = project_slug(".")
             for one in self._sessions:
-                if remote := self._remotes.of(one):
+                remote = self._remotes.of(one)
+                if remote:
                     self._projects.setdefault(remote, one.project)
         return self._projects

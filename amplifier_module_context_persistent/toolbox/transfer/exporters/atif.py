@@ -39,9 +39,11 @@ def trajectory(view: SessionView) -> Iterator[str]:
     agent: dict[str, Any] = {"name": str(view.source.get("format") or "amplifier"), "version": "unknown"}
     if isinstance(version := view.source.get("version"), str | int):
         agent["version"] = str(version)
-    if model := model_of(view):
+    model = model_of(view)
+    if model:
         agent["model_name"] = model
-    if tools := chat_tools(named_tools(view.tools)):
+    tools = chat_tools(named_tools(view.tools))
+    if tools:
         agent["tool_definitions"] = tools
     head = {"schema_version": VERSION, "agent": agent, "session_id": session_name(view)}
     yield f'{to_json(head)[:-1]},"steps":[\n'

@@ -43,14 +43,16 @@ def transcript(view: SessionView) -> Iterator[Record]:
         for record in _records(message, own, is_copy=session.is_copy):
             yield {"parentUuid": parent, **shared, **record, "timestamp": time, **mark}
             parent = str(record["uuid"])
-    if title := view.source.get("title"):
+    title = view.source.get("title")
+    if title:
         yield {"type": "summary", "summary": str(view.redacted(title)), "leafUuid": parent}
 
 
 def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:
     """Yield the records of a message: one for each block of an answer, else one for the message."""
     for body in anthropic.write([message]):
-        if texts := texts_of_result(message):
+        texts = texts_of_result(message)
+        if texts:
             body["content"][0]["content"] = [{"type": "text", "text": text} for text in texts]
         if body["role"] == "user":
             is_programs = metadata_of(message).get("source") is not None and message["role"] == "user"

@@ -74,7 +74,8 @@ def first_time(view: SessionView) -> datetime:
     """Return when the session began: the time of its first message with a time, of its header or file, or now."""
     times = (timestamp_of(message) for _, message in view.messages())
     for text in (next(filter(None, times), ""), str(view.transcript.header.get("created") or "")):
-        if (instant := instant_of(text)) is not None:
+        instant = instant_of(text)
+        if instant is not None:
             return instant
     path = Path(view.transcript.path)
     return datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)

@@ -120,7 +120,8 @@ def messages_of(file: ClaudeFile, entries: Sequence[ClaudeEntry]) -> Iterator[Ev
     open_calls: dict[str, None] = {}
     for entry in entries:
         if entry.kind == "assistant":
-            if (message := _answer(file, entry.records, open_calls)) is not None:
+            message = _answer(file, entry.records, open_calls)
+            if message is not None:
                 yield MessageRead(message, entry.line)
             continue
         parsed = file.value(entry)

@@ -269,7 +269,8 @@ def _at_its_place(file: ClaudeFile, at: SourceObject, kind: str) -> ClaudeEntry:
     parent = _parent_of(entry)
     session = intern(id_text(entry.get("sessionId")))
     read = ClaudeEntry(at.number, kind, id_text(entry.get("uuid")), has_parent=bool(parent), session=session)
-    if (found := file.by_uuid.get(parent)) is not None:
+    found = file.by_uuid.get(parent)
+    if found is not None:
         read.above = (found.head or found) if found.speaks else found.above
         read.root = found.root or found
     return read
@@ -375,7 +376,8 @@ def _agent_of(file: ClaudeFile, read: ClaudeEntry, entry: dict[str, Any]) -> str
     """
     if entry.get("isSidechain") is not True:
         return ""
-    if named := text(entry.get("agentId")):
+    named = text(entry.get("agentId"))
+    if named:
         file.agent_id = file.agent_id or named
         return named
     parent = file.by_uuid.get(_parent_of(entry))
@@ -392,9 +394,11 @@ def _note_facts(file: ClaudeFile, entry: dict[str, Any]) -> None:
             file.facts[key] = found
     _note_title(file, entry)
     answered = mapping(entry.get("toolUseResult"))
-    if started_by := text(entry.get("parent_tool_use_id")):
+    started_by = text(entry.get("parent_tool_use_id"))
+    if started_by:
         file.agents.setdefault(text(entry.get("agentId")), started_by)
-    if agent := text(answered.get("agentId")):
+    agent = text(answered.get("agentId"))
+    if agent:
         for call_id in answered_calls(mapping(entry.get("message")).get("content")):
             file.agents.setdefault(agent, call_id)
 

@@ -108,7 +108,8 @@ def _with_whole_output(block: Any, source_path: str, line: int, account: Account
         return block
     name = re.split(r"[/\\]", path)[-1].strip()
     for session in _session_directories(source_path):
-        if whole := _read_regular(os.path.join(session, "tool-results"), name, MOST_OUTPUT_BYTES):
+        whole = _read_regular(os.path.join(session, "tool-results"), name, MOST_OUTPUT_BYTES)
+        if whole:
             return {**block, "content": whole.decode("utf-8", "replace")}
     account.lose_part(line, f"the whole output is not in tool-results/{name[:100]}: only its beginning is imported")
     return block

@@ -369,7 +369,8 @@ def _take_base(rollout: Rollout, base: HistoryBase, path: str, line: int) -> Non
 def _take_with_base(rollout: Rollout, at: SourceObject, path: str) -> None:
     """Add a line, and the history in another rollout that it refers to."""
     take(rollout, at)
-    if (base := rollout.base) is not None:
+    base = rollout.base
+    if base is not None:
         rollout.base = None
         _take_base(rollout, base, path, at.number)
 

@@ -121,7 +121,8 @@ class _Usage:
         self.by_line.update((line, _Report()) for line, _, _ in self._answers)
         for model, metric in metrics.items():
             took = _took(mapping(metric))
-            if (line := self._answer_of(model)) is not None:
+            line = self._answer_of(model)
+            if line is not None:
                 self.by_line[line] = _Report(model, took)
             elif took:
                 account.lose_part(at.number, f"the usage of {model[:60]!r}: no answer of this run can be its")

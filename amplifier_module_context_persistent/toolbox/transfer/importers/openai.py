@@ -128,7 +128,8 @@ def read(source: Source, account: Account) -> Iterator[Event]:
     facts = facts_of(document)
     model, usage = text(facts.get("model")), usage_of_openai(mapping(document).get("usage"))
     yield SessionStart("session", "", facts, text(facts.get("session_id")))
-    if said := text(mapping(document).get("instructions")):
+    said = text(mapping(document).get("instructions"))
+    if said:
         yield MessageRead({"role": "system", "content": said, "metadata": metadata("openai-instructions")})
     open_function = ""
     for is_part, run in groupby(messages_of(source, account), lambda at: _is_part(at.value)):
@@ -174,7 +175,8 @@ def _answer_of_items(
         blocks += more
         calls += called
     given = metadata(f"openai-{first}", None, provider="openai", model=model, usage=usage)
-    if (message := assistant(blocks, calls, given)) is not None:
+    message = assistant(blocks, calls, given)
+    if message is not None:
         yield MessageRead(of_provider(message), first)
 
 
@@ -187,7 +189,8 @@ def _event(at: SourceObject, account: Account, model: str, open_function: str) -
         given = metadata(f"openai-{number}", failed=failed)
         yield MessageRead(result(call_id, content, given), number)
     elif role in ROLES:
-        if (read := _message(at, model, open_function)) is None:
+        read = _message(at, model, open_function)
+        if read is None:
             account.skip(f"{role} without content")
         else:
             account.map(role)

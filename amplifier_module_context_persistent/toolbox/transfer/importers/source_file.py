@@ -240,10 +240,12 @@ class Source:
         if not self._first_error:
             return Sample(entries, self._only_value(said))
         if self.size > MOST_DOCUMENT_BYTES:
-            if (prefix := self._text_before_json()) is None:
+            prefix = self._text_before_json()
+            if prefix is None:
                 return Sample(entries)
             self._list_begin = prefix
-            if begin := self._begin_of_list():
+            begin = self._begin_of_list()
+            if begin:
                 return Sample((), long_list=begin)
             self._no_document = (
                 f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
