@@ -217,6 +217,19 @@ def _about(message: Message, before: str, after: str) -> str:
     return about
 
 
+def _notes(given_up: int, unranked: str, *, has_hits: bool) -> list[str]:
+    """Return the lines below the hits of a search; the arguments are as for `tell_hits`."""
+    notes = []
+    if given_up:
+        messages = "1 message" if given_up == 1 else f"{given_up} messages"
+        notes.append(f"[{messages} took too long and may hold more; a simpler expression finds it]")
+    if unranked:
+        notes.append(f"[{unranked}]")
+    if has_hits:
+        notes.append("[to read on: recall reference=ID offset=CHARACTER]")
+    return notes
+
+
 def tell_hits(
     hits: Sequence[Hit],
     wanted: RecallQuery,
@@ -246,14 +259,7 @@ def tell_hits(
     query = wanted.query
     if len(query) > _MATCH_CHARS:
         query = query[:_MATCH_CHARS] + "…"
-    notes = list[str]()
-    if given_up:
-        messages = "1 message" if given_up == 1 else f"{given_up} messages"
-        notes.append(f"[{messages} took too long and may hold more; a simpler expression finds it]")
-    if unranked:
-        notes.append(f"[{unranked}]")
-    if hits:
-        notes.append("[to read on: recall reference=ID offset=CHARACTER]")
+    notes = _notes(given_up, unranked, has_hits=bool(hits))
 
     def page(count: int) -> RecallPage:
         """Return the page with the first hits."""

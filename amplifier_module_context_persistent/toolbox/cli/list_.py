@@ -114,9 +114,6 @@ def list_sessions(
     output = console()
     can_shorten = output.is_terminal and not wanted.places
     shortest = shortest_ids(one.id for one in sessions if one.project) if can_shorten else {}
-    projects = ""
-    if everywhere:
-        projects = "heading" if by_project else "line"
     rows = SessionRows(
         output,
         shortest,
@@ -124,7 +121,7 @@ def list_sessions(
         in_full=in_full,
         with_date=words is not None,
         order=order,
-        with_projects=projects,
+        with_projects=_place_of_projects(everywhere=everywhere, by_project=by_project),
     )
     for one in listed:
         rows.show(one)
@@ -137,6 +134,13 @@ def list_sessions(
         output.print(_nothing(found=was_found, has_scope=has_scope), soft_wrap=True)
     if sessions and wanted == ALL_SESSIONS and not everywhere and storage() is None:
         _say_without_remote(sessions)
+
+
+def _place_of_projects(*, everywhere: bool, by_project: bool) -> str:
+    """Return where a list shows the sessions' projects: above each group, below each row, or "" for nowhere."""
+    if not everywhere:
+        return ""
+    return "heading" if by_project else "line"
 
 
 def _picker(wanted: SessionFilter, words: str | None, *, everywhere: bool) -> tuple[_SessionPicker, list[SessionFile]]:

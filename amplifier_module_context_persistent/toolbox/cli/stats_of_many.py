@@ -97,9 +97,14 @@ def show_many(
         show_cost(output, cost, notes)
     if by and tuple(by) not in (_BY_MODEL, _BY_TOOL):
         _show_parts(output, by, parts[tuple(by)], total, names)
-        show_notes(output, notes if "tool" not in by else [])
-        if "tag" in by:
-            show_notes(output, ["a session with several tags counts for each of them, and once in `all`"])
+        _show_notes_on_parts(output, by, notes)
+
+
+def _show_notes_on_parts(output: Console, by: Sequence[str], notes: list[str]) -> None:
+    """Print the notes below a table of parts; the notes on the cost only if the table has one."""
+    show_notes(output, notes if "tool" not in by else [])
+    if "tag" in by:
+        show_notes(output, ["a session with several tags counts for each of them, and once in `all`"])
 
 
 _BY_MODEL = ("model",)
