@@ -143,12 +143,11 @@ def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[
     for other in there:
         candidates = unpaired.get(other.id, [])
         in_project = [session for session in candidates if session.project == other.project]
-        best = in_project or candidates
-        if best:
-            candidates.remove(best[0])
-            pairs.append(Pair(other.id, best[0], other))
-        else:
-            pairs.append(Pair(other.id, None, other))
+        partner = None
+        if candidates:
+            partner = in_project[0] if in_project else candidates[0]
+            candidates.remove(partner)
+        pairs.append(Pair(other.id, partner, other))
     for sessions in unpaired.values():
         pairs += [Pair(session.id, session, None) for session in sessions]
     return sorted(pairs, key=lambda pair: pair.session_id)
