@@ -207,7 +207,7 @@ class WorkingView(Generic[T]):
 
 
 def _with_ids(parts: Sequence[Message], name: str) -> list[Message]:
-    """Return the messages of one kit's message with ids that begin with `name`."""
+    """Give ids to the messages that one message of a kit was read as. The ids begin with `name`."""
     named = []
     for number, part in enumerate(parts):
         message_id = name if number == 0 else f"{name}.{number}"

@@ -67,7 +67,7 @@ def function_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _shown(words: Iterable[str]) -> list[str]:
-    """Return the languages other than English of which the question has the most words, or an empty list.
+    """Return the languages, other than English, that have the most words in the question; [] if none is shown.
 
     Telling words decide, which mean nothing else. Without one, the question must have more than `_SURE` other words.
     """

@@ -95,7 +95,7 @@ class _Reader:
         self._until_now = now + timedelta(seconds=1)
 
     def read(self, at: int) -> Read | None:
-        """Read the time that begins at a token, with a preposition, or with a second time up to which it lasts."""
+        """Read the time that begins at a token: with its preposition, and with a second time if that is its end."""
         self._end = next(end for end in self._breaks if end > at)
         try:
             return self._connected(at) or self._simple(at)

@@ -198,7 +198,7 @@ class Transcript:
         return [position for position in positions if index.columns.roles[index.live[position]] == code]
 
     def _with_line(self, positions: Sequence[int], may_match: Callable[[bytes], bool]) -> list[int]:
-        """Return those of some positions whose line may match, or was not written by this package as it is now."""
+        """Return those positions whose line may match. Lines that this package did not write always may."""
         index = self.reader.index
         lines = self.reader.lines([index.live[position] for position in positions])
         found = []

@@ -137,7 +137,7 @@ def _show(found: Sequence[FileUse], *, with_sessions: bool) -> None:
 
 
 def _show_stacked(output: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print each path, and below it the facts of each session that touched it, on one line if they fit."""
+    """Print each path and, on the lines below, the sessions that touched this file, each on one line if it fits."""
     before = ""
     for row in rows:
         named = zip(heads[1:], row[1:], strict=True)

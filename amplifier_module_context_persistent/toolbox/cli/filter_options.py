@@ -108,7 +108,7 @@ _MOST_KNOWN = 12
 
 
 def say_unknown(what: str, given: str, known: Sequence[str]) -> None:
-    """Print on the error stream that no session has the `what` that a filter names, and which exist."""
+    """Print on the error stream that no session has a filter's model, tool or tag, and which ones exist."""
     more = f" and {len(known) - _MOST_KNOWN:,} more" if len(known) > _MOST_KNOWN else ""
     there_are = f"there are {', '.join(known[:_MOST_KNOWN])}{more}" if known else "there is none"
     click.echo(escaped(one_line(f"no session has the {what} {given}; {there_are}")), err=True)

@@ -87,7 +87,7 @@ class SessionChoices:
         """The searchable text and the list entry of each session read so far, the newest message first."""
 
     def find(self, words: str, most: int) -> tuple[Sequence[Overview], int]:
-        """Return the first sessions with all words, at most `most`, and the number of known sessions with them.
+        """Return the first `most` sessions that have all words, and how many known sessions have them.
 
         Words are searched in ids, names, first lines and dates, ignoring case. While too few sessions are found, more
         sessions are read. Without words, the number is that of all sessions.

@@ -271,7 +271,7 @@ class PurgeReport:
                 self.say(f"  {counted(number, what)} {fate}")
 
     def end(self, planned: Sequence[SessionPurge], done: Sequence[SessionPurge]) -> None:
-        """Print the JSON object, with what was removed, or with `dry_run` what would be."""
+        """Print the JSON object about what was removed, or would be in a dry run."""
         if self._as_json:
             copies = [copy for one in planned for copy in one.copies]
             purged = [_plain(one) for one in done]

@@ -82,7 +82,7 @@ def in_one_line(error: click.UsageError, group: click.Context | None = None) -> 
 
 
 def _with_help(text: str, path: str) -> UnusableError:
-    """Return an error with a text that ends with how to get help on a command."""
+    """Return an error whose text also says how to get help on a command."""
     return UnusableError(f"{text.rstrip('.')}; see `{path} --help`")
 
 

@@ -201,7 +201,7 @@ def _show(output: Console, path: str, report: Report, *, in_full: bool) -> None:
 
 
 def _show_findings(output: Console, title: str, findings: list[Finding]) -> None:
-    """Print findings; those of the same kind with the same details are shown once, with the places of the others."""
+    """Print findings. Equal ones are printed once, followed by their other places."""
     if not findings:
         _say(output, f"  {title}: none")
         return

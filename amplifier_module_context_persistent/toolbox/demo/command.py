@@ -53,15 +53,15 @@ class PlayedDemo:
     stored_at_end: list[Message]
 
     def of(self, event: str, *, resumed: bool) -> Told:
-        """What one process reported of one event."""
+        """Return what one of the two processes reported of an event, in order."""
         return [told for told in (self.resumed if resumed else self.first) if told["event"] == event]
 
     def acknowledged(self, *, resumed: bool) -> list[Message]:
-        """The messages that one process had acknowledged."""
+        """Return the messages that one of the two processes had acknowledged."""
         return [told["message"] for told in self.of("acknowledged", resumed=resumed)]
 
     def messages(self, event: str) -> list[Message]:
-        """The messages in the first report of an event by the resumed process."""
+        """Return the messages in the first report of an event by the resumed process."""
         messages: list[Message] = self.of(event, resumed=True)[0]["messages"]
         return messages
 
@@ -131,7 +131,7 @@ def read_messages(log_path: str, storage: str | None = None) -> list[Message]:
 
 
 def is_valid(view: Sequence[Message]) -> bool:
-    """Whether a provider would take a view: nothing of it has to be put in order, added or left out first."""
+    """Return whether a provider would accept a view as it is: no message must be moved, added or left out before."""
     return in_order(view, ANTHROPIC) == list(view)
 
 
@@ -191,7 +191,7 @@ def play_part(part: str, directory: Path, storage: str | None = None) -> tuple[T
 
 
 def _is_mid_turn(told: Told) -> bool:
-    """Whether one of two parallel calls is answered, and the other one is at work."""
+    """Return whether one of two parallel calls is answered and the other one is still at work."""
     running = any(t["event"] == "running" and t["tool"] == INTERRUPTED_TOOL for t in told)
     last = told[-1]
     return running and last["event"] == "acknowledged" and last["message"]["role"] == "tool"
@@ -329,7 +329,7 @@ def _list(console: Console, messages: Sequence[Message], *, first: int = 1) -> N
 
 
 def _words(message: Message) -> str:
-    """The first words of a message, on one line and without control characters; and its calls."""
+    """Return the first words of a message, on one line and without control characters, and its calls."""
     printable = "".join(char if char.isprintable() else " " for char in str(message.get("content")))
     text = " ".join(printable.split())
     calls = ", ".join(call["tool"] for call in message.get("tool_calls") or ())

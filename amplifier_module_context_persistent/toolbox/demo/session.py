@@ -78,7 +78,7 @@ class ScriptedProvider:
 
 
 def _verdict(texts: list[str]) -> str:
-    """The last answer; it can be right only if the view holds what was said and read before the kill."""
+    """Return the last answer. It can be right only if the view contains what was said and read before the kill."""
     named = any("is called Heron" in text for text in texts)
     read = any("1.4.0 (Heron)" in text for text in texts)
     return "Heron is ready: it is 1.4.0, and 12 tests pass." if named and read else "What is Heron?"
@@ -173,7 +173,7 @@ class ScriptedLoader(ModuleLoader):  # type: ignore[misc]  # amplifier-core has 
 
 
 def mount_plan(storage: str | None) -> dict[str, Any]:
-    """What is mounted; with `storage` the log is in that database."""
+    """Return the mount plan of the session; with `storage` the log is in that database."""
     config = {"max_tokens": 50_000, "storage": storage}
     return {
         "session": {

@@ -405,7 +405,7 @@ class Rewrite:
         return bool(self._gone_ids) and any(text in self._gone_ids for text in strings_of(value))
 
     def _take_reset(self, index: Index) -> None:
-        """Write a new reset that keeps those messages that the old one made live and that stay."""
+        """Write a new reset. It keeps the messages that the old one kept, without the purged ones."""
         live = [ordinal for ordinal in index.live if ordinal not in self._gone]
         if self._purge.cleared:
             return

@@ -115,7 +115,7 @@ class Answers:
         return answer | _page("answers", answers, first, lambda some: _fits(answer | {"answers": some}))
 
     def _search(self, sessions: Sequence[SessionFile]) -> RankedSearch:
-        """A search in what can be indexed in a second. Of a database, the question itself indexes."""
+        """Return a search over the sessions. Files are indexed for a second before; the question indexes databases."""
         if self.scope.storage is not None:
             deadline = time.monotonic() + ANSWER_S
             return RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline)
@@ -130,7 +130,7 @@ class Answers:
             self.ahead.go_on(sessions, self.scope.sessions())
 
     def _answer_of(self, one: BestMessage, chars: int) -> Answer:
-        """An answer with an excerpt of so many characters at most."""
+        """Return an answer, with an excerpt of at most `chars` characters."""
         text = text_of(one.placed.message)
         excerpt = best_excerpt(text, one.worth, chars=chars)
         where = self._where(one.session) | _of_message(one.placed)
@@ -216,7 +216,7 @@ class Answers:
         return {"session": session.id, "title": self._title_of(session), "project": session.project}
 
     def _title_of(self, session: SessionFile) -> str:
-        """The name of a session, or the first line that a person wrote in it."""
+        """Return the name of a session, or else the first line that a person wrote in it."""
         path = str(session.path)
         modified_s, seen = self._seen.get(path, (-1.0, None))
         if seen is None or modified_s != session.modified_s:
@@ -226,7 +226,7 @@ class Answers:
 
 
 def _what_is_indexed(found: BestMessages) -> str:
-    """What to tell if not all sessions could be asked."""
+    """Return a note for an answer that is not from all sessions, because some are not indexed yet."""
     share = min(found.share, 0.999)
     return (
         f"{found.indexed:,} of {found.sessions:,} sessions are indexed, {share:.1%} of their bytes; ask again for the"
@@ -235,7 +235,7 @@ def _what_is_indexed(found: BestMessages) -> str:
 
 
 def _page(name: str, items: list[Answer], first: int, fits: Callable[[list[Answer]], bool]) -> Answer:
-    """The items that fit, and how many were left out; `next_offset` gives them."""
+    """Return a page of an answer: the items that fit, and the number of the others with the offset to get them."""
     kept = in_limit(items, fits)
     left_out = len(items) - len(kept)
     more = {"left_out": left_out, "next_offset": first + len(kept)} if left_out else {}
@@ -260,7 +260,7 @@ def _filter(given: Arguments) -> SessionFilter:
 
 
 def _shown(message: Message) -> Message | None:
-    """A message as it is shown; None if it may not be."""
+    """Return a message in the form that a model may see; None if a model may not see it."""
     return shown(message) if may_be_shown(message) else None
 
 
@@ -309,7 +309,7 @@ def _outline(transcript: Transcript, answer: Answer) -> Answer:
 
 
 def _files_of(session: SessionFile, path: str) -> list[Answer]:
-    """The files that calls of a session name, those touched last first; with a path, only that file."""
+    """Return the files that the calls of a session name, the last touched first; with a path, only that file."""
     kinds, files = ToolKinds(), dict[str, Answer]()
     with Transcript(session.path) as transcript:
         for placed in transcript.placed(role="assistant"):

@@ -39,7 +39,7 @@ class Scope:
     storage: str | None = None
 
     def sessions(self, wanted: SessionFilter | None = None) -> list[SessionFile]:
-        """The sessions in scope, as they are now, that a filter means.
+        """Return the present sessions in scope that match a filter.
 
         Raises:
             LogUnreadableError: the database cannot be asked.
@@ -50,7 +50,7 @@ class Scope:
         return matching(found, wanted) if wanted is not None else found
 
     def session(self, name: str) -> SessionFile:
-        """The session with an id, or with an id that begins so and no other.
+        """Return the session with an id, or the only session whose id begins with this text.
 
         Raises:
             UnknownError: there is none, or more than one.
@@ -76,12 +76,12 @@ class _Uncounted:
 
 
 def seen_of(session: SessionFile) -> Overview:
-    """What a list says of a session, but for its tokens."""
+    """Return the list entry of a session, without its number of tokens."""
     return look_at(session, None, glances=Glances(), counter=_Uncounted())
 
 
 def without_secrets(text: str) -> str:
-    """A text as exports show it, with characters escaped that change how a screen shows others."""
+    """Return a text without secrets, and without characters that change how a screen shows others: as in exports."""
     return _UNPRINTABLE.sub(_escaped, redact_text(text))
 
 
@@ -95,13 +95,13 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def shown(message: Message) -> Message:
-    """A message as exports show it, without its thinking."""
+    """Return a message without its thinking and without secrets, as exports show it."""
     cleaned: Message = redact_value(without_thinking(message))
     return cleaned
 
 
 def text_of(message: Message) -> str:
-    """What a message says, without its thinking: texts, calls with their arguments, results."""
+    """Return the text of a message without its thinking: texts, calls with their arguments, results."""
     said = []
     for part in parts_of(message):
         if part.kind == "call":
@@ -122,7 +122,7 @@ def speaker_of(placed: LiveMessage) -> str:
 
 
 def may_be_shown(message: Message) -> bool:
-    """Whether a model may see a message."""
+    """Return whether a model may see a message."""
     return message.get("role") not in ("system", "developer") and not is_kept_from_models(message)
 
 

@@ -123,7 +123,7 @@ def make_server(scope: Scope) -> Server[Any]:
 
 
 def _answered(answers: Answers, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
-    """The result of a call; what is wrong with it is a result, too."""
+    """Return the result of a call. An error of the call is a result, too."""
     tool = next((tool for tool in TOOL_LIST if tool.name == name), None)
     if tool is None:
         return _failed(f"there is no tool {name!r:.80}")

@@ -175,7 +175,7 @@ class PlayedSession:
 
 
 def with_id(name: str, position: int, message: Message) -> Message:
-    """Return a message with its own id, or else with a made-up id of a log's form and length."""
+    """Return a message that has an id. A message without one gets an id that looks like those of a log."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}

@@ -116,7 +116,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def visible(text: str) -> str:
-    """Return a text with characters that do not print escaped, and with all line breaks as LF."""
+    """Return a text with LF line breaks, in which non-printable characters are escaped."""
     if _PLAIN.match(text):
         return text
     if "\x1b" in text:

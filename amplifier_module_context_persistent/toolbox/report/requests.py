@@ -259,7 +259,7 @@ class RequestReader:
 
 
 def _beyond(book: ReceiptLog, noted: PlacedReceipt) -> int:
-    """Return about how many tokens a request sent besides its view, as its host or else its provider counted."""
+    """Return how many tokens a request had besides its view, roughly: as the host counted, or else the provider."""
     sent = book.sent_for(noted.receipt)
     if sent is not None:
         return token_count(sent.get("tokens")) or 0

@@ -218,7 +218,7 @@ def erase_held(there: Side, held: HeldErased, *, now: Callable[[], str]) -> None
 
 
 def _compare(step: BackupStep) -> None:
-    """Fill in the planned action for a session of which the backup has a copy."""
+    """Fill in the planned action for a session that the backup has already."""
     found = compare_logs(step.source, step.target)
     match found.relation:
         case Relation.SAME:

@@ -96,7 +96,7 @@ class _Writer:
 
 
 def _typed(item: Line) -> Line:
-    """Return an item in the form of rollouts: with its type, and with its content in parts."""
+    """Return an item in the form of rollouts: it has a type, and its content is a list of parts."""
     if "type" in item and item["type"] != "message":
         return item
     content = item.get("content")

@@ -140,7 +140,7 @@ def _session_directories(path: str) -> list[str]:
 
 
 def _read_regular(directory: str, name: str, most_bytes: int) -> bytes:
-    """Return the content of a regular file, or b"" if it is missing or too large, or it or its directory is a link."""
+    """Return the content of a regular file; b"" if it is missing, too large or a link, or is in a linked directory."""
     if not name or name in (".", "..") or "\0" in name or not _is_plain_directory(directory):
         return b""
     try:
