@@ -56,25 +56,15 @@ class Snapshot:
         scan = scanner.snapshot()
         if scan is None:
             return None
-        index, places = scanner.index, scanner.builder.places
+        index = scanner.index
         session = index.session
-        controls: dict[str, list[Any]] = {
-            "headers": list(map(astuple, places.headers)),
-            "usage": [astuple(places.usage[name]) for name in session.usage],
-            "plan": [],
-            "side_plan": [],
-        }
-        if session.plan and places.plan:
-            controls["plan"].append(astuple(places.plan))
-        if session.side_plan and places.side_plan:
-            controls["side_plan"].append(astuple(places.side_plan))
         state = {
             "version": VERSION,
             "byte_order": sys.byteorder,
             "max_record_bytes": scanner.max_record_bytes,
             "records": len(index),
             "scan": scan,
-            "controls": controls,
+            "controls": _places_of_controls(scanner),
             "pins": sorted(session.pins),
             "hidden": sorted(session.hidden),
             "heads": sorted(session.heads),
@@ -95,6 +85,22 @@ class Snapshot:
             part = slice(start, min(start + CHUNK_RECORDS, len(self.flags)))
             columns = (self.flags if name == "flags" else getattr(self.index.columns, name) for name in COLUMNS)
             yield b"".join(column[part] for column in columns)
+
+
+def _places_of_controls(scanner: Scanner) -> dict[str, list[Any]]:
+    """Return where the control records are that a session needs; `restore` reads them there."""
+    session, places = scanner.index.session, scanner.builder.places
+    controls: dict[str, list[Any]] = {
+        "headers": [astuple(place) for place in places.headers],
+        "usage": [astuple(places.usage[name]) for name in session.usage],
+        "plan": [],
+        "side_plan": [],
+    }
+    if session.plan and places.plan:
+        controls["plan"].append(astuple(places.plan))
+    if session.side_plan and places.side_plan:
+        controls["side_plan"].append(astuple(places.side_plan))
+    return controls
 
 
 def restore(given: dict[str, Any], chunks: Iterable[bytes], end: int, max_record_bytes: int, read: Read) -> Scanner:

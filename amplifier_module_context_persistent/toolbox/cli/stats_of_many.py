@@ -75,15 +75,12 @@ def show_many(
             place = list(by).index("session")
             names = _names(found, {key[place] for key in parts[tuple(by)]})
     if as_json:
-        parts_json = {f"by_{'_'.join(kind)}": _plain(kind, rows, names) for kind, rows in parts.items()}
-        result = {
-            **source,
-            "total": total.to_json(),
-            **parts_json,
-            "slowest": [asdict(call) for call in slowest],
-            "prices": prices.origins(),
-            "unpriced_models": prices.unpriced(),
-        }
+        result = {**source, "total": total.to_json()}
+        for kind, rows in parts.items():
+            result[f"by_{'_'.join(kind)}"] = _plain(kind, rows, names)
+        result["slowest"] = [asdict(call) for call in slowest]
+        result["prices"] = prices.origins()
+        result["unpriced_models"] = prices.unpriced()
         click.echo(json.dumps(result))
         return
     output = console()

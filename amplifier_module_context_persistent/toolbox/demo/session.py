@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -194,8 +194,8 @@ async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None
     await session.initialize()
     context = coordinator.get("context")
     tell("mounted", manager=type(context).__name__, log_path=context.log_path)
-    beside = directory / "log" if storage else Path(context.log_path)
-    transcript = beside.with_name("transcript.jsonl")
+    place_of_log = directory / "log" if storage else Path(context.log_path)
+    transcript = place_of_log.with_name("transcript.jsonl")
 
     async def system_prompt() -> str:
         return SYSTEM_PROMPT
@@ -211,11 +211,12 @@ async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None
     await context.set_system_prompt_factory(system_prompt)
     coordinator.hooks.register("tool:post", save_transcript, name="demo-transcript")
     coordinator.hooks.register("context:set_messages_ignored", tell_ignored, name="demo-ignored")
+    prompts: Sequence[str] = FIRST_PROMPTS
     if resumed:
+        prompts = (RESUMED_PROMPT,)
         tell("recovered", messages=await context.get_messages())
         await context.set_messages(_read_transcript(transcript))
         tell("resumed", messages=await context.get_messages())
-    prompts = (RESUMED_PROMPT,) if resumed else FIRST_PROMPTS
     for prompt in prompts:
         tell("finished", text=await session.execute(prompt))
     await session.cleanup()

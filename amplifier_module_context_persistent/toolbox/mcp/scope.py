@@ -81,7 +81,7 @@ def seen_of(session: SessionFile) -> Overview:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without secrets, and without characters that change how a screen shows others: as in exports."""
+    """Return a text as exports show it: secrets are replaced, and unprintable characters are escaped."""
     return _UNPRINTABLE.sub(_escaped, redact_text(text))
 
 

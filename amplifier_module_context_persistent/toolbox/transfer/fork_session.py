@@ -125,10 +125,12 @@ def fork_session(
         is_begun = _is_begun(place, transcript, past)
         target = os.path.abspath(place) if is_begun else _checked(place)
         plan = following_plan(transcript.book, past.ordinals)
-        created, parent_id, origin = now(), session_id_in(transcript), transcript.path
+        created = now()
+        parent_id = session_id_in(transcript)
         header = _header(transcript, past, session_id=session_id, created=created, log_id=new_id())
-        refused, host_files = dict[int, str](), list[str]()
+        refused = dict[int, str]()  # filled while the bodies are read
         bodies = _bodies(header, transcript, past, plan, new_id, refused)
+        host_files = list[str]()
         if dry_run:
             deque(bodies, maxlen=0)  # to know what cannot be copied
         else:
@@ -137,7 +139,7 @@ def fork_session(
                     write_new_log(target, bodies)
                 if Path(target).parent.name == session_id:
                     host_files = write_host_files(
-                        target, created=created, parent_id=parent_id, is_fork=True, origin=origin
+                        target, created=created, parent_id=parent_id, is_fork=True, origin=transcript.path
                     )
         return Fork(
             path=target,
@@ -149,8 +151,14 @@ def fork_session(
             plan=str(plan.get("id")) if plan is not None else "",
             not_carried=refused_messages(transcript.reader, refused),
             host_files=host_files,
-            host_turn=sum(transcript.reader.index.columns.roles[ordinal] == USER for ordinal in past.ordinals),
+            host_turn=_host_turns(transcript, past),
         )
+
+
+def _host_turns(transcript: Transcript, past: HistoryPrefix) -> int:
+    """Return the number of turns as the host counts them: the messages of the role `user`."""
+    roles = transcript.reader.index.columns.roles
+    return sum(roles[ordinal] == USER for ordinal in past.ordinals)
 
 
 def _is_begun(target: str, transcript: Transcript, past: HistoryPrefix) -> bool:
