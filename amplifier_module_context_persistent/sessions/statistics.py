@@ -148,30 +148,23 @@ def statistics_of(reader: ReadableLog, found: Figures, *, tokenizer: str, with_t
         LogUnreadableError: the log's bytes changed while they were read.
     """
     described = reader.describe()
+    statistics = Statistics(described.location, tokenizer, described.size_bytes, damage=len(reader.index.damage))
+    statistics.total = total_share(found)
     roles = found.rows("SELECT role, messages, tokens FROM shares WHERE session = ? ORDER BY rowid")
-    turns = []
+    statistics.roles = {role: HistoryShare(messages, tokens) for role, messages, tokens in roles}
+    statistics.tools = _tools(found)
     if with_turns:
         turns = found.rows("SELECT messages, tokens FROM turns WHERE session = ? ORDER BY turn")
+        statistics.turns = [HistoryShare(messages, tokens) for messages, tokens in turns]
+    for number, message_id, role, tokens in found.rows(_LARGEST):
+        statistics.largest.append(LargeMessage(number, message_id, role, tokens))
+    for number, turn, tool, duration_s in found.rows(_SLOWEST, SLOWEST):
+        statistics.slowest.append(SlowCall(number, turn, tool, duration_s))
     plans = found.rows("SELECT summary FROM plans WHERE session = ? ORDER BY number")
-    return Statistics(
-        described.location,
-        tokenizer,
-        described.size_bytes,
-        total=total_share(found),
-        roles={role: HistoryShare(messages, tokens) for role, messages, tokens in roles},
-        tools=_tools(found),
-        turns=[HistoryShare(messages, tokens) for messages, tokens in turns],
-        largest=[
-            LargeMessage(number, message_id, role, tokens) for number, message_id, role, tokens in found.rows(_LARGEST)
-        ],
-        slowest=[
-            SlowCall(number, turn, tool, duration_s) for number, turn, tool, duration_s in found.rows(_SLOWEST, SLOWEST)
-        ],
-        plans=[json.loads(summary) for (summary,) in plans],
-        usage=_usage(found),
-        views=_views(found),
-        damage=len(reader.index.damage),
-    )
+    statistics.plans = [json.loads(summary) for (summary,) in plans]
+    statistics.usage = _usage(found)
+    statistics.views = _views(found)
+    return statistics
 
 
 def _tools(found: Figures) -> dict[str, ToolShare]:

@@ -322,17 +322,7 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     added = "would be added" if dry_run else "added"
     _show_number_of_files(path, files)
     for report in reports:
-        if report.added or report.lost:
-            named = report.session_id or report.path
-            say(f"  {named}: {counted(report.added, 'message')} {added}{_of_others(report)}")
-        _show_losses(
-            f"{report.source}: {_not_imported(report.account)}",
-            report.not_carried,
-            report.lost,
-            most=_MOST_SHOWN_OF_MANY,
-        )
-        for erased in report.erased:
-            say(f"  {erased}")
+        _show_one_of_many(report, added)
     for file in files:
         if file.is_erased:
             say(f"  left out: {file.path}: {one_line(file.error)}")
@@ -350,6 +340,17 @@ def show_summary(path: str, files: Sequence[ImportedFile], *, dry_run: bool) -> 
     say(f"{counted(len(sessions) - sub_agents, 'session')}{with_agents}, {messages} {added}")
     if dry_run:
         say("Nothing was done (--dry-run).")
+
+
+def _show_one_of_many(report: Import, added: str) -> None:
+    """Print the new messages, the losses and the erasures of one file of a directory; `added` is the verb."""
+    if report.added or report.lost:
+        named = report.session_id or report.path
+        say(f"  {named}: {counted(report.added, 'message')} {added}{_of_others(report)}")
+    title = f"{report.source}: {_not_imported(report.account)}"
+    _show_losses(title, report.not_carried, report.lost, most=_MOST_SHOWN_OF_MANY)
+    for erased in report.erased:
+        say(f"  {erased}")
 
 
 def _show_number_of_files(path: str, files: Sequence[ImportedFile]) -> None:

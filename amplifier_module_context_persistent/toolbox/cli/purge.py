@@ -303,7 +303,8 @@ def _purge(
         report.end(planned, [])
         return _exit_code(is_left=is_left, is_failed=bool(unread))
     _say_extent(todo, sessions, report)
-    if not what.is_torn_only and (follows := what_follows(one.path for one in todo)):
+    follows = "" if what.is_torn_only else what_follows(one.path for one in todo)
+    if follows:
         report.say(follows)
     if report.dry_run:
         report.say("Nothing was done (--dry-run).")
@@ -314,13 +315,15 @@ def _purge(
     done = []
     for one in todo:
         try:
-            is_left |= not _purge_one(one, what, rule, report)
-            done.append(one)
+            is_complete = _purge_one(one, what, rule, report)
         except (OSError, ContextPersistentError, ValueError) as error:
             reason = reason_beside(error, one.path)
             if len(planned) == 1:
                 raise UnusableError(f"{one_line(one.path)}: {reason}") from error
             report.failed("NOT PURGED", one.path, reason)
+            continue
+        done.append(one)
+        is_left = is_left or not is_complete
     outcome = "Done" if len(planned) == 1 else f"Done: {counted(len(done), 'session')} purged"
     if is_left:
         report.say(f"{outcome}, but files named above still hold what was to go: remove it there too.")

@@ -97,7 +97,7 @@ def sql(
             answer = ask(found, query, most_rows=limit, timeout_s=timeout)
         source, line = source_of(found), source_line(found)
     if as_json:
-        rows_json = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
+        rows_json = [_row_as_json(answer.columns, row) for row in answer.rows]
         click.echo(json.dumps({"columns": answer.columns, "rows": rows_json, "is_cut": answer.is_cut, **source}))
         return
     rows = [[_cell(cell) for cell in row] for row in answer.rows]
@@ -174,6 +174,11 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, bytes):
         return cell.hex()
     return cell if not isinstance(cell, float) or math.isfinite(cell) else None
+
+
+def _row_as_json(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    """Return a row as plain JSON types, by column."""
+    return {column: _plain(cell) for column, cell in zip(columns, row, strict=True)}
 
 
 def _cell(cell: Any) -> str:

@@ -168,10 +168,7 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> t
     columns = list[_Column]()
     for left_out in ("", *DROPPED):
         shown = [number for number in shown if number == 0 or heads[number].replace("\n", " ") != left_out]
-        columns = [
-            _Column.of(heads[number], [row[number] for row in rows], is_text=number == 0 or heads[number] in TEXTS)
-            for number in shown
-        ]
+        columns = [_column(heads, rows, number) for number in shown]
         whole_width = sum(column.width for column in columns) + _GAP * (len(columns) - 1)
         if _narrowed(columns, whole_width - width):
             break
@@ -180,6 +177,12 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> t
             column.cells = _cut_apart(column.cells, column.width, is_end=column.head in _ENDS)
     cells_by_row = zip(*(column.cells for column in columns), strict=True)
     return [column.head for column in columns], [list(cells) for cells in cells_by_row]
+
+
+def _column(heads: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> _Column:
+    """Return a column of a table. The first column always has texts."""
+    is_text = number == 0 or heads[number] in TEXTS
+    return _Column.of(heads[number], [row[number] for row in rows], is_text=is_text)
 
 
 def _narrowed(columns: Sequence[_Column], too_wide: int) -> bool:
