@@ -30,7 +30,7 @@ _POSITIONS = {
     ),
     3: (
         "connect Connection FTP FTP_TLS FTP.open ftp_login ldap_bind mysqli mysqli_connect mysql_connect pg_connect PDO Sequelize getConnection"
-        " DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
+        " PDO->__construct DBI->connect dbConnect database PlainAuth forURL createConnection create_connection set_password_auth set_password"
         " create_user create_superuser createUser Minio ClientSecretCredential"
     ),
     4: "mysql_real_connect real_connect connect PlainAuth oci_pconnect add_password SSHClient.connect transport.connect Credentials",
@@ -88,6 +88,10 @@ _PAIR = re.compile(
 _WITHOUT_BRACKETS = re.compile(
     r"\b(?:http_)?basic_auth(?:enticate)?[ ][\"'][^\"'\n]{1,80}[\"'],[ ]?[\"'](?P<secret>[^\"'\s]{4,80})[\"']"
 )
+_PROVIDER = re.compile(
+    r"\bprovider[ ](?::[a-z_0-9]{2,40}|[\"'][\w-]{2,40}[\"']),[ ]{1,4}[\"'][^\"'\n]{4,100}[\"'],[ ]{1,4}[\"'](?P<secret>[^\"'\s]{8,200})[\"']"
+)
+"""A provider of logins in Ruby, with its id and its secret: `provider :github, "…", "…"`."""
 _CLIENT_CALL = re.compile(
     r"[\w.]{1,40}\(\s{0,20}\\*[\"'`](?:(?:AC|SK)[0-9a-f]{32}|MA[A-Z0-9]{18}|AKIA[A-Z0-9]{16}|(?P<id>(?=\w{0,60}[0-9])[A-Za-z0-9]{24,100}))\\*[\"'`]"
     r"\s{0,4},\s{0,20}\\*[\"'`](?P<secret>[A-Za-z0-9/+_-]{24,200}={0,2})\\*[\"'`]"
@@ -107,6 +111,8 @@ def find_in_calls(searched: SearchedText) -> list[Secret]:
     text, found = searched.text, list[Secret]()
     if ".Open " in text:
         found += _passwords_of(_OPENED.finditer(text), text)
+    if "provider " in text:
+        found += _passwords_of(_PROVIDER.finditer(text), text)
     if "basic_auth" in text:
         found += _passwords_of(_WITHOUT_BRACKETS.finditer(text), text)
     found += _passwords_of(_PAIRS.matches(_PAIR, searched, is_folded=True), text)

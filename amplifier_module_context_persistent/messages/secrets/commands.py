@@ -51,7 +51,7 @@ _PLACES = re.compile(
     r"""
       \b(?: (?:cargo|vault|infisical|npm|pulumi|wandb|ngrok|snyk|hf|shodan) [ ] (?:login|auth|token|authtoken|init) [ ]+
         | (?:poetry|composer) [ ] config [ ] (?:-[\w-]+ [ ])* (?:pypi-token\.\S+ | http-basic\.\S+ [ ] \S+ | \S*(?:token|oauth|bearer)\S*) [ ]+
-        | netlify [ ] env:set [ ] \S+ [ ]+ | wpa_passphrase [ ]+ (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32}) [ ]+
+        | vault [ ] operator [ ] unseal [ ]+ | netlify [ ] env:set [ ] \S+ [ ]+ | wpa_passphrase [ ]+ (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32}) [ ]+
         | net [ ] user [ ] \S{1,64} [ ]+ (?=\S+ (?:[ ]+/|\s*$)) | net1? [ ] use [ ] (?:[A-Za-z]:[ ])?\\\\\S+ [ ]+ (?=\S+ [ ]+/user)
         | lftp \b[^\n|;]{0,200}? [ ] -u [ ]* [^\s,]{1,64}, | useradd \b[^\n|;]{0,200}? [ ] -p [ ]+
         | (?:sqlplus|sqlldr|expdp|impdp|exp|imp|rman|sqlcl) [ ]+ (?:-\w+ [ ])* (?:userid=|target [ ])? [\w$#]{1,30}/ (?=[^\s@]+@)

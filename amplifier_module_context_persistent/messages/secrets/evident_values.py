@@ -13,7 +13,6 @@ from .found import Secret
 from .names import (
     UUID,
     Likelihood,
-    has_salt,
     is_example,
     is_placeholder,
     is_scrambled,
@@ -41,7 +40,7 @@ _WORD = re.compile(r"[^\s\"'`()<>,;{}\[\]\\«»“”„「」]{8,200}")
 _OF_ANOTHER_NAME = re.compile(r"[\w\])]\\*[\"'`]?\s{0,4}(?:[:=]|=>|\|)\s{0,4}\\*[\"'`(\[{]{0,2}\Z")
 _IN_SENTENCE = re.compile(r"(?:[ ][A-Za-z0-9]{1,15}){0,6}:?[ ][\"'`(]?")
 _BEFORE_CHARS = 60
-_AFTER_CHARS = 80
+_AFTER_CHARS = 160
 
 
 def is_made(text: str) -> bool:
@@ -97,9 +96,7 @@ def near_value(text: str, first: int, end: int, name: str) -> Iterator[Secret]:
             continue
         value = word[0].rstrip(".:!?")
         if is_password:
-            is_secret = (
-                not _IN_PROGRAM.search(value) and (is_chosen(value) or has_salt(value)) and _is_evident_password(value)
-            )
+            is_secret = not _IN_PROGRAM.search(value) and is_chosen(value) and _is_evident_password(value)
         else:
             is_secret = is_made(value)
         if not is_secret or _is_cut(text, start, stop, word.span()):

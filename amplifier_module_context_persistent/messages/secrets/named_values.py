@@ -36,12 +36,13 @@ _NAMED = re.compile(
     (?: pass(?:w(?:or)?d|wort|phrase|code)? | pwd | psk | secret | token | cred(?=s?(?![a-z])) | credential
       | auth | cookie | jwt | key
       | (?:(?<![a-z0-9])|db|root|user|admin|bind)pw(?![a-z0-9-]) | (?<=[_-])pat | (?<=sonar[._-])login )
-    [a-z0-9_-]{0,40}
+    [a-z0-9_-]{0,40} (?:\.value(?=[ ]?=))?
     (?P<separator>
         \\*["'`]? \]? [ \t]* (?: => | [:?]?= (?!=) | <-(?=[ ]?["']) | : (?![:=]) ) [ \t]*
         (?: \\?[>|]-? [ \t]* | (?:&[\w-]{1,40}|!!str|!unsafe)[ ]{1,4} )?
       | [ \t]+ (?: is:? [ \t]+ )? (?=[^\s=:])
       | \\*["'] [ \t]* (?: , | [ ]value= ) [ \t]* (?=\\*["'])    # define('DB_PASSWORD', 'x'), key="password" value="x"
+      | \)[ ]=[ ](?=["'])                                          # DATA(lv_password) = 'x'
       | > | \( (?=\\*["'])                                        # <password>x</password>, set_password("x")
     )?
     """,
@@ -159,6 +160,7 @@ class _Value:
 def find_named(searched: SearchedText) -> list[Secret]:
     """Find secrets that are beside their names."""
     text, folded, found = searched.text, searched.folded, list[Secret]()
+    searched.names = []
     done = at = table_end = 0
     for begin in _begin(folded):
         match = _NAMED.match(folded, begin) if begin >= at else None
@@ -174,7 +176,9 @@ def find_named(searched: SearchedText) -> list[Secret]:
         if new:
             found += new
             done = at = max(at, new[-1].end)
-        elif at > table_end:
+            continue
+        searched.names.append((first, end))
+        if at > table_end:
             below, table_end = find_in_table(text, first, end)
             if not table_end:
                 below, table_end = find_in_rows(text, first, end)
@@ -183,18 +187,12 @@ def find_named(searched: SearchedText) -> list[Secret]:
 
 
 def find_near_names(searched: SearchedText) -> list[Secret]:
-    """Find evident secrets on the line of a name, which no other search found."""
-    text, folded, found = searched.text, searched.folded, list[Secret]()
+    """Find evident secrets on the line of a name, which no other search found; `find_named` comes first."""
+    text, found = searched.text, list[Secret]()
     if not searched.has_digit:
         return found
-    at = 0
-    for begin in _begin(folded):
-        match = _NAMED.match(folded, begin) if begin >= at else None
-        if match is None:
-            continue
-        end = at = match.start("separator") if match["separator"] is not None else match.end()
-        first = _first_of_name(text, match.start(), 0)
-        name = text[first:end] if text.isascii() else folded[first:end]
+    for first, end in searched.names:
+        name = text[first:end] if text.isascii() else searched.folded[first:end]
         if likelihood_of(name) is not Likelihood.NONE or names_service(name) or _is_key_in_sentence(text, first, end):
             found += near_value(text, first, end, name)
     return found

@@ -166,7 +166,7 @@ _NO_KEYS = frozenset(
 """Words before `key` that tell of something else than a secret."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GLUED = re.compile(
-    r"(?P<first>[a-z]{2,30})(?P<last>password|passwd|passphrase|pwd|secret|token|apikey)"
+    r"(?P<first>[a-z]{1,30})(?P<last>password|passwd|passphrase|pwd|secret|token|apikey)"
     r"|(?P<owner>db|sql|mysql|pg|redis|user|admin|root|my|ftp|sftp|smtp|imap|pop|mail|email|ldap|bind|master|proxy|auth|login"
     r"|host|server|remote|wifi|wlan|vnc|rdp|web|app|svc|service|jdbc|sa|ssl|cert|store)(?P<short>pass|pw)"
 )

@@ -13,6 +13,7 @@ import re
 from .found import Secret
 from .names import (
     Likelihood,
+    has_salt,
     is_code_or_path,
     is_example,
     is_placeholder,
@@ -96,12 +97,12 @@ _LABELS = Beginnings(
 _PAIR = re.compile(
     r"""
     (?<![\w/.:@+-]) (?P<user>[\w.@+-]{2,60})
-    (?: [ \t]{0,3}(?P<sign>[/:|,])[ \t]{0,3} | (?<=[\w.@+-])[ ](?=[^\s/]{6,80}[ \t]*(?:[\r\n]|\Z)) )
+    (?: [`"']?[ \t]{0,3}(?P<sign>[/:|,])[ \t]{0,3}[`"']? | (?<=[\w.@+-])[ ](?=[^\s/]{6,80}[ \t]*(?:[\r\n]|\Z)) )
     (?P<secret>[^\s"'`()<>,;{}\[\]|\\]{6,80})
     """,
     re.VERBOSE,
 )
-_NEAR_LABEL = re.compile(r"(?:[ ](?:is|are|with|as|ist|mit|avec|con|com))?[ :=]{1,3}", re.IGNORECASE)
+_NEAR_LABEL = re.compile(r"(?:[ ](?:is|are|with|as|ist|mit|avec|con|com))?[ :=]{1,3}[`\"']?", re.IGNORECASE)
 _PAIR_LINES = 12
 _PAIR_CHARS = 1_000
 
@@ -213,8 +214,10 @@ def is_chosen(value: str) -> bool:
         return False
     if _NO_PASSWORD.fullmatch(value):
         return False
-    return _SIGN_INSIDE.search(value) is not None or (
-        value[-1] in _SIGNS and looks_random(value.rstrip(_SIGNS), least=8)
+    return (
+        has_salt(value)
+        or _SIGN_INSIDE.search(value) is not None
+        or (value[-1] in _SIGNS and looks_random(value.rstrip(_SIGNS), least=8))
     )
 
 

@@ -57,7 +57,7 @@ PLACES = (
         expression=re.compile(
             r"[?&#;][a-z_-]{0,20}(?:token|ticket)=(?P<token>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Za-z])[A-Za-z0-9_.-]{20,400})(?![\w/.%-])"
             r"|[?&#]code=(?P<code>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])[A-Za-z0-9_-]{24,400})(?![\w/.-])"
-            r"|/(?:magic(?:-?link)?|invites?|reset(?:-?password)?|verify(?:-?email)?|confirm|activate)/(?P<link>(?=[\w-]{0,80}[0-9])(?=[\w-]{0,80}[A-Z])(?=[\w-]{0,80}[a-z])[A-Za-z0-9_-]{24,400})(?![\w/.-])|"
+            r"|/(?:magic(?:-?link)?|invites?|reset(?:-?password)?|verify(?:-?email)?|confirm|activate)/(?P<link>(?=[\w-]{0,80}[0-9])(?=[\w-]{0,80}[A-Z])(?=[\w-]{0,80}[a-z])[A-Za-z0-9_-]{24,400}|[0-9a-f]{32,64})(?![\w/.-])|"
             r"[?&](?:appid|hapikey)=(?P<query>[A-Za-z0-9-]{30,64})(?![\w/.%-])"
             r"|[?&]key=(?P<mixed>(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])(?=[^\s&]{0,80}[0-9])[A-Za-z0-9_-]{32,80})(?![\w/.%-])"
             r"|[Hh]oneycomb-[Tt]eam: ?(?P<team>[A-Za-z0-9]{22,64})"
@@ -68,6 +68,7 @@ PLACES = (
         parts=("Authorization:", "Authorization="),
         words=("authorization", "Authorization", "AUTHORIZATION", "bearer ", "Bearer ", "BEARER "),
         expression=re.compile(
+            r"authorization:[ ]basic[ ][\w.@+-]{1,60}[ ](?P<plain>[^\s\"'\\<$]{4,200})(?=[ \t\r]*(?:\n|\Z))|"
             r"(?:authorization(?:\\*[\"']?\s*[:=,]\s*|[ ](?=\"))\\*[\"']?[fb]?[\"']?(?:bearer|basic|token|apikey|negotiate|key|bot|ssws|[a-z][a-z-]{1,20}(?=[ ][^ ]*[0-9][^ ]{12}))\s+|\bbearer[ ]+(?=[\w.~+/-]*[0-9]))"
             r"(?P<secret>[^\s\"'\\,;<>(){}$`]{8,})",
             re.IGNORECASE,
@@ -297,17 +298,21 @@ PLACES = (
     ),
     Place(
         "password of a file",
-        parts=("{PLAIN}", "{CLEARTEXT}", ":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
-        words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set", "snmp", "SNMP", "createUser ", "PASSWORD FROM"),
+        parts=("{PLAIN}", "{CLEARTEXT}", "{xor}", ":*:", "5432:", "5433:", "6432:", "]:25 ", "]:465 ", "]:587 "),
+        words=("userpassword::",  "userPassword::", "rocommunity", "rwcommunity", "/secure set", "snmp", "SNMP", "createUser ", "PASSWORD FROM", "PVEAPIToken", "auth-user-pass", "secret_id", "SecretID", "Secret ID"),
         expression=re.compile(
             r"^\[[\w.-]{3,100}\]:(?:25|465|587)[ \t]{1,20}[^\s:]{1,100}:(?P<mail>[^\s:]{4,100})$"
-            r"|\{(?:PLAIN|CLEARTEXT)\}(?P<plain>[^\s:\"',]{4,100})"
+            r"|\{(?:PLAIN|CLEARTEXT)\}(?P<plain>[^\s:\"',]{4,100})|\{xor\}(?P<xor>[A-Za-z0-9+/]{8,200}={0,2})"
             r"|^user[Pp]assword::[ ]{0,4}(?P<ldif>[A-Za-z0-9+/]{8,400}={0,2})$"
             r"|^[ \t]{0,20}r[ow]community[ \t]{1,20}(?P<community>(?=[^\s]{0,60}[0-9])[^\s]{6,80})"
             r"|(?i:\bsnmp[\w-]{0,20}community(?:[_-]?string)?\\*[\"']?[ ]?[:=][ ]?\\*[\"']?)(?P<string>(?=[^\s]{0,60}[0-9])[^\s\"'\\,;<>{}$]{6,80})"
             r"|\bcreateUser[ ]\S{1,60}[ ](?:MD5|SHA(?:-?[0-9]{3})?)[ ]\"?(?P<auth>[^\s\"]{8,80})\"?(?=[ ]|$)"
             r"|\b(?:AES|DES)[ ]\"(?P<privacy>[^\s\"]{8,80})\"[ \t]*$"
             r"|\bPASSWORD[ ]FROM[ ]['\"](?P<old>[^'\"\n$]{4,80})['\"](?=[ ]TO)|\bTO[ ]['\"](?P<new>(?=[^'\"\n]{0,60}[0-9])[^'\"\s$]{6,80})['\"][ \t]*;?$"
+            r"|\bPVEAPIToken=[\w.-]{1,40}@[\w.-]{1,40}![\w.-]{1,40}=(?P<proxmox>[0-9a-f-]{36})"
+            r"|<auth-user-pass>\n[^\s<]{1,100}\n(?P<vpn>[^\s<]{4,100})$"
+            r"|\bsecret_id\\*[\"']?[ ]{0,4}[:=][ ]{0,4}\\*[\"']?(?P<role>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])"
+            r"|\bSecret[ ]?ID\\*[\"']?[ ]{0,12}[:=][ ]{0,4}\\*[\"']?(?P<acl>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])"
             r"|/secure[ ]set[ ][\w.-]{1,60}[ ](?P<chat>[^\s]{4,200})"
             r"|^[^\s:/]+:(?:\*|[0-9]{0,2}5432|5433|6432):[^\s:]+:[^\s:]+:(?P<secret>[^\s:]+)$",
             re.MULTILINE,
@@ -342,10 +347,11 @@ PLACES = (
     ),
     Place(
         "private key of a wallet",
-        words=("Wallet(", "fromSecretKey", "from_key(", "from_bytes(", "privateKeyToAccount(", "fromPrivateKey(", "keypair", "Keypair", "id.json"),
+        words=("Wallet(", "fromSecretKey", "from_key(", "from_bytes(", "privateKeyToAccount(", "fromPrivateKey(", "keypair", "Keypair", "id.json", "network_key", "encryption_key", "encryptionKey", "aes_key", "aesKey", "master_key"),
         expression=re.compile(
             r"\b(?:Wallet|from_key|privateKeyToAccount|fromPrivateKey)\(\s{0,20}\\*[\"'`](?P<secret>(?:0x)?[0-9a-fA-F]{64})(?=\\*[\"'`])"
             r"|(?:\bfromSecretKey|\bfrom_bytes|[kK]eypair|\bid\.json)[^\[]{0,60}\[(?P<bytes>\s{0,20}(?:[0-9]{1,3},\s{0,20}){63}[0-9]{1,3}\s{0,20})\]"
+            r"|\b(?:network|encryption|aes|master)_?[kK]ey\\*[\"']?\s{0,4}[:=]\s{0,4}(?:[\w.\]\[]{1,20}[({]\s{0,4})?[\[{]?(?P<key>\s{0,20}(?:(?:0x)?[0-9a-fA-F]{1,3},\s{0,20}){15,31}(?:0x)?[0-9a-fA-F]{1,3}\s{0,20})[\])}]"
         ),
     ),
     Place(

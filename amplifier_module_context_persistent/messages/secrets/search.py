@@ -98,18 +98,21 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
         partial(find_wallet_keys, words=words),
         partial(find_in_base64, words=words, search=search),
     )
-    judged: tuple[Look, ...] = ()
+    for look in certain:
+        if new := look(searched):
+            searched = _without(searched, new, found)
     if not _ENCODED.fullmatch(text):
-        judged = (_by_place, *_BY_LABEL, partial(find_by_service, words=words))
-    for look in (*certain, *judged):
-        new = look(searched)
-        if look in judged:
-            new = [one for one in new if not is_reference(searched.text, one)]
-        new += [rest for one in new for rest in wrapped_rest(searched.text, one)]
-        if new:
-            found += new
-            searched = searched.with_hidden(new)
+        for look in (_by_place, *_BY_LABEL, partial(find_by_service, words=words)):
+            if new := [one for one in look(searched) if not is_reference(searched.text, one)]:
+                searched = _without(searched, new, found)
     return [_with_padding(text, secret) for secret in merged(found)]
+
+
+def _without(searched: SearchedText, new: list[Secret], found: list[Secret]) -> SearchedText:
+    """Return a text with new secrets, and the rest of their broken lines, hidden; add them to what was found."""
+    new += [rest for one in new for rest in wrapped_rest(searched.text, one)]
+    found += new
+    return searched.with_hidden(new)
 
 
 def _with_padding(text: str, secret: Secret) -> Secret:

@@ -32,11 +32,13 @@ class SearchedText:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.names: list[tuple[int, int]] = []
+        """The starts and ends of names beside which no secret was found; `named_values` finds them."""
 
     def with_hidden(self, found: Collection[Secret]) -> SearchedText:
         """Return the text with secrets hidden; its words are not computed again."""
         rest = SearchedText(hidden(self.text, found))
-        rest.words, rest.beginnings = self.words, self.beginnings
+        rest.words, rest.beginnings, rest.names = self.words, self.beginnings, self.names
         if "_listed_words" in self.__dict__:
             rest._listed_words = self._listed_words
         return rest

@@ -36,7 +36,7 @@ _TECHNIQUE = re.compile(
       | string|int|uint|float|text|data|byte|bytes|char|chars|word|words|bit|bits|day|days|hour|hours|min|rfc|cve|issue|pr|user|group|host|varchar|config|conf|node|module|task|worker|realm
       | schema|ident|manager|authentication|policy|scope|queue|topic|bucket|cluster|instance|region|zone|shard|replica|handler|read|write|view
       | server|client|db|sql|mysql|psql|pg|redis|nginx|postgres|port|eth|usb|file|foo|bar|option|type|form|input|state|request|response )
-    [-_]? [0-9]{1,5} (?: [a-z]{1,3} | id | mb[34] )? (?![A-Za-z0-9])
+    [-_]? [0-9]{1,5} (?: [a-z]{1,3} | id | mb[34] )? (?![A-Za-z0-9]|[!\#$%^&*?~+@][A-Za-z0-9])
     | (?<!\S) (?: x86_64 | x509 | [a-z][0-9]{1,6} ) (?!\S)
     | (?:sha|hmac|pbkdf|utf|aes|md)[-_]?[0-9] | (?<![A-Za-z0-9]) 1Password | [0-9]+(?:st|nd|rd|th)\b
     """,

@@ -21,13 +21,22 @@ _JOIN = re.compile(
           | [ \t]{0,20} (?:\+\+?|[.&]|\.\.|\|\|) [ \t]{0,20} )
         [bruf]? (?P=quote) (?=[\w/+=-])
       | (?<=[\w/+=-]\\) \r?\n [ \t]{0,20} (?=[\w/+=-]) )
-    | (?<=[A-Za-z0-9][_.-]) (?: ["'`] (?=[\s,)+.$;<(]) (?:[\s,)(+.$;<{]|append|concat|push|write){1,40} [bruf]? ["'`]
-        | `? [$\#] \{ [ ]? ["'] | (?<=\w[_-])[ ] (?=[\w ]{12,400}[\])}|>]) ) (?=[A-Za-z0-9])
     """,
     re.VERBOSE,
 )
-"""What is between two pieces. Behind a piece that ends like the beginning of a key (`ghp_`), it may be more: the comma
-of a list or a call, a call that appends, the brackets of a template, a space in `%w[…]`."""
+"""What is between two pieces."""
+_BEHIND_PREFIX = re.compile(
+    r"""
+    (?: ["'`] (?<=[A-Za-z0-9][_.-]["'`]) (?=[\s,)+.$;<(]) (?:[\s,)(+.$;<{]|append|concat|push|write){1,40} [bruf]? ["'`]
+      | [$\#] \{ (?<=[A-Za-z0-9][_.-][$\#]\{) [ ]? ["'] ) (?=[A-Za-z0-9])
+    """,
+    re.VERBOSE,
+)
+"""What is between two pieces if the first one ends like the beginning of a key (`ghp_`): also the comma of a list or a
+call, a call that appends, the brackets of a template."""
+_IN_WORDS = re.compile(r"[ ](?<=[A-Za-z0-9][_.-][ ])(?=[A-Za-z0-9 ]{12,400}[\])}|>])")
+"""A space in `%w[…]`."""
+_ENDS_OF_PREFIXES = tuple([f"{end}{sign}" for end in "_.-" for sign in ("'", '"', "`", "${", "#{")])
 _COMMA = re.compile(r"(?P<quote>[\"'])\s{0,4},\s{0,40}(?P=quote)(?=\w)")
 _PIECE = re.compile(r"[\w/+=.-]+", re.ASCII)
 _PIECE_CHARS = 400
@@ -38,17 +47,23 @@ Span = tuple[int, int]
 def find_split_tokens(searched: SearchedText) -> list[Secret]:
     """Find the pieces of the keys that a text has in several pieces."""
     found = list[Secret]()
-    for pieces in _chains(searched.text):
+    text = searched.text
+    joins = [*_JOIN.finditer(text)]
+    if any(map(text.__contains__, _ENDS_OF_PREFIXES)):
+        joins += _BEHIND_PREFIX.finditer(text)
+    if "%w" in text:
+        joins += _IN_WORDS.finditer(text)
+    for pieces in _chains(text, sorted(joins, key=re.Match.start)):
         joined = "".join([searched.text[start:end] for start, end in pieces])
         for secret in find_by_form(SearchedText(joined), odd_words(joined)):
             found += _in_pieces(secret, pieces)
     return found
 
 
-def _chains(text: str) -> Iterator[list[Span]]:
+def _chains(text: str, joins: list[re.Match[str]]) -> Iterator[list[Span]]:
     """Yield where the pieces are that are joined to each other."""
     pieces = list[Span]()
-    for join in _JOIN.finditer(text):
+    for join in joins:
         if pieces and join.start() < pieces[-1][1]:
             continue
         if not pieces or pieces[-1][1] != join.start() or len(pieces) >= _MOST_PIECES:
@@ -61,7 +76,7 @@ def _chains(text: str) -> Iterator[list[Span]]:
         while (
             len(pieces) < _MOST_PIECES
             and after
-            and join["quote"] is None
+            and join.re is _BEHIND_PREFIX
             and (comma := _COMMA.match(text, after.end()))
         ):
             after = _PIECE.match(text, comma.end(), comma.end() + _PIECE_CHARS)
