@@ -297,6 +297,8 @@ def test_colours_and_encodings_around_pairs_are_read() -> None:
         *("redis-cli\n- -a\n- ", "password on a on ", "api key, it's ", "पासवर्ड a ", "unseal key 1: "),
         *("login(Some(", "รหัสผ่าน ", "password sekarang ", "Password=a$1;", "successfully reset.\n", "net rpc -U a "),
         *("'ghp_', ", "secret Hq7!aB9 ", "openai(a, 'b', ", "password: a;1\n", "396671 ", "||user||password||\n"),
+        *("authorization: basic a ", 'provider :a, "bbbb", ', "encryption_key = [1, ", "login `a` / "),
+        *("<auth-user-pass>\nb\n", "password.value = ", "openai.a(b, ", 'set_token("a", ', "'ghp_' + 'a', "),
         *("confirm_password = ", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN KEY-----\n\n"),
         *("echo x1 | ", '{"name": "a", "httpOnly": ', 'cookies={"a": "b", ', "jwt.sign(a, 'b1', "),
     ],

@@ -93,6 +93,33 @@ async def test_text_in_base64_with_a_key_of_a_known_service_is_never_written(ses
     assert without in session.stored()
 
 
+DUMP = "\n".join([f"{at:08x}: {TOKEN.encode()[at : at + 16].hex(' ')}  {TOKEN[at : at + 16]}" for at in (0, 16, 32)])
+RECOVERY = [f"{11 * number:06}" for number in (17325, 42145, 34214, 32915, 61354, 64063, 28696, 26874)]
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets"),
+    [
+        (f"k = 'ghp_' + '{TOKEN[4:]}'", [TOKEN[4:]]),
+        (f"k = ['ghp_', '{TOKEN[4:]}'].join('')", [TOKEN[4:]]),
+        (f"k = '{TOKEN[:20]}'\n    '{TOKEN[20:]}'", [TOKEN[:20], TOKEN[20:]]),
+        (f"Recovery: {'-'.join(RECOVERY)}", RECOVERY),
+        (f"Recovery: {''.join(RECOVERY)}", RECOVERY),
+        (DUMP, [TOKEN[:16]]),
+    ],
+    ids=["joined", "joined by a call", "on two lines", "groups", "digits", "hex dump"],
+)  # fmt: skip
+async def test_keys_in_pieces_and_recovery_keys_are_never_written(
+    session: Session, text: str, secrets: list[str]
+) -> None:
+    """As exports find them; what needs a name beside it stays."""
+    async with session.open(redact_on_write=True) as manager:
+        await fill(manager, [user(f"{text}\nDB_PASSWORD=hT7kQ2mZ9xLw")])
+    stored = session.stored()
+    assert not [secret for secret in secrets if secret in stored]
+    assert "hT7kQ2mZ9xLw" in stored
+
+
 async def test_the_caller_is_told_what_and_where_and_never_the_value(session: Session) -> None:
     """Number of the message in the call, role, field and kind."""
     async with session.open(redact_on_write=True) as manager:

@@ -10,7 +10,7 @@ import re
 from .found import Secret
 from .searched_text import SearchedText
 
-_KEY = re.compile(r"[0-9]{6}(?<![\w-][0-9]{6})(?:(?:[ ]?-\s{0,20}|[ ]{1,3}|\r?\n[ \t]{0,20})?[0-9]{6}){7}(?![\w-])")
+_KEY = re.compile(r"[0-9](?<![\w-][0-9])[0-9]{5}(?:(?:[ ]?-\s{0,20}|[ ]{1,3}|\r?\n[ \t]{0,20})?[0-9]{6}){7}(?![\w-])")
 _GROUP = re.compile("[0-9]{6}")
 _STEP = 11
 _END = 65_536 * _STEP

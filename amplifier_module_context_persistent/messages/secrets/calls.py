@@ -98,7 +98,7 @@ _CLIENT_CALL = re.compile(
 )
 """The client of a service, given the id of an account and its key: Twilio, Plivo, AWS, exchanges."""
 _CLIENTS = Beginnings(("Client", "RestClient", "Twilio", "twilio", "TwilioClient.Init", "Credentials", "AwsClient"))
-_SERVICES = Beginnings(SERVICES)
+_SERVICES = Beginnings([f"{name}{end}" for name in SERVICES for end in ("(", ".", ":", "client(", "client.")])
 _OF_SERVICE = re.compile(r"[\w.:>$-]{0,50}\(")
 _NUMBER = re.compile(r"[0-9a-f]{32,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOST_ARGUMENTS = 6

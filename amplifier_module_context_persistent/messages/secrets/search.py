@@ -60,8 +60,6 @@ _PLAIN = re.compile(
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}", re.ASCII)
 """A picture or a signature, which has neither names nor signs between a name and a value."""
 _BY_LABEL = (
-    find_split_tokens,
-    find_bitlocker_keys,
     find_cookies,
     find_announced,
     find_in_commands,
@@ -92,13 +90,7 @@ def search(text: str, own: OwnForms | None = None) -> list[Secret]:
     found = own.find(text) if own else []
     searched = SearchedText(hidden(text, found))
     words = odd_words(searched.text)
-    certain: tuple[Look, ...] = (
-        partial(find_in_hex_dumps, search=search),
-        partial(find_by_form, words=words),
-        partial(find_wallet_keys, words=words),
-        partial(find_in_base64, words=words, search=search),
-    )
-    for look in certain:
+    for look in _certain(words, search):
         if new := look(searched):
             searched = _without(searched, new, found)
     if not _ENCODED.fullmatch(text):
@@ -124,12 +116,32 @@ def _with_padding(text: str, secret: Secret) -> Secret:
 
 
 def search_forms(text: str) -> list[Secret]:
-    """Return the secrets that are known by their form alone, in order; a run of base64 with a secret is one secret."""
-    words = odd_words(text)
-    found = find_by_form(SearchedText(text), words)
-    found += find_wallet_keys(SearchedText(hidden(text, found)), words)
-    rest = SearchedText(hidden(text, found))
-    return merged([*found, *find_in_base64(rest, words=words, search=search_forms)])
+    """Return the secrets that are certain without any name beside them, in order.
+
+    These are secrets of a known form, also in pieces, in base64 and in hex dumps, and keys with a checksum.
+    """
+    searched, found = SearchedText(text), list[Secret]()
+    for look in _certain(odd_words(text), search_forms):
+        if new := look(searched):
+            searched = _without(searched, new, found)
+    return merged(found)
+
+
+def _certain(words: list[tuple[int, int]], search: Callable[[str], list[Secret]]) -> tuple[Look, ...]:
+    """Return the searches that judge a secret by itself.
+
+    Args:
+        words: the places of the text's odd words.
+        search: searches what a part of the text decodes to.
+    """
+    return (
+        partial(find_in_hex_dumps, search=search),
+        partial(find_by_form, words=words),
+        partial(find_wallet_keys, words=words),
+        partial(find_in_base64, words=words, search=search),
+        find_split_tokens,
+        find_bitlocker_keys,
+    )
 
 
 def _by_place(searched: SearchedText) -> list[Secret]:

@@ -12,6 +12,7 @@ import re
 from .names import (
     UUID,
     Likelihood,
+    has_salt,
     is_code_or_path,
     is_example,
     is_mixed,
@@ -130,7 +131,7 @@ def is_chosen_word(value: str) -> bool:
     letters = sum(len(piece) for piece in pieces if piece.isalpha())
     if letters < 2 or not any(piece.isdigit() for piece in pieces):
         return False
-    if _MEASURED.fullmatch(value) or _IN_PROGRAM.fullmatch(value) or UUID.fullmatch(value) or _TECHNIQUE.search(value):
+    if _MEASURED.fullmatch(value) or _IN_PROGRAM.fullmatch(value) or UUID.fullmatch(value) or names_technique(value):
         return False
     if is_placeholder(value) or is_template(value) or is_example(value):
         return False
@@ -159,7 +160,7 @@ def is_count(value: str) -> bool:
 
 def names_technique(value: str) -> bool:
     """Return whether a value contains a technique or a numbered thing: `PBKDF2WithHmacSHA256`, `item12`."""
-    return _TECHNIQUE.search(value) is not None
+    return _TECHNIQUE.search(value) is not None and not has_salt(value)
 
 
 def is_phrase(text: str) -> bool:

@@ -27,16 +27,16 @@ _JOIN = re.compile(
 """What is between two pieces."""
 _BEHIND_PREFIX = re.compile(
     r"""
-    (?: ["'`] (?<=[A-Za-z0-9][_.-]["'`]) (?=[\s,)+.$;<(]) (?:[\s,)(+.$;<{]|append|concat|push|write){1,40} [bruf]? ["'`]
-      | [$\#] \{ (?<=[A-Za-z0-9][_.-][$\#]\{) [ ]? ["'] ) (?=[A-Za-z0-9])
+    (?: ["'`] (?<=[A-Za-z0-9][_-]["'`]) (?=[\s,)+.$;<(]) (?:[\s,)(+.$;<{]|append|concat|push|write){1,40} [bruf]? ["'`]
+      | [$\#] \{ (?<=[A-Za-z0-9][_-][$\#]\{) [ ]? ["'] ) (?=[A-Za-z0-9])
     """,
     re.VERBOSE,
 )
 """What is between two pieces if the first one ends like the beginning of a key (`ghp_`): also the comma of a list or a
 call, a call that appends, the brackets of a template."""
-_IN_WORDS = re.compile(r"[ ](?<=[A-Za-z0-9][_.-][ ])(?=[A-Za-z0-9 ]{12,400}[\])}|>])")
+_IN_WORDS = re.compile(r"[ ](?<=[A-Za-z0-9][_-][ ])(?=[A-Za-z0-9 ]{12,400}[\])}|>])")
 """A space in `%w[…]`."""
-_ENDS_OF_PREFIXES = tuple([f"{end}{sign}" for end in "_.-" for sign in ("'", '"', "`", "${", "#{")])
+_ENDS_OF_PREFIXES = tuple([f"{end}{sign}" for end in "_-" for sign in ("'", '"', "`", "${", "#{")])
 _COMMA = re.compile(r"(?P<quote>[\"'])\s{0,4},\s{0,40}(?P=quote)(?=\w)")
 _PIECE = re.compile(r"[\w/+=.-]+", re.ASCII)
 _PIECE_CHARS = 400
