@@ -224,9 +224,10 @@ class Catalogue:
         SQLite may take lost parts for empty tables. A file that was replaced by a smaller one counts as truncated too.
         A removed file can be read to the end.
         """
-        sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        ((page_count,),) = connection.execute("PRAGMA page_count")
+        ((page_size,),) = connection.execute("PRAGMA page_size")
         try:
-            return os.stat(self.path).st_size < int(sizes.fetchone()[0])
+            return os.stat(self.path).st_size < int(page_count) * int(page_size)
         except OSError:
             return False
 

@@ -105,9 +105,14 @@ def _vouches_for_its_beginning(reader: LogReader) -> bool:
     return not any(flag & UNCHAINED for flag in index.columns.flags)
 
 
-def name_of(log: str | Path) -> str:
-    """Return the name of a log in its catalogue: its path relative to the catalogue, made valid UTF-8."""
-    beginning = os.path.dirname(catalogue_of(log))  # of the log's path
+def name_of(log: str | Path, catalogue: Path | None = None) -> str:
+    """Return the name of a log in its catalogue: its path relative to the catalogue, made valid UTF-8.
+
+    Args:
+        log: the log.
+        catalogue: the path of its catalogue, if the caller knows it.
+    """
+    beginning = os.path.dirname(catalogue or catalogue_of(log))  # of the log's path
     below = os.path.abspath(log)[len(beginning) :].lstrip(os.sep)
     return below.encode("utf-8", "backslashreplace").decode()
 

@@ -59,7 +59,7 @@ class Glances:
         place = catalogue_of(path)
         if place not in self._known:
             self._known[place] = _kept_in(place)
-        covered, told = self._known[place].get(name_of(path), (None, ""))
+        covered, told = self._known[place].get(name_of(path, place), (None, ""))
         log = FileHandle(path, files)
         try:
             if covered is None or not log.open(create=False) or Stamp.of(log.status()) != covered.stamp:

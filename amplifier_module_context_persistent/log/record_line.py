@@ -22,7 +22,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 from zlib import crc32
 
@@ -227,6 +226,8 @@ def message_id_of(message: Message, line: bytes, offset: int) -> str:
     given = metadata.get("message_id") if isinstance(metadata, dict) else None
     if isinstance(given, str) and given:
         return given
+    from hashlib import sha256  # loads OpenSSL, and few logs have lines without ids
+
     return "m" + sha256(b"%d:" % offset + line.rstrip(b"\n")).hexdigest()[:16]
 
 

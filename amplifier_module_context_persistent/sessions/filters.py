@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,6 +97,8 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
     projects = sorted({one.project for one in session_files(storage=storage)})
     named = wanted.casefold()
     near = [one for one in projects if named in one.casefold()]
+    from difflib import get_close_matches  # only a mistyped name needs it
+
     near += [one for one in get_close_matches(wanted, projects, cutoff=0.5) if one not in near]
     told = f"; like it: {', '.join(near[:_MOST_NEAR])}" if near else ""
     return f"no project {wanted} has sessions{told}"

@@ -222,7 +222,7 @@ def files_in(directory: str | Path) -> list[SessionFile]:
     for path in sorted(root.iterdir()):
         if path.name == LOG_NAME:
             found.append((path, root.resolve().name, ""))
-        elif may_exist(path / LOG_NAME):
+        elif may_exist(os.path.join(path, LOG_NAME)):  # a path object for each file would take as long as the rest
             found.append((path / LOG_NAME, path.name, ""))
         elif path.suffix == ".jsonl" and may_be_log(path):
             found.append((path, path.stem, ""))

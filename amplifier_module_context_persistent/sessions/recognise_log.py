@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -13,10 +14,10 @@ _ROLE = re.compile(rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool|func
 _HEAD_BYTES = 1 << 16  # the bytes at the beginning of a file that are looked at
 
 
-def may_exist(path: Path) -> bool:
+def may_exist(path: str | Path) -> bool:
     """Return whether a file exists, or may exist because there is no permission to search its directory."""
     try:
-        path.lstat()
+        os.lstat(path)
     except OSError as error:
         return not isinstance(error, FileNotFoundError | NotADirectoryError)
     return True
@@ -32,6 +33,8 @@ def may_be_log(path: Path) -> bool:
     try:
         if not path.is_file():  # reading a FIFO would block
             return path.is_symlink() and not path.exists()  # a broken link, whose opening raises an error
+        if beginning(path, len(_HEADER)) == _HEADER:  # most files are logs, and need no more than this
+            return True
         lines = beginning(path, _HEAD_BYTES).splitlines()
     except OSError:
         return True

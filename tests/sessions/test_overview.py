@@ -7,11 +7,13 @@ import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES, Glances
+from amplifier_module_context_persistent.messages.secrets.redact import redact_text
 from amplifier_module_context_persistent.sessions.find_session import SessionFile
-from amplifier_module_context_persistent.sessions.overview import Overview, look_at
+from amplifier_module_context_persistent.sessions.overview import Overview, look_at, without_secrets
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.counters import DoubleCounter
+from tests.support.secret_forms import FORMS, line_with_secrets
 from tests.support.sessions_of_a_home import write
 
 
@@ -28,6 +30,20 @@ async def test_a_session_is_counted(tmp_path: Path) -> None:
     assert seen.first_line == next(m["content"] for m in MESSAGES if m["role"] == "user").split("\n")[0]
     assert seen.state == "sound"
     assert seen.to_json()["tokens"] == seen.tokens
+
+
+@pytest.mark.parametrize("form", [form for _, form in FORMS], ids=[name for name, _ in FORMS])
+def test_a_first_line_is_redacted_as_any_text(form: str) -> None:
+    """The quick test before the rules misses no published form of a secret."""
+    line, _ = line_with_secrets(form, 1)
+    assert without_secrets(line) == redact_text(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["PA\u017fSWORD=Ab3dE5gH7jK9xx", "to\u212aen=Ab3dE5gH7jK9xx", "p\u0131n: 4821 is my p\u0131n"]
+)
+def test_a_letter_that_only_folds_to_another_hides_no_secret(line: str) -> None:
+    assert without_secrets(line) == redact_text(line)
 
 
 def test_what_another_counter_counts_is_neither_kept_nor_taken_from_what_is_kept(tmp_path: Path) -> None:
