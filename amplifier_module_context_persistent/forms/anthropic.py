@@ -134,16 +134,16 @@ def with_ids(blocks: Iterable[Message], begin: str, open_calls: dict[str, None] 
     """
     waiting = open_calls if open_calls is not None else {}
     named = []
-    for at, block in enumerate(blocks, 1):
+    for position, block in enumerate(blocks, 1):
         kind = block.get("type")
         if kind == "tool_use":
             call_id = id_text(block.get("id"))
-            block = block if call_id else {**block, "id": f"{begin}-call{at}"}
+            block = block if call_id else {**block, "id": f"{begin}-call{position}"}
             waiting[id_text(block["id"])] = None
         elif kind == "tool_result":
             call_id = id_text(block.get("tool_use_id"))
             if not call_id:
-                call_id = next(iter(waiting), f"{begin}-call{at}")
+                call_id = next(iter(waiting), f"{begin}-call{position}")
                 block = {**block, "tool_use_id": call_id}
             waiting.pop(call_id, None)
         named.append(block)
@@ -200,10 +200,10 @@ def _without_no_file(citation: Any) -> Any:
     return {key: value for key, value in citation.items() if key != "file_id"}
 
 
-def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
+def _read_call(position: int, block: Mapping[str, Any]) -> Message | None:
     if block.get("type") != "tool_use":
         return None
-    call_id = call_id_in(block, "id", f".content[{at}]", of="call")
+    call_id = call_id_in(block, "id", f".content[{position}]", of="call")
     more = without(block, "type", "id", "name", "input")
     return call(call_id, text(block.get("name")), block.get("input"), **more)
 
@@ -225,10 +225,10 @@ def _metadata(given: Mapping[str, Any], number: int) -> Mapping[str, Any]:
     return {**given, "message_id": f"{message_id}-{number + 1}"}
 
 
-def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
+def _read_result(position: int, block: Mapping[str, Any]) -> Message | None:
     if block.get("type") != "tool_result":
         return None
-    where = f".content[{at}]"
+    where = f".content[{position}]"
     key = "tool_use_id"
     if key not in block and "tool_call_id" in block:  # as Amplifier names it
         key = "tool_call_id"
@@ -372,10 +372,10 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
     original = original_of(block)
     kind = original.get("type")
     form = form_of(message)
-    own = is_own(message)
-    if exact and own:
+    is_own_form = is_own(message)
+    if exact and is_own_form:
         if not _FROM_MCP.isdisjoint(original):
-            return mcp.write_block(original, own=True)
+            return mcp.write_block(original, is_own_form=True)
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK}
     if kind == "thinking":
         signature = text(original.get("signature"))
@@ -391,7 +391,7 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
         return _document(original, is_foreign=is_foreign)
     if kind in KINDS and not is_foreign:
         return dict(original)
-    if own and is_item(original):
+    if is_own_form and is_item(original):
         return dict(original)
     marks = {}
     if "cache_control" in original:
@@ -399,7 +399,7 @@ def _block(block: Message, message: Message, *, exact: bool) -> Message | None:
     medium = _medium(original, form)
     if medium is not None:
         return {**medium, **marks}
-    if kind == "text" and own and isinstance(original.get("text"), str):
+    if kind == "text" and is_own_form and isinstance(original.get("text"), str):
         return {key: value for key, value in original.items() if key not in _OURS_ON_A_BLOCK | _OF_MCP_ON_A_TEXT}
     words = words_or_line(block)
     return {"type": "text", "text": words, **marks} if words.strip() else None
@@ -468,15 +468,15 @@ def _medium(block: Mapping[str, Any], form: str) -> Message | None:
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
-    own = is_own(message)
+    is_own_form = is_own(message)
     blocks = _blocks_without_thinking(result_blocks(message), message, exact=exact)
     content: Any = blocks
-    keeps_list = (own or (exact and not form_of(message))) and isinstance(message.get("content"), list)
+    keeps_list = (is_own_form or (exact and not form_of(message))) and isinstance(message.get("content"), list)
     if not keeps_list and all(block.keys() == PLAIN_TEXT for block in blocks):
         content = "\n".join(block["text"] for block in blocks)
     written: Message = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": content}
     if metadata_of(message).get("is_error") is True:
         written["is_error"] = True
-    if own:
+    if is_own_form:
         written.update(beside(message))
     return written

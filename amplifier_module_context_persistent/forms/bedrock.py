@@ -170,21 +170,21 @@ def _with_known_usage(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**metadata, "usage": usage(reported)}
 
 
-def _read_call(at: int, block: Mapping[str, Any]) -> Message | None:
+def _read_call(position: int, block: Mapping[str, Any]) -> Message | None:
     given = block.get("toolUse")
     if not isinstance(given, Mapping) or given.get("type") == _ON_SERVER:
         return None
-    call_id = call_id_in(given, "toolUseId", f".content[{at}].toolUse", of="call")
+    call_id = call_id_in(given, "toolUseId", f".content[{position}].toolUse", of="call")
     rest = without(given, "toolUseId", "name", "input")
     more = {"beside": rest} if rest else {}
     return call(call_id, text(given.get("name")), given.get("input"), **more)
 
 
-def _read_result(at: int, block: Mapping[str, Any]) -> Message | None:
+def _read_result(position: int, block: Mapping[str, Any]) -> Message | None:
     given = block.get("toolResult")
     if not isinstance(given, Mapping):
         return None
-    where = f".content[{at}].toolResult"
+    where = f".content[{position}].toolResult"
     call_id = call_id_in(given, "toolUseId", where, of="result")
     blocks = [_read_block(inner) for inner in objects_in(items(given.get("content")), f"{where}.content")]
     read_result = result(call_id, blocks, failed=given.get("status") == "error")
@@ -335,37 +335,37 @@ def _text_of_audio(block: Message) -> Message:
 def _block(block: Mapping[str, Any], message: Message) -> Message | None:
     """Return a block as Bedrock accepts it; None for an empty block and for thinking without a signature."""
     original = original_of(block)
-    own = _is_own(message)
+    is_own_form = _is_own(message)
     if is_block(original, THINKING_BLOCKS):
-        return _write_reasoning(original, own=own)
-    medium = _write_medium(original, own=own)
+        return _write_reasoning(original, is_own_form=is_own_form)
+    medium = _write_medium(original, is_own_form=is_own_form)
     if medium is not None:
         return medium
-    if own and is_item(original):
+    if is_own_form and is_item(original):
         return {key: with_bytes(item, key) for key, item in part_of(original).items()}
     words = words_or_line(block)
-    if own and original.get("json") is True:
+    if is_own_form and original.get("json") is True:
         try:
             return {"json": parsed(words)}
         except ValueError:  # a view has shortened the text
             return {"text": words}
     if not words.strip():
         return None
-    if own:
+    if is_own_form:
         wrapped = _write_wrapped(original, words)
         if wrapped is not None:
             return wrapped
-    if own and original is block:
+    if is_own_form and original is block:
         return {"text": words, **without(original, "type", "text", "original", "json", "visibility")}
     return {"text": words}
 
 
-def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:
+def _write_reasoning(block: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
     kind = block.get("type")
-    if kind == "redacted_thinking" and own:
+    if kind == "redacted_thinking" and is_own_form:
         return {"reasoningContent": {"redactedContent": decoded_bytes(text(block.get("data")))}}
     signature = text(block.get("signature"))
-    if kind != "thinking" or not (signature or own):
+    if kind != "thinking" or not (signature or is_own_form):
         return None
     readable = {"text": text(block.get("thinking"))}
     if signature:
@@ -373,7 +373,7 @@ def _write_reasoning(block: Mapping[str, Any], *, own: bool) -> Message | None:
     return {"reasoningContent": {"reasoningText": readable}}
 
 
-def _write_medium(block: Mapping[str, Any], *, own: bool) -> Message | None:
+def _write_medium(block: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
     source = source_of(block)
     if source is None:
         return None
@@ -392,8 +392,8 @@ def _write_medium(block: Mapping[str, Any], *, own: bool) -> Message | None:
         return None
     more = without(block, "type", "source", "title", "cache_control", "original", "visibility", "detail")
     if source.kind != "document":
-        return {source.kind: {"format": form, "source": body, **(more if own else {})}}
-    if not own:
+        return {source.kind: {"format": form, "source": body, **(more if is_own_form else {})}}
+    if not is_own_form:
         more = {key: value for key, value in more.items() if key in _OF_DOCUMENTS}
     return {"document": {"format": form, "name": source.name or "document", "source": body, **more}}
 

@@ -33,13 +33,13 @@ def read_answer(
     kept: list[Message] = []
     calls: list[Message] = []
     places: list[int] = []
-    for at, block in enumerate(blocks):
-        called = read_call(at, block)
+    for position, block in enumerate(blocks):
+        called = read_call(position, block)
         if called is None:
             kept.append(read_block(block))
         else:
             calls.append(called)
-            places.append(at)
+            places.append(position)
     return answer(kept, calls, places, **metadata)
 
 
@@ -58,8 +58,8 @@ def read_user_blocks(
         more: further keys of the messages that are not results, with their role.
     """
     messages: list[Message] = []
-    for at, block in enumerate(blocks):
-        result = read_result(at, block)
+    for position, block in enumerate(blocks):
+        result = read_result(position, block)
         if result is not None:
             messages.append(result)
         elif messages and messages[-1].get("role") != "tool":

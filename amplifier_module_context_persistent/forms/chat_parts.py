@@ -93,31 +93,32 @@ def file_part(block: Mapping[str, Any], form: str) -> Message | None:
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
     """Return a block as a part of a message: text, image, PDF or audio; other blocks become a line about them."""
     original = original_of(block)
-    own = form_of(message) == CHAT
-    if own and original.get("refusal") is True:
+    is_own_form = form_of(message) == CHAT
+    if is_own_form and original.get("refusal") is True:
         return {"type": "refusal", "refusal": text(original.get("text"))}
-    medium = _medium_part(original, own=own)
+    medium = _medium_part(original, is_own_form=is_own_form)
     if medium is not None:
         return medium
     file = file_part(original, form_of(message))
     if file is not None:
         return {"type": "file", "file": file}
-    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
+    if is_own_form and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
-    if own and exact and original.get("type") == "text":
+    if is_own_form and exact and original.get("type") == "text":
         return {key: value for key, value in original.items() if key != "original"}
     return text_part(block)
 
 
-def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
+def _medium_part(original: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
     """Return an image, audio or video as a part; None for other blocks and for media that OpenAI does not accept.
 
-    With `own` the block came in this form. Then its address is written back, also if only some servers accept it.
+    With `is_own_form` the block came in this form. Then its address is written back even if only some servers accept
+    it.
     """
     source = source_of(original)
     if source is None:
         return None
-    if source.kind == "image" and (source.data or is_fetchable(source.url) or (own and source.url)):
+    if source.kind == "image" and (source.data or is_fetchable(source.url) or (is_own_form and source.url)):
         image: Message = {"url": source.address}
         if isinstance(original.get("detail"), str):
             image["detail"] = original["detail"]
@@ -125,7 +126,7 @@ def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
     audio_format = _audio_format(source.media_type)
     if source.kind == "audio" and source.data and audio_format:
         return {"type": "input_audio", "input_audio": {"data": source.data, "format": audio_format}}
-    if own and source.kind in ("audio", "video") and source.address:
+    if is_own_form and source.kind in ("audio", "video") and source.address:
         key = f"{source.kind}_url"
         return {"type": key, key: {"url": source.address}}
     return None

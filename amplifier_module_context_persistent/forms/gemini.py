@@ -317,24 +317,24 @@ def _is_own(message: Message) -> bool:
 
 
 def _parts_of(message: Message, names: Mapping[str, str], *, exact: bool) -> list[Message]:
-    own = _is_own(message)
+    is_own_form = _is_own(message)
     if message["role"] in ("tool", "function"):
         return [_write_result(message, names, exact=exact)]
     return write_answer(
         message,
         NAME,
-        lambda call_id, call: _write_call(call_id, call, own=own),
+        lambda call_id, call: _write_call(call_id, call, is_own_form=is_own_form),
         lambda block: _part(block, message, exact=exact),
     )
 
 
-def _write_call(call_id: str, call: Message, *, own: bool) -> Message:
+def _write_call(call_id: str, call: Message, *, is_own_form: bool) -> Message:
     function: Message = {}
-    if not (own and call.get("unnamed")):
+    if not (is_own_form and call.get("unnamed")):
         function["id"] = call_id
     function["name"] = call_name_of(call)
     arguments = call_arguments_of(call)
-    if arguments or not (own and call.get("bare")):
+    if arguments or not (is_own_form and call.get("bare")):
         function["args"] = arguments
     function |= mapping(call.get("beside"))
     return {"functionCall": function, **_signature(call)}
@@ -346,30 +346,30 @@ def _signature(block: Mapping[str, Any]) -> Message:
 
 
 def _write_result(message: Message, names: Mapping[str, str], *, exact: bool) -> Message:
-    own = _is_own(message)
+    is_own_form = _is_own(message)
     kept = beside(message)
     call_id = str(message.get("tool_call_id"))
     function: Message = {}
-    if not own:
+    if not is_own_form:
         function["id"] = call_id
     elif not kept.get("unnamed"):
         function["id"] = kept.get("id", call_id)
     function["name"] = text(message.get("name")) or names.get(call_id, "unknown")
-    function["response"] = _response(message, own=own)
+    function["response"] = _response(message, is_own_form=is_own_form)
     parts = [_part(block, message, exact=exact) for block in result_blocks(message) if _is_medium(block)]
     media = [part for part in parts if part]
     if media:
         function["parts"] = media
-    if own:
+    if is_own_form:
         function |= without(kept, "key", "unnamed", "role", "id")
     return {"functionResponse": function}
 
 
-def _response(message: Message, *, own: bool) -> Any:
+def _response(message: Message, *, is_own_form: bool) -> Any:
     """Return the words of a result under a key, or for a result in this form the JSON value that it was read from."""
     words = "\n".join(words_or_line(block) for block in result_blocks(message) if not _is_medium(block))
     key = text(beside(message).get("key"))
-    if own and "key" not in beside(message):
+    if is_own_form and "key" not in beside(message):
         try:
             return parsed(words)
         except ValueError:  # a view has shortened the result
@@ -384,14 +384,14 @@ def _is_medium(block: Message) -> bool:
     return source_of(original_of(block)) is not None
 
 
-def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
+def _medium_part(original: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
     """Return the part for an image or document; None for other blocks and for addresses that Gemini does not accept."""
     source = source_of(original)
     if source is None:
         return None
     if source.data:
         inline = {"mimeType": source.media_type, "data": source.data}
-        if source.name and own:
+        if source.name and is_own_form:
             inline["displayName"] = source.name
         return {"inlineData": inline}
     if source.url and _takes_address(source.url):
@@ -406,19 +406,19 @@ def _medium_part(original: Mapping[str, Any], *, own: bool) -> Message | None:
 def _part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
     """Return the part for a block; None if the block is not sent to Gemini."""
     original = original_of(block)
-    own = _is_own(message)
+    is_own_form = _is_own(message)
     if is_block(original, THINKING_BLOCKS):
-        return _thought(original) if own and original.get("type") == "thinking" else None
+        return _thought(original) if is_own_form and original.get("type") == "thinking" else None
     more = {}
-    if own:
+    if is_own_form:
         more = {key: value for key, value in original.items() if key not in _NO_KEYS}
-    medium = _medium_part(original, own=own)
+    medium = _medium_part(original, is_own_form=is_own_form)
     if medium:
         return {**medium, **more, **_signature(original)}
-    if own and is_item(original):
+    if is_own_form and is_item(original):
         return part_of(original)
     words = words_or_line(block)
-    if own and original.get("type") == "text":
+    if is_own_form and original.get("type") == "text":
         if not words and not exact:
             return None
         return {"text": words, **more, **_signature(original)}

@@ -138,36 +138,39 @@ def write(messages: Iterable[Message], *, exact: bool = False) -> list[Message]:
 
 
 def _write_one(message: Message) -> Message:
-    own = form_of(message) == NAME
+    is_own_form = form_of(message) == NAME
     blocks = list(result_blocks(message))
-    content = [written for block in blocks if (written := write_block(block, own=own)) is not None]
+    content = [written for block in blocks if (written := write_block(block, is_own_form=is_own_form)) is not None]
     result: Message = {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": content}
-    structured = [block for block in blocks if own and block.get("structured") is True]
+    structured = [block for block in blocks if is_own_form and block.get("structured") is True]
     if structured:
         with suppress(ValueError):  # a view has shortened the result
             result |= {"structuredContent": parsed(text(structured[0].get("text"))), "content": []}
-    elif own and isinstance(message.get("content"), str):
+    elif is_own_form and isinstance(message.get("content"), str):
         result["content"] = message["content"]
     if metadata_of(message).get("is_error") is True:
         result["isError"] = True
-    if own:
+    if is_own_form:
         result |= beside(message)
     return result
 
 
-def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
-    """Return a result's block in MCP's form; with `own`, a block that was read from MCP is written back unchanged."""
+def write_block(block: Mapping[str, Any], *, is_own_form: bool) -> Message | None:
+    """Return a result's block in MCP's form.
+
+    With `is_own_form`, the block was read from MCP, and is written back unchanged.
+    """
     original = original_of(block)
     source = source_of(original)
-    if own:
+    if is_own_form:
         link = original.get("link")
         if isinstance(link, Mapping):
             return {"type": "resource_link", **link}
     more: Message = {}
-    if own:
+    if is_own_form:
         more = without(original, "type", "text", "source", "title", "resource", "original", "visibility", "structured")
     resource = mapping(original.get("resource"))
-    if own and resource:
+    if is_own_form and resource:
         if source is not None and source.data:
             return {"type": "resource", "resource": {**resource, "blob": source.data}, **more}
         return {"type": "resource", "resource": {**resource, "text": text(original.get("text"))}, **more}
@@ -175,4 +178,4 @@ def write_block(block: Mapping[str, Any], *, own: bool) -> Message | None:
         return {"type": source.kind, "data": source.data, "mimeType": source.media_type, **more}
     if original.get("type") == "text":
         return {"type": "text", "text": text(original.get("text")), **more}
-    return dict(original) if own else {"type": "text", "text": words_or_line(block)}
+    return dict(original) if is_own_form else {"type": "text", "text": words_or_line(block)}

@@ -315,7 +315,7 @@ def _exact_answer(message: Message) -> Message:
         first = next(iter(calls.values()))
         return written | {"function_call": mapping(first.get("function"))}
     if calls:
-        written["tool_calls"] = [_write_call(call_id, one, own=True) for call_id, one in calls.items()]
+        written["tool_calls"] = [_write_call(call_id, one, is_own_form=True) for call_id, one in calls.items()]
     if "audio" in kept:
         audio = dict(mapping(kept["audio"]))
         if isinstance(content, str):
@@ -393,7 +393,7 @@ def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
         yield from results
         spoken = []
         calls = []
-    own_calls = [_write_call(call_id, one, own=reasoning) for call_id, one in given_calls(message).items()]
+    own_calls = [_write_call(call_id, one, is_own_form=reasoning) for call_id, one in given_calls(message).items()]
     yield from _answer(spoken, [*calls, *own_calls], message, reasoning=reasoning)
 
 
@@ -430,12 +430,12 @@ def _content_of_answer(spoken: list[Message], message: Message) -> Any:
     return "\n".join(words_or_line(block) for block in spoken) or None
 
 
-def _write_call(call_id: str, call: Message, *, own: bool) -> Message:
+def _write_call(call_id: str, call: Message, *, is_own_form: bool) -> Message:
     arguments = call_arguments_of(call)
     if call.get("type") == "custom" and "tool" in call:
         tool_input = arguments["input"] if arguments.keys() == {"input"} else to_json(arguments)
         return {"id": call_id, "type": "custom", "custom": {"name": call_name_of(call), "input": tool_input}}
-    if own and isinstance(call.get("function"), Mapping):
+    if is_own_form and isinstance(call.get("function"), Mapping):
         return call
     given = given_arguments_of(call)
     is_object = arguments.keys() != {"arguments"}  # else the model's text is no JSON object

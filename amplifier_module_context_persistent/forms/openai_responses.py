@@ -251,11 +251,11 @@ def _items_of_answer(
         unseen: the ids of computer calls whose results lack their screenshot.
         exact: write the items as they were added, for readers of the history; else as a request accepts them.
     """
-    own = form_of(message) == NAME
-    ordered = _blocks_in_order(message, own=own)
+    is_own_form = form_of(message) == NAME
+    ordered = _blocks_in_order(message, is_own_form=is_own_form)
     shows_reasoning = any(reasoning_item(block) is not None for block in ordered)
     bound = Bound.KEPT if exact else reasoning.of(message, shows=shows_reasoning)
-    keeps_ids = own and bound is Bound.KEPT
+    keeps_ids = is_own_form and bound is Bound.KEPT
     made: list[Message] = []
     for block in ordered:
         original = original_of(block)
@@ -270,9 +270,9 @@ def _items_of_answer(
             item = reasoning_item(block)
             if item is not None:
                 made.append(item)
-        elif own and is_item(original) and not _is_lost(original, bound):
+        elif is_own_form and is_item(original) and not _is_lost(original, bound):
             made.append(dict(original))
-        elif own and block.get("item") == _SAME and made and made[-1].get("type") == "message":
+        elif is_own_form and block.get("item") == _SAME and made and made[-1].get("type") == "message":
             made[-1]["content"].append(_answer_part(block, exact=exact))
         else:
             made += _answer_message(block, keeps_ids=keeps_ids, exact=exact)
@@ -282,14 +282,14 @@ def _items_of_answer(
     return made
 
 
-def _blocks_in_order(message: Message, *, own: bool) -> list[Message]:
+def _blocks_in_order(message: Message, *, is_own_form: bool) -> list[Message]:
     """Return the blocks and calls of an answer in order; calls are at the end if the answer is of another form."""
     blocks = blocks_without_calls(message)
     thought = message.get("thinking_block")
     if isinstance(thought, dict) and not any(is_block(block, THINKING_BLOCKS) for block in blocks):
         blocks = [thought, *blocks]
     calls = [{"type": "tool_call", "call": (call_id, call)} for call_id, call in given_calls(message).items()]
-    return in_places(blocks, calls, mark_of(message).get("calls_at") if own else None)
+    return in_places(blocks, calls, mark_of(message).get("calls_at") if is_own_form else None)
 
 
 def _is_lost(item: Mapping[str, Any], bound: Bound) -> bool:
@@ -321,9 +321,9 @@ def _answer_part(block: Message, *, exact: bool) -> Message:
 
 def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
     """Yield the item for a message of a person or the host; nothing if the message is empty."""
-    own = form_of(message) == NAME
+    is_own_form = form_of(message) == NAME
     blocks = [block for block in blocks_without_calls(message) if not is_block(block, THINKING_BLOCKS)]
-    if own and len(blocks) == 1:
+    if is_own_form and len(blocks) == 1:
         original = original_of(blocks[0])
         if text(original.get("type")) in _OF_USER:
             yield dict(original)
@@ -331,11 +331,11 @@ def _write_message_item(message: Message, *, exact: bool) -> Iterator[Message]:
     written = [write_part(block, message, exact=exact) for block in blocks]
     parts = [part for part in written if part is not None]
     content: Any = parts
-    keeps_list = own and isinstance(message.get("content"), list)
+    keeps_list = is_own_form and isinstance(message.get("content"), list)
     if not keeps_list and all(part["type"] == "input_text" for part in parts):
         content = "\n".join(part["text"] for part in parts)
     if content or exact:
-        kept = beside(message) if own else {}
+        kept = beside(message) if is_own_form else {}
         yield {**without(kept, "id", "status"), "role": message["role"], "content": content, **_ids(kept)}
 
 

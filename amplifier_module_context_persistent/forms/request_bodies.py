@@ -295,7 +295,7 @@ def _with_marks(body: dict[str, Any], stable: int) -> dict[str, Any]:
 
 def _ends(messages: Sequence[Message], stable: int) -> list[int]:
     """Return the positions of the messages to mark: the newest one and the end of the request before this one."""
-    answers = [at for at in range(stable) if messages[at]["role"] == "assistant"]
+    answers = [position for position in range(stable) if messages[position]["role"] == "assistant"]
     ends = [stable - 1] if stable else []
     if answers and answers[-1] > 0:
         ends.append(answers[-1] - 1)
@@ -313,12 +313,12 @@ def _marks_in(value: Any) -> int:
 
 def _mark_last(blocks: list[Message]) -> bool:
     """Mark the last block of a list that can be marked, and return whether a mark was placed."""
-    for at in reversed(range(len(blocks))):
-        block = blocks[at]
+    for position in reversed(range(len(blocks))):
+        block = blocks[position]
         if "cache_control" in block:
             return False
         if not is_block(block, THINKING_BLOCKS):
-            blocks[at] = {**block, "cache_control": dict(_MARK)}
+            blocks[position] = {**block, "cache_control": dict(_MARK)}
             return True
     return False
 

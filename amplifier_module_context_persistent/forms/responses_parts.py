@@ -65,10 +65,10 @@ def read_part(part: Mapping[str, Any]) -> Message:
 def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Message | None:
     """Return a block of a person or a tool as a part; a block that this form does not accept becomes one line."""
     original = original_of(block)
-    own = form_of(message) == RESPONSES
+    is_own_form = form_of(message) == RESPONSES
     source = source_of(original)
     if source is not None and source.kind == "image":
-        image = _image_part(original, source, own=own, exact=exact)
+        image = _image_part(original, source, is_own_form=is_own_form, exact=exact)
         if image is not None:
             return image
     file = file_part(original, form_of(message))
@@ -76,21 +76,21 @@ def write_part(block: Mapping[str, Any], message: Message, *, exact: bool) -> Me
         return {"type": "input_file", **file}
     if source is not None and source.kind == "document" and is_fetchable(source.url):
         return {"type": "input_file", "file_url": source.url}
-    if own and is_item(original) and not is_block(original, OF_ANTHROPIC):
+    if is_own_form and is_item(original) and not is_block(original, OF_ANTHROPIC):
         return dict(original)
     words = words_or_line(block)
-    if own and exact and original.get("type") == "text":
+    if is_own_form and exact and original.get("type") == "text":
         return {"type": "input_text", "text": words, **without(original, "type", "text", "item")}
     return {"type": "input_text", "text": words} if words.strip() else None
 
 
-def _image_part(block: Mapping[str, Any], source: MediaSource, *, own: bool, exact: bool) -> Message | None:
+def _image_part(block: Mapping[str, Any], source: MediaSource, *, is_own_form: bool, exact: bool) -> Message | None:
     """Return the part for an image; None if this form does not accept its source."""
     given = mapping(block.get("source"))
     detail = {"detail": block["detail"]} if isinstance(block.get("detail"), str) else {}
-    if given.get("type") == "file" and own:
+    if given.get("type") == "file" and is_own_form:
         return {"type": "input_image", "file_id": given.get("file_id"), "detail": "auto", **detail}
-    if source.data or is_fetchable(source.url) or (own and source.url):
+    if source.data or is_fetchable(source.url) or (is_own_form and source.url):
         if not exact:
             detail = {"detail": "auto", **detail}
         return {"type": "input_image", "image_url": source.address, **detail}

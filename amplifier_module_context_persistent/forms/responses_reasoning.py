@@ -163,10 +163,10 @@ def _with_reasoning(message: Message, thoughts: list[Message]) -> Message:
 def _cut_again(words: str, lengths: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the parts from which the text of a reasoning was joined."""
     parts: dict[str, list[str]] = {}
-    at = 0
+    position = 0
     for key, sizes in lengths.items():
         parts[str(key)] = []
         for size in sizes if isinstance(sizes, list) else []:
-            parts[str(key)].append(words[at : at + size])
-            at += size + len("\n\n")
+            parts[str(key)].append(words[position : position + size])
+            position += size + len("\n\n")
     return parts

@@ -44,7 +44,7 @@ def with_body(parts: Sequence[Message], body: Mapping[str, Any] | list[Any], nam
     first["metadata"]["form"] = {**first["metadata"]["form"], "body": _Places(parts).refer(body)}
     if len(parts) == 1:
         return [first]
-    return [marked(part, name, part=[at, len(parts)]) for at, part in enumerate((first, *parts[1:]))]
+    return [marked(part, name, part=[position, len(parts)]) for position, part in enumerate((first, *parts[1:]))]
 
 
 def bodies_in(messages: Iterable[Message], name: str) -> Iterator[tuple[list[Message], Any]]:

@@ -45,7 +45,7 @@ def estimate(path: str, *, files: FileSystem | None = None) -> ArchiveEstimate:
         if log.archive is not None:
             return ArchiveEstimate(log.archive.file_bytes, log.archive.file_bytes, is_archived=True, is_exact=True)
         step = max(FRAME_BYTES, size // _SAMPLES)
-        parts = [log.read(at, FRAME_BYTES) for at in range(0, size, step)][: _SAMPLES + 1]
+        parts = [log.read(offset, FRAME_BYTES) for offset in range(0, size, step)][: _SAMPLES + 1]
     sampled_bytes = sum(map(len, parts))
     packed_sample_bytes = sum(len(compressed(part)) for part in parts)
     packed_bytes = packed_sample_bytes * size // sampled_bytes if sampled_bytes else 0

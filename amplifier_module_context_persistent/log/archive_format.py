@@ -250,12 +250,12 @@ def chain_after(content: bytes, seed: int) -> int:
     return seed
 
 
-def index_bytes(frames: list[Frame], sha256: str, at: int) -> bytes:
-    """Encode the index of an archive, which is the end of the file, from the offset `at` on."""
+def index_bytes(frames: list[Frame], sha256: str, offset: int) -> bytes:
+    """Encode the index of an archive. It is the end of the file, and begins at `offset`."""
     size = frames[-1].end if frames else 0
     total = sealed({"frames": len(frames), "size": size, "sha256": sha256})
     entries = b"".join([frame.entry() for frame in frames]) + total
-    end = sealed({"archive_end": [at + _SIZE_BYTES, len(entries)]})
+    end = sealed({"archive_end": [offset + _SIZE_BYTES, len(entries)]})
     return skippable(entries + end)
 
 
@@ -305,8 +305,8 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
     return ArchiveIndex(frames, log_end, str(total["sha256"]))
 
 
-def frame_of_entry(line: bytes, at: int) -> Frame:
-    """Parse the description of a frame; `at` is the offset of its compressed bytes in the file.
+def frame_of_entry(line: bytes, file_offset: int) -> Frame:
+    """Parse the description of a frame; `file_offset` is the offset of its compressed bytes in the file.
 
     Raises:
         ValueError, KeyError, TypeError: the line is not a description.
@@ -314,7 +314,7 @@ def frame_of_entry(line: bytes, at: int) -> Frame:
     description = orjson.loads(line)
     seed, next_seed = description["chain"]
     frame = Frame(
-        at=at,
+        at=file_offset,
         packed_bytes=description["frame"],
         offset=description["offset"],
         size=description["size"],
@@ -353,9 +353,11 @@ def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
         yield lost_frame(last, replace(no_frame(file_bytes), offset=last.log_bytes, log_bytes=last.log_bytes))
 
 
-def no_frame(at: int) -> Frame:
+def no_frame(file_offset: int) -> Frame:
     """Return an empty frame at an offset of the file, for use as the neighbour of a lost frame."""
-    return Frame(at=at, packed_bytes=0, offset=0, size=0, line=0, lines=0, seed=0, next_seed=0, crc=0, log_bytes=0)
+    return Frame(
+        at=file_offset, packed_bytes=0, offset=0, size=0, line=0, lines=0, seed=0, next_seed=0, crc=0, log_bytes=0
+    )
 
 
 def lost_frame(before: Frame, after: Frame) -> Frame:

@@ -206,7 +206,7 @@ def _check_may_be_archived(log: LogReader) -> None:
 
 
 def _blocks(file: FileHandle, size: int) -> Iterator[bytes]:
-    return (file.read(at, min(CHUNK_BYTES, size - at)) for at in range(0, size, CHUNK_BYTES))
+    return (file.read(offset, min(CHUNK_BYTES, size - offset)) for offset in range(0, size, CHUNK_BYTES))
 
 
 def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -226,10 +226,10 @@ def _parts(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield bytes(waiting)
 
 
-def _frame(content: bytes, last: Frame | None, at: int, log_bytes: int) -> tuple[Frame, bytes]:
-    """Compress a part of a log; return its frame, and the compressed bytes to write at offset `at` of the archive."""
+def _frame(content: bytes, last: Frame | None, offset: int, log_bytes: int) -> tuple[Frame, bytes]:
+    """Compress a part of a log; return its frame, and the compressed bytes to write at `offset` of the archive."""
     frame, packed = frame_of_part(content, last, log_bytes)
-    return replace(frame, at=at + len(skippable(frame.entry()))), packed
+    return replace(frame, at=offset + len(skippable(frame.entry()))), packed
 
 
 def _check_written(path: str, file_bytes: int, sha256: str) -> None:

@@ -134,10 +134,10 @@ class ArchivedBytes:
         explanation = b"(damaged frame %d of the archive: bytes %d to %d of the file)" % (number + 1, frame.at, end)
         return stand_in(frame, explanation)
 
-    def _whole(self, size: int, at: int) -> bytes:
-        block = self._read(size, at)
+    def _whole(self, size: int, offset: int) -> bytes:
+        block = self._read(size, offset)
         while len(block) < size:
-            more = self._read(size - len(block), at + len(block))
+            more = self._read(size - len(block), offset + len(block))
             if not more:
                 break
             block += more

@@ -67,7 +67,7 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
     """
     if len(bodies) == 1:
         return []
-    cuts = {at for at, body in enumerate(bodies) if body.startswith(_COMMIT_HEAD)}
+    cuts = {position for position, body in enumerate(bodies) if body.startswith(_COMMIT_HEAD)}
     return sorted(cuts - {0})
 
 

@@ -33,7 +33,7 @@ def bundled(bodies: Sequence[bytes]) -> Sequence[bytes]:
     """
     if len(bodies) < 2:
         return bodies
-    messages = [at for at, body in enumerate(bodies) if not body.startswith(CONTROL_HEAD)]
+    messages = [position for position, body in enumerate(bodies) if not body.startswith(CONTROL_HEAD)]
     if len(messages) < 2 or any(map(_frames_reset, bodies)):
         return bodies
     first = messages[0]
@@ -86,7 +86,7 @@ def _described(line: bytes) -> tuple[int, list[str]] | None:
     checks = record.get("checks")
     if not isinstance(total, int) or not isinstance(checks, str):
         return None
-    return total, [checks[at : at + _CRC_DIGITS] for at in range(0, len(checks), _CRC_DIGITS)]
+    return total, [checks[position : position + _CRC_DIGITS] for position in range(0, len(checks), _CRC_DIGITS)]
 
 
 def _is_beginning(tail: bytes, checks: Sequence[str]) -> bool:

@@ -281,13 +281,13 @@ def _words(server: str) -> dict[str, str]:
         ValueError: the text has anything else than such words.
     """
     words: dict[str, str] = {}
-    at = 0
-    while at < len(server):
-        word = _WORD.match(server, at)
+    position = 0
+    while position < len(server):
+        word = _WORD.match(server, position)
         if word is None:
             raise ValueError("the storage cannot be read; write service=NAME KEY=VALUE …, values with blanks in quotes")
         words[word[1]] = word[2]
-        at = word.end()
+        position = word.end()
     return words
 
 

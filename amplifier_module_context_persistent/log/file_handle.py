@@ -195,10 +195,10 @@ class FileHandle:
         Raises:
             LogUnreadableError: the system refuses.
         """
-        at = start
+        offset = start
         begun = list[bytes]()
-        while at < end and (block := self.read(at, min(CHUNK_BYTES, end - at))):
-            at += len(block)
+        while offset < end and (block := self.read(offset, min(CHUNK_BYTES, end - offset))):
+            offset += len(block)
             first, *lines = block.split(b"\n")
             begun.append(first)
             for line in lines:

@@ -173,11 +173,11 @@ def directories_above(path: str) -> list[str]:
     The log's own directory comes last. The search goes up from it, and stops at a directory that belongs to another
     user, or whose parent cannot be listed, because nothing above was made for this log.
     """
-    own = getattr(os, "geteuid", lambda: None)()
+    user_id = getattr(os, "geteuid", lambda: None)()
     found = [os.path.dirname(path)]
     while True:
         above = os.path.dirname(found[-1])
-        if above == found[-1] or os.stat(found[-1]).st_uid != own or not os.access(above, os.R_OK | os.X_OK):
+        if above == found[-1] or os.stat(found[-1]).st_uid != user_id or not os.access(above, os.R_OK | os.X_OK):
             return found[::-1]
         found.append(above)
 

@@ -39,16 +39,16 @@ def without_userinfo_password(server: str, name: str) -> str:
     """
     scheme, _, rest = server.partition("://")
     authority, slash, database = rest.partition("/")
-    user, at, hosts = authority.partition("@")  # libpq too splits at the first `@`
-    if not at:
+    user, at_sign, hosts = authority.partition("@")  # libpq too splits at the first `@`
+    if not at_sign:
         user = ""
         hosts = authority
-    names_no_database = not database or (not at and ":" in hosts)
+    names_no_database = not database or (not at_sign and ":" in hosts)
     has_password_in_name = "@" in name and names_no_database  # a `#` in a password cut the location there
     has_password_in_database = "@" in unquote(database)
     if has_password_in_name or has_password_in_database or not all(map(_is_host, hosts.split(","))):
         raise ValueError(f"the storage URL cannot be read; {HOW_TO_WRITE}")
-    return f"{scheme}://{user.partition(':')[0]}{at}{hosts}{slash}{database}"
+    return f"{scheme}://{user.partition(':')[0]}{at_sign}{hosts}{slash}{database}"
 
 
 def _is_host(host: str) -> bool:

@@ -72,11 +72,11 @@ def _search(column: array[int], hashed: int, start: int) -> Iterator[int]:
     """Yield the positions of a hash in a part of the column that begins at `start`, from the last to the first."""
     content = column.tobytes()
     pattern = array("q", [hashed]).tobytes()
-    at = content.rfind(pattern)
-    while at >= 0:
-        if at % 8 == 0:
-            yield start + at // 8
-        at = content.rfind(pattern, 0, at + 7)
+    found_at = content.rfind(pattern)
+    while found_at >= 0:
+        if found_at % 8 == 0:
+            yield start + found_at // 8
+        found_at = content.rfind(pattern, 0, found_at + 7)
 
 
 def _prime_from(least: int) -> int:

@@ -224,8 +224,8 @@ class Index:
 def runs_of(ordinals: Sequence[int]) -> Iterator[range]:
     """Yield ordinals as runs of adjacent ones, in order. A block that is a single run is recognised without a loop."""
     run = range(0)
-    for at in range(0, len(ordinals), _BLOCK):
-        block = array("I", ordinals[at : at + _BLOCK])
+    for position in range(0, len(ordinals), _BLOCK):
+        block = array("I", ordinals[position : position + _BLOCK])
         whole = range(block[0], block[0] + len(block))
         for part in (whole,) if block == array("I", whole) else _short_runs(block):
             if run.stop == part.start and run:

@@ -76,13 +76,13 @@ class IndexBuilder:
 
     def adopt(self, index: Index) -> bool:
         """Move the state into an index that callers hold. Return False, and change nothing, if its messages differ."""
-        own = self.index
-        mine = own.columns
+        own_index = self.index
+        mine = own_index.columns
         theirs = index.columns
-        if (mine.offsets, mine.lengths, own.live) != (theirs.offsets, theirs.lengths, index.live):
+        if (mine.offsets, mine.lengths, own_index.live) != (theirs.offsets, theirs.lengths, index.live):
             return False
         for column in fields(Index):
-            setattr(index, column.name, getattr(own, column.name))
+            setattr(index, column.name, getattr(own_index, column.name))
         self.index = self._resets.index = self.session.index = index
         return True
 

@@ -420,15 +420,15 @@ def _is_whole(block: bytes) -> bool:
 
 def _skip_long_line(file: FileHandle, scanner: Scanner) -> bool:
     """Skip a line that is too long. Return False, and skip nothing, if the file ends within the line."""
-    at = scanner.offset
+    offset = scanner.offset
     crc = scanner.seed
     tail = b""
-    while block := file.read(at, CHUNK_BYTES):
+    while block := file.read(offset, CHUNK_BYTES):
         piece, newline, _ = block.partition(b"\n")
         crc = crc32(piece, crc)
         tail = (tail + piece)[-CRC_TAIL_BYTES:]
-        at += len(piece)
+        offset += len(piece)
         if newline:
-            scanner.skip(at + 1 - scanner.offset, crc, tail)
+            scanner.skip(offset + 1 - scanner.offset, crc, tail)
             return True
     return False

@@ -194,8 +194,8 @@ def member_of(line: bytes) -> Member | None:
     end = line[:-CRC_TAIL_BYTES].removesuffix(MARK)
     if not end.endswith(b"]"):
         return None
-    at = end.rfind(_MEMBER_KEY, max(0, len(end) - _MOST_MEMBER_BYTES))
-    found = _MEMBER.fullmatch(end, at) if at != -1 else None
+    key_start = end.rfind(_MEMBER_KEY, max(0, len(end) - _MOST_MEMBER_BYTES))
+    found = _MEMBER.fullmatch(end, key_start) if key_start != -1 else None
     if found is None:
         return None
     try:

@@ -87,11 +87,11 @@ def _checksum(files: FileSystem, fd: int, offset: int, size: int) -> int:
 
 
 def _blocks(files: FileSystem, fd: int, offset: int, size: int) -> Iterator[bytes]:
-    at = offset
+    position = offset
     end = offset + size
-    while at < end:
-        block = files.read(fd, min(_CHUNK_BYTES, end - at), at)
+    while position < end:
+        block = files.read(fd, min(_CHUNK_BYTES, end - position), position)
         if not block:
-            raise OSError(errno.EIO, f"the file ends at byte {at}, before its torn tail does")
+            raise OSError(errno.EIO, f"the file ends at byte {position}, before its torn tail does")
         yield block
-        at += len(block)
+        position += len(block)

@@ -129,9 +129,9 @@ class SessionReader:
 
     def _is_first(self, value: Control) -> bool:
         """Return whether a plan, pin or hidden turn takes effect, judged by the chain and earlier uses of its id."""
-        own = name_of(value.get("_record")), name_of(value.get("id"))
-        repeats = own in self._named
-        self._named.add(own)
+        name = name_of(value.get("_record")), name_of(value.get("id"))
+        repeats = name in self._named
+        self._named.add(name)
         if self._status.chained:
             return not (repeats and self._may_be_copy)
         return self._status.after_loss and not repeats

@@ -112,11 +112,11 @@ class VerifiedPages:
 
 def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
     """Yield the ordinal and the line of each record, split by the lengths in the index: a changed byte may be an LF."""
-    at = 0
+    position = 0
     for ordinal in ordinals:
         length = index.columns.lengths[ordinal]
-        yield ordinal, lines[at : at + length - 1]
-        at += length
+        yield ordinal, lines[position : position + length - 1]
+        position += length
 
 
 def _is_ordinary(index: Index, line: Line, message: Message) -> bool:

@@ -225,9 +225,9 @@ def _word_end(text: str, index: int) -> int:
     found = text.find("\n", index, index + min(_BOUNDARY_CHARS, (len(text) - index) // 4))
     if found >= 0:
         return found + 1
-    for at in range(index, max(0, index - _WORD_CHARS), -1):
-        if text[at - 1].isspace():
-            return at
+    for position in range(index, max(0, index - _WORD_CHARS), -1):
+        if text[position - 1].isspace():
+            return position
     return index
 
 

@@ -186,9 +186,9 @@ def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
     line = text.rfind("\n", max(0, index - _LINE_CHARS), index)
     if line >= 0:
         return line + 1
-    for at in range(index, max(0, index - _WORD_CHARS), -1):
-        if _WORD_END.match(text, at - 1) or text[at - 1].isspace():
-            return at
+    for position in range(index, max(0, index - _WORD_CHARS), -1):
+        if _WORD_END.match(text, position - 1) or text[position - 1].isspace():
+            return position
     return character_start(text, index)
 
 

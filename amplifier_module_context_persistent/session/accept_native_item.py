@@ -31,10 +31,10 @@ def why_refused(provider: Any, message: Message) -> str:
     if not callable(validate):
         return "the provider's module cannot validate it"
     try:
-        taken = validate(copy.deepcopy(message))
+        answer = validate(copy.deepcopy(message))
     except Exception as error:  # noqa: BLE001 - likewise
         return f"the provider's module refuses it: {type(error).__name__}"
-    return "" if taken is True else "the provider's module does not take it back"
+    return "" if answer is True else "the provider's module does not take it back"
 
 
 def storable(given: Any) -> Message:

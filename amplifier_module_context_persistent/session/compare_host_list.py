@@ -153,9 +153,9 @@ def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> L
     tail: list[Message] | None = []
     if not known.repeats(found.tail):
         tail = new_messages(found.tail, known.is_new, ends_removed=known.ends_removed)
-    taken = arranged(history, found, tail or [])
-    unknown = count_unknown(log, given) if not taken else 0
-    return ListComparison(taken, live, unknown)
+    new = arranged(history, found, tail or [])
+    unknown = count_unknown(log, given) if not new else 0
+    return ListComparison(new, live, unknown)
 
 
 def additions_only(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> list[Message] | None:

@@ -25,16 +25,16 @@ def may_be_repair(given: Sequence[object], *, has_host: bool) -> bool:
 
     A host that repairs a history has it from the log, with ids and times. An agent's own list has neither.
     """
-    own = [message for message in given if isinstance(message, Mapping)]
-    return has_host or any(given_id(message) is not None or timestamp_of(message) for message in own)
+    messages = [message for message in given if isinstance(message, Mapping)]
+    return has_host or any(given_id(message) is not None or timestamp_of(message) for message in messages)
 
 
 def is_same(stored: Message, given: Message) -> bool:
     """Return whether a message of a list is a given live message: same content, and same id if it has an id."""
     if stored is given:
         return True
-    brought = given_id(given)
-    return (brought is None or brought == given_id(stored)) and same_content(stored, given)
+    message_id = given_id(given)
+    return (message_id is None or message_id == given_id(stored)) and same_content(stored, given)
 
 
 def rest_of(live: Sequence[Message], given: Sequence[Message]) -> list[Message] | None:

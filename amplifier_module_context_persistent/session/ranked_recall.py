@@ -435,6 +435,6 @@ def _hit(message: Message, tool: str, ranked: Ranked) -> Hit:
     marks = marks_of(text[:searched], worth)
     window = best_window(marks, worth)
     shown = (marks[window.start].start, marks[window.stop - 1].end) if window else (0, 0)
-    others = [(mark.start, mark.end) for at, mark in enumerate(marks) if at not in window]
+    others = [(mark.start, mark.end) for position, mark in enumerate(marks) if position not in window]
     reference = str(metadata_of(message).get("message_id", ""))
     return make_hit(message, reference, tool, text, [shown, *others][:MOST_PLACES])

@@ -134,9 +134,13 @@ class RecallSearch:
             return len(self._live)
         if not self._among:
             return 0  # the usual case: an answer seldom has the words of the question
-        last = max(self._among)
+        last_offset = max(self._among)
         offsets = self._index.columns.offsets
-        return 1 + max((at for at, ordinal in enumerate(self._live) if offsets[ordinal] <= last), default=-1)
+        end = 0
+        for position, ordinal in enumerate(self._live):
+            if offsets[ordinal] <= last_offset:
+                end = position + 1
+        return end
 
     def search_only(self, offsets: frozenset[int] | None) -> None:
         """Search only the messages at these offsets of the log, or all messages if it is None."""

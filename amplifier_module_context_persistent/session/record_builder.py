@@ -190,22 +190,24 @@ class RecordBuilder:
             new = [_body_with_line(new[0], line), *new[1:]]
         return self._after_preamble(index, new)
 
-    def _id_of(self, message: Message, own_id: str, taken: Collection[str]) -> str | None:
+    def _id_of(self, message: Message, own_id: str, used: Collection[str]) -> str | None:
         """Return the id under which to store a message, or None if the log already has the message.
 
         Args:
             message: the message.
             own_id: the id to use if the message has none.
-            taken: the ids of the messages before it in the same append.
+            used: the ids of the messages before it in the same append.
         """
-        brought = given_id(message)
-        if brought is None:
+        given_message_id = given_id(message)
+        if given_message_id is None:
             return None if self._replays.answer(self._log, message, own_id) else own_id
-        message_id = free_id_for(self._log, message, brought)
-        if message_id in taken:
+        message_id = free_id_for(self._log, message, given_message_id)
+        if message_id in used:
             message_id = own_id
-        if message_id not in (None, brought):
-            logger.warning("a message came with an id that is taken (%s); it is stored as %s", brought, message_id)
+        if message_id not in (None, given_message_id):
+            logger.warning(
+                "a message came with an id that is taken (%s); it is stored as %s", given_message_id, message_id
+            )
         return message_id
 
     def _may_repeat(self, index: Index) -> bool:
@@ -277,15 +279,15 @@ class RecordBuilder:
             used: the ordinals and new ids of the new history so far.
             timestamp: ISO 8601, for a message without a time.
         """
-        brought = given_id(message)
-        known = stored_under(self._log, brought) if brought else None
-        is_used = brought in used or (known is not None and known[0] in used)
+        given_message_id = given_id(message)
+        known = stored_under(self._log, given_message_id) if given_message_id else None
+        is_used = given_message_id in used or (known is not None and known[0] in used)
         if is_used and is_memory_file(message):
             return None
         if known is not None and not is_used and is_live_as(self._log, known, message):
             return known[0]
         may_keep_id = known is None and not is_used
-        message_id = brought if brought and may_keep_id else own_id
+        message_id = given_message_id if given_message_id and may_keep_id else own_id
         return MessageToStore(message, message_id, timestamp)
 
     def take(self, choose: Callable[[], TakenMessages], *, timestamp: str) -> Prepare:
@@ -294,14 +296,14 @@ class RecordBuilder:
         own_ids = defaultdict[int, str](self._new_id)  # by number; the same ids if `prepare` runs twice
 
         def prepare(index: Index) -> list[bytes]:
-            taken = choose()
-            if not taken.order:
+            chosen = choose()
+            if not chosen.order:
                 new = list[MessageToStore]()
-                for number, message in enumerate(taken.new):
+                for number, message in enumerate(chosen.new):
                     new.append(MessageToStore(message, given_id(message) or own_ids[number], timestamp))
                 return self._appended(index, new)
             items = list[int | NewMessage]()
-            for number, item in enumerate(taken.order):
+            for number, item in enumerate(chosen.order):
                 if isinstance(item, int):
                     items.append(item)
                 else:

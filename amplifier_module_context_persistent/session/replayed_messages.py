@@ -29,13 +29,13 @@ def is_live_as(log: Log, known: tuple[int, Message], message: Message) -> bool:
     return log.index.is_live(known[0]) and same_content(known[1], message)
 
 
-def free_id_for(log: Log, message: Message, brought: str) -> str | None:
+def free_id_for(log: Log, message: Message, given_message_id: str) -> str | None:
     """Return the id under which to store a message that has an id, or None if the log has the message.
 
     If the id belongs to another message, or to one that is no longer live, a new id is derived from it and the content.
     So a host may bring the message again at each resume; it is stored once.
     """
-    candidate = brought
+    candidate = given_message_id
     while (known := stored_under(log, candidate)) is not None:
         if is_live_as(log, known, message):
             return None
@@ -96,7 +96,7 @@ def _time_and_content(message: Message) -> bytes:
 def overlap(first: Sequence[str], last: Sequence[str]) -> int:
     """Return the length of the longest start of `first` that is also the end of `last`.
 
-    This is the prefix function of Knuth, Morris and Pratt, in a time that grows with the lists' lengths only.
+    This is the prefix function of Knuth, Morris and Pratt, in a time proportional to the lengths of the lists.
     """
     joined: list[str | None] = [*first, None, *last]
     lengths = [0] * len(joined)  # of the longest start of `joined` that ends at each position

@@ -294,27 +294,27 @@ class ViewService:
             limits=limits_of(family_of(facts.name, facts.model), self._config, facts.told),
         )
 
-    def _planned_budget(self, log: Log, provider: str, own: int) -> int:
+    def _planned_budget(self, log: Log, provider: str, own_budget: int) -> int:
         """Return the least budget that an earlier process must have had, according to its plans."""
         index = log.index
         records = log.index.session
-        counted_budget = self._meter.counted_budget(provider, own)
+        counted_budget = self._meter.counted_budget(provider, own_budget)
         used_side_window = records.plan is None and is_plan_for(index, records.side_plan, counted_budget)
         if used_side_window:
-            return int((own + 1) / SIDE_SHARE)
+            return int((own_budget + 1) / SIDE_SHARE)
         return budget_in_use(index, records.plan)
 
-    def _side_window(self, log: Log, asked: _Completed, whole: frozenset[int], base: Window) -> Window:
+    def _side_window(self, log: Log, completed: _Completed, whole: frozenset[int], base: Window) -> Window:
         """Return the side window for an explicit budget, or for messages that must be shown in full.
 
         A new side window starts as a copy of `base`.
         """
-        name = asked.given_tokens, whole
+        name = completed.given_tokens, whole
         window = self._side.get(name)
         if window is None:
             window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
             self._side[name] = window
-            window.begin_with(log, base, asked.request)
+            window.begin_with(log, base, completed.request)
             while len(self._side) > _SIDE_WINDOWS:
                 self._side.popitem(last=False)
         self._side.move_to_end(name)

@@ -91,7 +91,7 @@ def _sum(numbers: bytes) -> int:
     # Started at 0, the low half of Adler-32 is the sum of the bytes as long as that is below 65,521, and a byte is at
     # most 100 here. No other sum of bytes in the standard library is as fast.
     view = memoryview(numbers)
-    return sum([adler32(view[at : at + 512], 0) & 0xFFFF for at in range(0, len(view), 512)])
+    return sum([adler32(view[position : position + 512], 0) & 0xFFFF for position in range(0, len(view), 512)])
 
 
 def _network(tables: tuple[str, ...], distances: tuple[int, ...], before: int, asked: bytes | None = None) -> Network:

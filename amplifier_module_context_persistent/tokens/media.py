@@ -271,8 +271,8 @@ def _wav_seconds(head: bytes, total_bytes: int) -> float | None:
     """Return the length of a RIFF/WAVE file in seconds; a `data` chunk of unknown length ends with the file."""
     try:
         with wave.open(io.BytesIO(head)) as file:
-            held = total_bytes // (file.getsampwidth() * file.getnchannels())
-            return float(min(file.getnframes(), held) / file.getframerate())
+            chunk_bytes = total_bytes // (file.getsampwidth() * file.getnchannels())
+            return float(min(file.getnframes(), chunk_bytes) / file.getframerate())
     except (wave.Error, EOFError, ArithmeticError):
         return None
 

@@ -120,10 +120,10 @@ def unpack_columns(packed: bytes, count: int) -> list[Columns]:
         ValueError: the bytes are damaged.
     """
     content = unpack(packed, count * _ROW_BYTES)
-    at = 0
+    offset = 0
     fields = list[tuple[int, ...]]()
     for code in _CODES:
         layout = f"<{count}{code}"
-        fields.append(struct.unpack_from(layout, content, at))
-        at += struct.calcsize(layout)
+        fields.append(struct.unpack_from(layout, content, offset))
+        offset += struct.calcsize(layout)
     return list(map(Columns._make, zip(*fields, strict=True)))

@@ -30,9 +30,9 @@ def scan_line(scanner: Scanner, line: bytes) -> None:
 
 def row_of(line: bytes, scanner: Scanner) -> Row:
     """Scan the next line of a log, given without LF, and return its row. The scan finds the values of the columns."""
-    at = scanner.offset
+    offset = scanner.offset
     kind, role, flags, crc, id_hash = _scanned(line, scanner)
-    return Row(at, Columns(kind, role, flags, len(line) + 1, crc, id_hash), line)
+    return Row(offset, Columns(kind, role, flags, len(line) + 1, crc, id_hash), line)
 
 
 def row_of_sealed(line: bytes, crc: int, scanner: Scanner) -> Row | None:

@@ -288,7 +288,7 @@ def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, byt
              where {layout.among("glance")} and glance.size = log.size
         """
         found = connection.execute(statement.encode(), {"keys": layout.keys_of(names)}, binary=True).fetchall()
-        return {name: (told, line) for name, told, line in found}
+        return {name: (entry, line) for name, entry, line in found}
     return {}
 
 

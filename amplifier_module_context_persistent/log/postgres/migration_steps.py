@@ -280,7 +280,7 @@ def rights_of(step: Step, roles: Mapping[str, Sequence[str]]) -> list[str]:
     grants = list[str]()
     for kind, right in step.rights.items():
         for role, kinds_of_role in roles.items():
-            if any(kind == own or kind in _ALSO[own] for own in kinds_of_role):
+            if any(kind == granted or kind in _ALSO[granted] for granted in kinds_of_role):
                 grants.append(right.replace("{role}", quoted(role)))
     return grants
 

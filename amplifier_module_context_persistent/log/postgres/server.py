@@ -223,8 +223,8 @@ class Server:
     @property
     def _is_held(self) -> bool:
         """Whether this thread is in a `connected` block and has a connection already."""
-        held = getattr(self._held, "connection", None)
-        return held is not None and not held.closed
+        connection = getattr(self._held, "connection", None)
+        return connection is not None and not connection.closed
 
     @contextmanager
     def telling(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
