@@ -296,34 +296,38 @@ def _exact_answer(message: Message) -> Message:
         refusals = [block["text"] for block in spoken if block.get("refusal") is True]
         spoken = [block for block in spoken if not block.get("refusal")]
     content = _exact_content(message, spoken, is_text=bool(kept.get("refusal") or thinking))
-    written: Message = {"role": "assistant", "content": content if content != [] else None}
-    key = text(kept.get("thoughts")) or _THOUGHTS[0]
-    if key == "thinking_blocks":
-        written[key] = thinking
-    elif thinking:
-        written[key] = _joined_thinking(thinking)
+    answer: Message = {"role": "assistant", "content": content if content != [] else None}
+    answer |= _exact_thinking(thinking, key=text(kept.get("thoughts")) or _THOUGHTS[0])
     if refusals:
-        written["refusal"] = "\n".join(refusals)
-    written |= _named(message)
+        answer["refusal"] = "\n".join(refusals)
+    answer |= _named(message)
     if _DETAILS in kept:
-        written[_DETAILS] = kept[_DETAILS]
+        answer[_DETAILS] = kept[_DETAILS]
     audio_reference = _audio_in(blocks)
     if audio_reference is not None:
-        written |= {"content": None, "audio": audio_reference}
+        answer |= {"content": None, "audio": audio_reference}
     calls = given_calls(message)
-    if calls and kept.get("function_call"):
-        first = next(iter(calls.values()))
-        return written | {"function_call": mapping(first.get("function"))}
+    if calls and kept.get("function_call"):  # the older form, with one call
+        (first_call, *_) = calls.values()
+        answer["function_call"] = mapping(first_call.get("function"))
+        return answer
     if calls:
-        written["tool_calls"] = [_write_call(call_id, one, is_own_form=True) for call_id, one in calls.items()]
+        answer["tool_calls"] = [_write_call(call_id, call, keeps_given=True) for call_id, call in calls.items()]
     if "audio" in kept:
         audio = dict(mapping(kept["audio"]))
         if isinstance(content, str):
             audio["transcript"] = content
-        written |= {"content": None, "audio": audio}
+        answer |= {"content": None, "audio": audio}
     if "annotations" in kept:
-        written["annotations"] = kept["annotations"]
-    return written
+        answer["annotations"] = kept["annotations"]
+    return answer
+
+
+def _exact_thinking(thinking: list[Message], key: str) -> Message:
+    """Return the thinking of an answer under the key under which its server gave it."""
+    if key == "thinking_blocks":
+        return {key: thinking}
+    return {key: _joined_thinking(thinking)} if thinking else {}
 
 
 def _joined_thinking(blocks: Iterable[Message]) -> str:
@@ -393,7 +397,7 @@ def _answers(message: Message, *, reasoning: bool) -> Iterator[Message]:
         yield from results
         spoken = []
         calls = []
-    own_calls = [_write_call(call_id, one, is_own_form=reasoning) for call_id, one in given_calls(message).items()]
+    own_calls = [_write_call(call_id, one, keeps_given=reasoning) for call_id, one in given_calls(message).items()]
     yield from _answer(spoken, [*calls, *own_calls], message, reasoning=reasoning)
 
 
@@ -430,12 +434,12 @@ def _content_of_answer(spoken: list[Message], message: Message) -> Any:
     return "\n".join(words_or_line(block) for block in spoken) or None
 
 
-def _write_call(call_id: str, call: Message, *, is_own_form: bool) -> Message:
+def _write_call(call_id: str, call: Message, *, keeps_given: bool) -> Message:
     arguments = call_arguments_of(call)
     if call.get("type") == "custom" and "tool" in call:
         tool_input = arguments["input"] if arguments.keys() == {"input"} else to_json(arguments)
         return {"id": call_id, "type": "custom", "custom": {"name": call_name_of(call), "input": tool_input}}
-    if is_own_form and isinstance(call.get("function"), Mapping):
+    if keeps_given and isinstance(call.get("function"), Mapping):
         return call
     given = given_arguments_of(call)
     is_object = arguments.keys() != {"arguments"}  # else the model's text is no JSON object

@@ -230,13 +230,17 @@ class Additions:
         except (RecordError, LogError) as error:
             self._take_back(noted)
             if isinstance(error, LogFailedError):
-                for message, own_id in zip(noted, own_ids, strict=True):
-                    self._unknown[content_key(message)] = given_id(message) or own_id
+                self._note_unknown(noted, own_ids)
             raise
         if self._unknown:
             for message in noted:
                 self._unknown.pop(content_key(message), None)
         return session
+
+    def _note_unknown(self, messages: Sequence[Message], own_ids: Sequence[str]) -> None:
+        """Note the ids under which messages may have been stored, for the case that they are added again."""
+        for message, own_id in zip(messages, own_ids, strict=True):
+            self._unknown[content_key(message)] = given_id(message) or own_id
 
     async def _append_encoded(self, given: Sequence[Message], *, is_list: bool) -> bool:
         """Append messages for which `_may_encode` is true. Their JSON is encoded at once, so they are not copied.

@@ -92,10 +92,9 @@ class FinalRequests:
         found = list(additions(view, sent))
         new_messages = [addition for addition in found if addition.how == "message"]
         left_out = max(0, len(view) + len(new_messages) - len(sent))
-        encoded = b"".join(canonical(message) for message in sent)
         fields = {
             "view": handed.receipt_id,
-            "hash": blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest(),
+            "hash": _hash_of(sent),
             "messages": len(sent),
             "tokens": sum(count(addition.message) for addition in found),
             "left_out": left_out,
@@ -127,6 +126,11 @@ def _messages_of(request: Any) -> list[Any]:
     is_mapping = isinstance(request, Mapping)
     messages = request.get("messages") if is_mapping else getattr(request, "messages", None)
     return list(messages) if isinstance(messages, Sequence) else []
+
+
+def _hash_of(messages: Sequence[Message]) -> str:
+    encoded = b"".join(canonical(message) for message in messages)
+    return blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _plain(message: Any) -> Message:
