@@ -16,7 +16,7 @@ from .searched_text import Beginnings, SearchedText
 from .secret_values import is_chosen_word, names_technique
 
 _POSITIONS = {
-    1: "unsafePlainText fromPlainText setPassword set_password setPasswd withPassword with_password auth authenticate pyotp.TOTP pyotp.HOTP Fernet login_with_password",
+    1: "CommunityData unsafePlainText fromPlainText setPassword set_password setPasswd withPassword with_password auth authenticate pyotp.TOTP pyotp.HOTP Fernet login_with_password",
     2: (
         "login Login log_in signIn sign_in signInWithEmailAndPassword authenticate simple_bind_s simple_bind PlainCredentials"
         " BasicAuth HTTPBasicAuth HTTPDigestAuth SetBasicAuth basicAuth basic_auth setBasicAuth basic PasswordAuthentication"

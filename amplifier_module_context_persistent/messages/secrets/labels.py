@@ -57,6 +57,8 @@ _SET = re.compile(rf"\.(?:set|value|of|setValue|convention)\([ ]?{_QUOTED}[ ]?\)
 """A setter: `password.set("x")`."""
 _VALUED = re.compile(rf"[ \t][^\n\"'=:;]{{0,40}}?\b(?:VALUE|value)[ ]{{1,10}}{_QUOTED}")
 """A declaration in COBOL: `01 WS-PASSWORD PIC X(10) VALUE "x"`."""
+_ARROW = re.compile(rf"[ ]?=[ ]?(?:async[ ])?\([^()\n]{{0,40}}\)(?:[ ]?:[ ]?\w{{1,20}})?[ ]?=>[ ]{_QUOTED}")
+"""A function that returns the value: `getToken = () => "x"`."""
 _RETURNED = re.compile(rf"\([^()\n]{{0,40}}\)[^\n{{:]{{0,20}}[:{{]\s{{1,40}}return[ ]{_QUOTED}")
 """A function that returns the value: `def password(): return "x"`."""
 _DEFAULT = re.compile(rf"\\*[\"'][^()\n]{{0,120}}?\b(?:default|fallback)[ ]?[=:][ ]?{_QUOTED}")
@@ -271,7 +273,7 @@ def _in_words(value: re.Pattern[str], before: re.Pattern[str] | None = None) -> 
 
 
 _FIRST_PLACES = (
-    *map(_in_program, (_BRACKETED, _HEREDOC, _DEFAULT, _SET, _VALUED, _RETURNED)),
+    *map(_in_program, (_BRACKETED, _HEREDOC, _DEFAULT, _SET, _VALUED, _ARROW, _RETURNED)),
     _in_words(_BELOW_HEAD, before=_HEAD),
     _in_program(_BLOCK),
     _in_program(_DEFINED, before=_DEFINES),

@@ -87,7 +87,7 @@ _OPENS_CALL = re.compile(r"\(\\*.\Z|\(\s?\\*[\"'`][^\"'`\n()]{0,30}[\#.=\[]\Z", 
 _SETS = re.compile(r"\.?(?:set|with|use|add)_?(?=[A-Z]|(?<=_))|\.", re.ASCII)
 """The beginning of a call that sets a value: `setToken(`, `with_token(`."""
 _FLAG = re.compile(r"--\Z|(?<![^\s\"'])-\Z")
-_IN_ARN = re.compile(r":[0-9]{12}:\Z")
+_IN_ARN = re.compile(r":[0-9]{12}:\Z|\bdid:\Z")
 _POINTER = re.compile("0x[0-9a-f]{1,16}")
 _NUMBER = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32,64}")
 """A number that a flag gets as a key: `--key 0f…`."""
@@ -170,14 +170,15 @@ def find_named(searched: SearchedText) -> list[Secret]:
         end = match.start("separator") if match["separator"] is not None else at
         first = _first_of_name(text, match.start(), done)
         if _IN_ARN.search(text, max(0, first - 14), first):
-            continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME
+            continue  # arn:aws:secretsmanager:…:123456789012:secret:NAME, did:key:…
         value = _assigned(text, folded, match, first) if match["separator"] is not None else None
         new = [value, *_continued(text, value)] if value else labelled_values(text, first, end)
         if new:
             found += new
             done = at = max(at, new[-1].end)
-            continue
         searched.names.append((first, end))
+        if new:
+            continue
         if at > table_end:
             below, table_end = find_in_table(text, first, end)
             if not table_end:

@@ -148,6 +148,8 @@ _WHICH = frozenset(
     ]
 )
 _NO_SECRETS = frozenset("public publishable no is has use show hide enter your bypass".split())
+_NO_NAME = "1password"
+"""A program that keeps passwords."""
 _NO_TOKENS = frozenset(
     "next page continuation pad eos bos unk sep cls mask start end stop special sync cancel cancellation first last csrf xsrf".split()
 )
@@ -178,6 +180,7 @@ _PLACEHOLDER = re.compile(
         [$%{<\[(&*!`@|\\=,;:~?#].*
     | .*(?:\$\{|\{\{|%\(|<[a-z_ ]+>|\[(?:REDACTED|█*)\]|\.\.\.|…|\*{3}).*
     | (?:x+|X+|\*+|\.+|-+|_+|0+) | [a-z]{2,5}(?:[_-][a-z]{2,4})?[_-](?:x{4,}|X{4,}|\*{4,}) | SecretString(?::.*)?
+    | (?:process\.env|import\.meta\.env|os\.environ)\b.* | (?:required|nullable|sometimes|present|filled|bail)\|.*
     | pk_(?:test|live)_.* | ref\+[a-z0-9]+://.* | arn:aws[a-z-]*:.*
     | projects/[\w.-]+/(?:locations/[\w.-]+/)?secrets/[\w./:-]+ | @Microsoft\.KeyVault\(.* | https://[\w-]+\.vault\.azure\.[a-z]{2,3}(?::443)?/.*
     | (?:vault|ssm|secretsmanager|secretmanager|gcp-?sm|aws-?sm|azure-?kv|keyvault|bws|op):[\w-]+[/\#:][\w./\#:@-]+
@@ -240,6 +243,8 @@ def likelihood_of(name: str) -> Likelihood:
     """Return how likely a name makes its value a secret."""
     words = _words_of(name)
     beside = {words[0], *words[-2:-1]} if words else set()
+    if name[-len(_NO_NAME) :].lower() == _NO_NAME:
+        return Likelihood.NONE
     if not words or not beside.isdisjoint(_NO_SECRETS) or not beside.isdisjoint(_ASKS):
         return Likelihood.NONE
     if words[-1] in _TOKEN_WORDS and not beside.isdisjoint(_NO_TOKENS):

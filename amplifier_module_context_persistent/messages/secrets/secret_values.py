@@ -39,7 +39,7 @@ _TECHNIQUE = re.compile(
       | server|client|db|sql|mysql|psql|pg|redis|nginx|postgres|port|eth|usb|file|foo|bar|option|type|form|input|state|request|response )
     [-_]? [0-9]{1,5} (?: [a-z]{1,3} | id | mb[34] )? (?![A-Za-z0-9]|[!\#$%^&*?~+@][A-Za-z0-9])
     | (?<!\S) (?: x86_64 | x509 | [a-z][0-9]{1,6} ) (?!\S)
-    | (?:sha|hmac|pbkdf|utf|aes|md)[-_]?[0-9] | (?<![A-Za-z0-9]) 1Password | [0-9]+(?:st|nd|rd|th)\b
+    | (?:sha|hmac|pbkdf|utf|aes|md)[-_]?[0-9](?![0-9]*[!\#$%^&*?~+@][A-Za-z0-9]) | (?<![A-Za-z0-9]) 1Password | [0-9]+(?:st|nd|rd|th)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
