@@ -38,6 +38,6 @@ def test_a_room_without_tests_of_its_own_is_tested_by_the_one_above() -> None:
 
 def test_a_command_that_is_imported_by_its_name_is_reached_by_who_runs_it() -> None:
     """The test of its name comes first, wherever that is."""
-    near, same_room, _ = stages_for([ROOT / PACKAGE / "toolbox" / "cli" / "backup.py"])
-    assert "toolbox/transfer/test_backup.py" in names(near)
+    near, same_room, _ = stages_for([ROOT / PACKAGE / "toolbox" / "cli" / "sync.py"])
+    assert "toolbox/transfer/test_sync.py" in names(near)
     assert "toolbox/cli/test_main.py" in names(same_room)

@@ -36,7 +36,7 @@ from .provider_refusals import tells_transformations
 from .recall import RecallState, recall
 from .redact_on_write import RedactionOnWrite
 from .request_flow import RequestFlow, SystemPromptFactory
-from .rewind import DecideOn, change, pop, rewind
+from .rewind_and_pop import DecideOn, change, pop, rewind
 from .set_messages import replace_history, set_messages
 from .store import Store
 

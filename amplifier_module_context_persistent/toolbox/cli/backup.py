@@ -16,8 +16,8 @@ import click
 from ...clock import utc_now
 from ...errors import LogError
 from ..maintenance.verify import verify_log
-from ..transfer.backup import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
-from ..transfer.restore import Restore
+from ..transfer.backup_sessions import Backup, BackupStep, Done, HeldErased, erase_held, open_backup
+from ..transfer.restore_sessions import Restore
 from ..transfer.sync_sides import Side, home_side
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options

@@ -22,7 +22,7 @@ from ...sessions.overview import Overview
 from ...sessions.session_name import name_from_glance
 from ...sessions.transcript import LiveMessage, Transcript
 from ...tokens.counter import open_counter
-from .excerpt import MOST_CHARS, best_excerpt
+from .excerpt_of_answer import MOST_CHARS, best_excerpt
 from .index_ahead import IndexAhead
 from .scope import (
     Scope,

@@ -32,7 +32,7 @@ from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
 from .shell import data_blocks, dollars, moment, shell
-from .sub_agents import SubAgent, read_sub_agents, to_json
+from .sub_agents_of_page import SubAgent, read_sub_agents, to_json
 
 FORMAT_VERSION = 1
 """The version of the format of the page's data."""

@@ -12,6 +12,7 @@ Where things are done:
 - an import of a log of this package: `import_log`;
 - erased content stays erased: `erasures`, `import_erasures`, `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`;
-- a sync: `sync_sides`, `sync_sessions`; a backup: `backup`, `restore`; a sealed file: `sealing`, `seal_log`;
+- a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
+- a sealed file: `sealing`, `seal_log`; a turn hidden from outside: `hide_turn`;
 - the host's files beside a log: `host_files`, `host_transcript`, `host_copies`.
 """

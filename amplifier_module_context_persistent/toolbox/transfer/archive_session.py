@@ -29,7 +29,7 @@ def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
     """
     if stored_name(path) is None:
         return archive_log(path, watched=files, snapshots=CatalogueSnapshots())
-    from ...log.postgres.archive import archive_stored_log  # its driver is an extra
+    from ...log.postgres.archive_stored_log import archive_stored_log  # its driver is an extra
 
     look_at_all([SessionFile(path, "", "", 0.0)])  # saves its list entry, so that no list has to unpack the log
     return archive_stored_log(path, on_read=files.note_read if files is not None else lambda _: None)
@@ -39,7 +39,7 @@ def bring_back_session(path: str) -> Archived:
     """Restore the archived log of a session, byte for byte. Raises the same errors as `archive_session`."""
     if stored_name(path) is None:
         return bring_back(path, snapshots=CatalogueSnapshots())
-    from ...log.postgres.archive import bring_back_stored_log  # its driver is an extra
+    from ...log.postgres.archive_stored_log import bring_back_stored_log  # its driver is an extra
 
     return bring_back_stored_log(path)
 
@@ -54,7 +54,7 @@ def estimate_session(path: str) -> ArchiveEstimate:
     """
     if stored_name(path) is None:
         return estimate(path)
-    from ...log.postgres.archive import estimate_stored  # its driver is an extra
+    from ...log.postgres.archive_stored_log import estimate_stored  # its driver is an extra
 
     return estimate_stored(path)
 

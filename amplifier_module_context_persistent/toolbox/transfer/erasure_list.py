@@ -26,7 +26,7 @@ from ...sessions.hosts import projects_dirs
 from .erasures import Erasure, erasure_from
 
 BACKUP_NAME = "context-backup.jsonl"
-"""The name of the file that marks a directory as a backup (`backup.py`) and holds its list of erasures."""
+"""The name of the file that marks a directory as a backup (`backup_sessions.py`) and holds its list of erasures."""
 _HOME = Path(".amplifier", "projects")
 ListPlace = Path | str
 """The place of a list: a file's path, or the location of a database."""

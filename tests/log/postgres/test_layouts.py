@@ -16,7 +16,7 @@ import pytest
 from amplifier_module_context_persistent import LogUnreadableError
 from amplifier_module_context_persistent.log.postgres import archive_frames, ranked_rows
 from amplifier_module_context_persistent.log.postgres import server as server_module
-from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log
+from amplifier_module_context_persistent.log.postgres.archive_stored_log import archive_stored_log
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS, id_of
 from amplifier_module_context_persistent.log.postgres.list_logs import delete_stored_log
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog

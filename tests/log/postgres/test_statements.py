@@ -21,7 +21,10 @@ from amplifier_module_context_persistent.log.postgres import (
     schema,
 )
 from amplifier_module_context_persistent.log.postgres.append_one_row import statement_for
-from amplifier_module_context_persistent.log.postgres.archive import archive_stored_log, bring_back_stored_log
+from amplifier_module_context_persistent.log.postgres.archive_stored_log import (
+    archive_stored_log,
+    bring_back_stored_log,
+)
 from amplifier_module_context_persistent.log.postgres.layout import LAYOUTS
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log

@@ -16,10 +16,10 @@ from amplifier_module_context_persistent.errors import AppendError, ArchiveError
 from amplifier_module_context_persistent.log.database_location import location_of, parse_location
 from amplifier_module_context_persistent.log.open_log import new_log
 from amplifier_module_context_persistent.log.open_reader import open_reader
-from amplifier_module_context_persistent.log.postgres import archive as module
+from amplifier_module_context_persistent.log.postgres import archive_stored_log as module
 from amplifier_module_context_persistent.log.postgres import connection as connections
 from amplifier_module_context_persistent.log.postgres import migration_steps
-from amplifier_module_context_persistent.log.postgres.archive import (
+from amplifier_module_context_persistent.log.postgres.archive_stored_log import (
     archive_stored_log,
     bring_back_stored_log,
     estimate_stored,

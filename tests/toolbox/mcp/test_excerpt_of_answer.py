@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amplifier_module_context_persistent.search.index_terms import asked_words
-from amplifier_module_context_persistent.toolbox.mcp.excerpt import MOST_CHARS, best_excerpt
+from amplifier_module_context_persistent.toolbox.mcp.excerpt_of_answer import MOST_CHARS, best_excerpt
 
 WORTH = {term: 1.0 for _, terms in asked_words("giraffe zebra") for term in terms}
 

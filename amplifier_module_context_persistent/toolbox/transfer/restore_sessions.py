@@ -15,7 +15,7 @@ from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
 from .append_to_copy import append_to_copy
 from .archive_session import archive_like
-from .backup import BackupStep, Done
+from .backup_sessions import BackupStep, Done
 from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasure_list import lift_in, note_erasures, read_erasures
