@@ -17,7 +17,7 @@ from ..errors import LogError
 from ..log.database_location import split_location, stored_name
 from ..log.file_handle import FileHandle
 from ..log.filesystem import FileSystem
-from .catalogue_file import Catalogue, CatalogueError, catalogue_of, is_usable
+from .catalogue_file import Catalogue, CatalogueError, catalogue_of, is_usable, may_be_written
 from .glance import Glance, glance_told, told_of
 from .log_coverage import GLANCE, LogCoverage, Stamp, cover, covered_by_path, name_of, session_id
 
@@ -157,7 +157,7 @@ class Glances:
         self._keep_stored()
 
     def _keep_stored(self) -> None:
-        if is_usable() and self._new_stored:
+        if may_be_written() and self._new_stored:
             from ..log.postgres.list_logs import keep_glances
 
             for storage, glances in self._new_stored.items():
@@ -171,7 +171,7 @@ def keep_in_database(log: Log) -> None:
     Failures are not reported.
     """
     location, glances = log.describe().location, Glances()
-    if stored_name(location) is None or not is_usable():
+    if stored_name(location) is None or not may_be_written():
         return
     try:
         glances.look_at(log, location)

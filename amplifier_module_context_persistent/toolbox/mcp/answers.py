@@ -77,7 +77,7 @@ class Answers:
 
     scope: Scope
     ahead: IndexAhead = field(default_factory=IndexAhead)
-    _seen: dict[str, tuple[float, Overview | None]] = field(default_factory=dict)
+    _seen: dict[str, tuple[float, Overview]] = field(default_factory=dict)
     """What was seen of sessions, each with the log's last change by then, by the logs' paths."""
 
     def search_sessions(self, given: Arguments) -> Answer:
@@ -107,9 +107,11 @@ class Answers:
             answer["unmatched_words"] = list(found.unmatched)
         if found.periods:
             answer["read_as_times"] = [period.said for period in found.periods]
+        best = found.messages[first:]
+        self._overviews(list({str(one.session.path): one.session for one in best}.values()))  # all with one query
         answers: list[Answer] = []
         for chars in _EXCERPT_CHARS:  # shorter excerpts each time, until all answers fit
-            answers = [self._answer_of(one, chars) for one in found.messages[first:]]
+            answers = [self._answer_of(one, chars) for one in best]
             if _fits(answer | {"answers": answers}):
                 break
         return answer | _page("answers", answers, first, lambda some: _fits(answer | {"answers": some}))
@@ -169,7 +171,7 @@ class Answers:
 
     def list_sessions(self, given: Arguments) -> Answer:
         """List sessions, those with the newest messages first and those without times last."""
-        seen = [seen_of(session) for session in self.scope.sessions(_filter(given))]
+        seen = self._overviews(self.scope.sessions(_filter(given)))
         seen.sort(key=lambda one: (-one.known_s, one.session.id))
         first = given.get("offset", 0)
         stop = first + given.get("limit", _SESSIONS)
@@ -217,12 +219,20 @@ class Answers:
 
     def _title_of(self, session: SessionFile) -> str:
         """Return the name of a session, or else the first line that a person wrote in it."""
-        path = str(session.path)
-        modified_s, seen = self._seen.get(path, (-1.0, None))
-        if seen is None or modified_s != session.modified_s:
-            seen = seen_of(session)
-            self._seen[path] = session.modified_s, seen
+        (seen,) = self._overviews([session])
         return without_secrets(name_from_glance(session.path, seen).name or seen.first_line)[:_MOST_TITLE]
+
+    def _overviews(self, sessions: Sequence[SessionFile]) -> list[Overview]:
+        """Return the list entries of sessions. Sessions that are unchanged since the last call are not read."""
+        changed = [one for one in sessions if not self._is_known(one)]
+        for session, seen in zip(changed, seen_of(changed), strict=True):
+            self._seen[str(session.path)] = session.modified_s, seen
+        return [self._seen[str(session.path)][1] for session in sessions]
+
+    def _is_known(self, session: SessionFile) -> bool:
+        """Return whether the session was read before and is unchanged since."""
+        modified_s, seen = self._seen.get(str(session.path), (None, None))
+        return seen is not None and modified_s == session.modified_s and not seen.error
 
 
 def _what_is_indexed(found: BestMessages) -> str:

@@ -75,9 +75,11 @@ class _Uncounted:
         return 0 * len(text)
 
 
-def seen_of(session: SessionFile) -> Overview:
-    """Return the list entry of a session, without its number of tokens."""
-    return look_at(session, None, glances=Glances(), counter=_Uncounted())
+def seen_of(sessions: Sequence[SessionFile]) -> list[Overview]:
+    """Return the list entries of sessions, in their order, without their numbers of tokens."""
+    glances = Glances()
+    glances.expect(session.path for session in sessions if isinstance(session.path, str))
+    return [look_at(session, None, glances=glances, counter=_Uncounted()) for session in sessions]
 
 
 def without_secrets(text: str) -> str:

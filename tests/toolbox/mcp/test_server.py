@@ -16,7 +16,7 @@ from mcp.server.lowlevel import Server
 
 from amplifier_module_context_persistent.catalogue.catalogue_file import catalogue_of, only_read
 from amplifier_module_context_persistent.paths import project_slug
-from amplifier_module_context_persistent.sessions import indexed_log
+from amplifier_module_context_persistent.sessions import indexed_log, transcript
 from amplifier_module_context_persistent.tokens.counter import open_counter
 from amplifier_module_context_persistent.toolbox.mcp import answers as answers_module
 from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
@@ -347,6 +347,27 @@ async def test_a_turn_and_a_number_are_not_asked_for_together(server: Server[Any
     assert await refused(server, "read_session", session="about-git", turn=1, number=2) == (
         "turn, number: give one of them"
     )
+
+
+def test_a_list_reads_a_session_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Again only if it was written to."""
+    read: list[str] = []
+    original = transcript.Transcript
+
+    def opened(path: Path, **options: Any) -> Any:
+        read.append(path.parent.name)
+        return original(path, **options)
+
+    monkeypatch.setattr(transcript, "Transcript", opened)
+    answers = answers_module.Answers(Scope(None))
+    first = answers.list_sessions({})
+    assert sorted(read) == sorted(one["session"] for one in first["sessions"])
+    assert answers.list_sessions({}) == first
+    write(log_of("about-git"), [{"role": "user", "content": "Something new."}])
+    os.utime(log_of("about-git"), (1, 1))
+    read.clear()
+    assert answers.list_sessions({}) != first
+    assert read == ["about-git"]
 
 
 async def test_sessions_without_times_come_last(server: Server[Any]) -> None:
