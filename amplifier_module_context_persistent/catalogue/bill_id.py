@@ -36,9 +36,9 @@ def bill_id(message: Mapping[str, Any], usage: ReportedUsage, number: int) -> st
     """
     metadata = metadata_of(message)
     imported = metadata.get("imported")
-    told = imported if isinstance(imported, Mapping) else {}
+    ids = imported if isinstance(imported, Mapping) else {}
     named = metadata.get(BILL_KEY)
-    response, request = told.get("response_id"), told.get("request_id")
+    response, request = ids.get("response_id"), ids.get("request_id")
     answer = response or given_id(message)
     time = timestamp_of(message)
     if named:

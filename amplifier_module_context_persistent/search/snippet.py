@@ -48,9 +48,9 @@ def best_window(marks: Sequence[Mark], worth: Mapping[str, float], *, chars: int
         end = max(end, first + 1)
         while end < len(marks) and marks[end].end - mark.start <= chars:
             end += 1
-        told = fsum(worth[term] for term in _terms(marks[first:end]))  # exact for any order of the set
-        if told > best_worth:
-            best, best_worth = range(first, end), told
+        worth_here = fsum(worth[term] for term in _terms(marks[first:end]))  # exact for any order of the set
+        if worth_here > best_worth:
+            best, best_worth = range(first, end), worth_here
     return best
 
 

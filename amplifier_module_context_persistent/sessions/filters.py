@@ -100,8 +100,8 @@ def no_project(wanted: str, *, storage: str | None = None) -> str:
     from difflib import get_close_matches  # only a mistyped name needs it
 
     near += [one for one in get_close_matches(wanted, projects, cutoff=0.5) if one not in near]
-    told = f"; like it: {', '.join(near[:_MOST_NEAR])}" if near else ""
-    return f"no project {wanted} has sessions{told}"
+    similar = f"; like it: {', '.join(near[:_MOST_NEAR])}" if near else ""
+    return f"no project {wanted} has sessions{similar}"
 
 
 def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None = None) -> list[SessionFile]:

@@ -98,13 +98,13 @@ class Relatives:
 def relatives_of(header: Mapping[str, Any]) -> Relatives:
     """Return the linked sessions in a log's header."""
     source = header.get("source")
-    told = source if isinstance(source, dict) else {}
+    facts = source if isinstance(source, dict) else {}
     return Relatives(
         _text(header.get("parent_id")),
-        _text(told.get("spawned_by")),
-        _texts(told.get("subagents")),
-        _texts(told.get("branches")),
-        _texts(told.get("subagent_tasks")),
+        _text(facts.get("spawned_by")),
+        _texts(facts.get("subagents")),
+        _texts(facts.get("branches")),
+        _texts(facts.get("subagent_tasks")),
     )
 
 

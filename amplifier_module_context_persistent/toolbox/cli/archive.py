@@ -61,8 +61,8 @@ class _Candidate:
 
     def to_json(self) -> dict[str, Any]:
         after = self.done.bytes_after if self.done is not None else None
-        told = {"session": self.session.id, "path": str(self.session.path), "bytes_before": self.size.file_bytes}
-        return told | ({"refused": self.refused} if self.refused else {"bytes_after": after})
+        entry = {"session": self.session.id, "path": str(self.session.path), "bytes_before": self.size.file_bytes}
+        return entry | ({"refused": self.refused} if self.refused else {"bytes_after": after})
 
 
 @click.command("archive")

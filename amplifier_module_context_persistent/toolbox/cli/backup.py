@@ -91,8 +91,8 @@ def _back_up(there: Side, *, dry_run: bool, as_json: bool) -> int:
                 run.carry_out(step)
     held = run.held_erased()
     if as_json:
-        told = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
-        click.echo(json.dumps(told))
+        result = {"dry_run": dry_run, "sessions": [step.to_json() for step in steps], "holds_erased": len(held)}
+        click.echo(json.dumps(result))
     else:
         _show(steps, "backed up", dry_run=dry_run)
         if held:

@@ -83,8 +83,8 @@ def _print(messages: Sequence[BestMessage], look: Look, short: Mapping[str, str]
         seen = look(str(one.session.path))
         title = read_name(one.session.path).name or seen.first_line
         width = output.width if output.is_terminal else sys.maxsize
-        told = _heading(number, seen, title, short.get(seen.session.id, seen.session.id), width)
-        _say(output, Text(told, "bold underline"))
+        heading = _heading(number, seen, title, short.get(seen.session.id, seen.session.id), width)
+        _say(output, Text(heading, "bold underline"))
         _say(output, head_of(one.placed))
         known = 0
         for line in one.lines():
@@ -142,14 +142,14 @@ def _reasons(one: BestMessage) -> str:
     for said, of_word in sorted(points.items(), key=lambda pair: -pair[1]):
         mark = "*" if said in near else ""
         terms.append(f"{one_line(said)} {of_word:.1f}{mark}")
-    told = f"score {one.score:.2f}: {', '.join(terms)}"
+    line = f"score {one.score:.2f}: {', '.join(terms)}"
     if near:
-        told += " (* in a message beside it)"
+        line += " (* in a message beside it)"
     if one.ranked.spoke:
-        told += "; the question names who wrote it"
+        line += "; the question names who wrote it"
     if one.ranked.in_period:
-        told += "; it is of the time that the question names"
-    return told
+        line += "; it is of the time that the question names"
+    return line
 
 
 def _say_what_is_missing(found: BestMessages, *, explains: bool) -> None:

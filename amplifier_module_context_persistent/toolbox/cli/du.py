@@ -161,8 +161,8 @@ def _show(found: _Counted, by: str) -> None:
     click.echo(f"{counted(len(found.uses), 'session')}, {_size(total.total)} in all.")
     if total.purge_frees:
         cleared = sum(use.purge_frees > 0 for _, use in found.uses)
-        told = f"`purge SESSION --cleared` would free about {_size(total.purge_frees)}"
-        click.echo(f"{told}, in {counted(cleared, 'session')}: what a clear, a reset or a rewind hid.")
+        advice = f"`purge SESSION --cleared` would free about {_size(total.purge_frees)}"
+        click.echo(f"{advice}, in {counted(cleared, 'session')}: what a clear, a reset or a rewind hid.")
     if total.archive_frees:
         click.echo(f"`archive` would free about {_size(total.archive_frees)} (from a sample of each log).")
         click.echo("It compresses the logs alone, not the host's files.")

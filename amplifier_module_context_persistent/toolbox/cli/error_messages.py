@@ -84,8 +84,8 @@ def tell_parts_left(path: str) -> None:
     from ..maintenance.leftovers import parts_of  # most commands make no file
 
     for part in parts_of(path):
-        told = f"an earlier call was killed and left {part}; remove it if you do not need it"
-        click.echo(escaped(one_line(told)), err=True)
+        problem = f"an earlier call was killed and left {part}; remove it if you do not need it"
+        click.echo(escaped(one_line(problem)), err=True)
 
 
 def _unusable(error: Exception, name: str) -> UnusableError:

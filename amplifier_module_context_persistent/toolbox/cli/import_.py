@@ -185,8 +185,8 @@ def _watch(agent: str, *, as_json: bool) -> NoReturn:
 def _tell_news(file: ImportedFile, *, as_json: bool) -> None:
     report = file.report
     if as_json:
-        told = report.to_json() if report is not None else {"source": file.path, "error": file.error}
-        click.echo(json.dumps(told))
+        entry = report.to_json() if report is not None else {"source": file.path, "error": file.error}
+        click.echo(json.dumps(entry))
     elif report is None:
         say(f"FAILED {file.path}: {file.error}")
     else:

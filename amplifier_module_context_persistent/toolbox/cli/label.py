@@ -59,5 +59,11 @@ def tag(path: str, tags: tuple[str, ...], removed: tuple[str, ...], *, as_json: 
 
 
 def _print(path: str, done: Label, name: str) -> None:
-    told = {"session": session_name(path), "path": path, "name": name, "tags": list(done.tags), "changed": done.is_new}
-    click.echo(json.dumps(told))
+    result = {
+        "session": session_name(path),
+        "path": path,
+        "name": name,
+        "tags": list(done.tags),
+        "changed": done.is_new,
+    }
+    click.echo(json.dumps(result))

@@ -106,8 +106,8 @@ def list_sessions(
     if by_project:
         listed = iter(_by_project(list(listed)))
     if as_json:
-        told = [one.seen.to_json() | _figures(one, has_costs=has_costs) for one in listed]
-        click.echo(json.dumps({"sessions": told}))
+        entries = [one.seen.to_json() | _figures(one, has_costs=has_costs) for one in listed]
+        click.echo(json.dumps({"sessions": entries}))
         look.finish()
         say_left_sealed(wanted.places)
         return

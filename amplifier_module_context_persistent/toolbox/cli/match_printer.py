@@ -95,17 +95,17 @@ class MatchPrinter:
         if self.shows_messages:
             return
         named = self._names.of(path).name
-        told: dict[str, Any] = {"session": session_name(path), "name": named, "path": shown_path(path)}
+        entry: dict[str, Any] = {"session": session_name(path), "name": named, "path": shown_path(path)}
         if self._count:
-            self._told(told | {"lines": total}, [f"{session_name(path)}: {total}"])
+            self._told(entry | {"lines": total}, [f"{session_name(path)}: {total}"])
             return
         seen = self._look(path)
-        told |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
+        entry |= {"project": seen.session.project, "last_message": seen.last_message, "first_line": seen.first_line}
         first = cut(one_line(seen.first_line), _LINE_WIDTH)
         is_narrow = self._console.is_terminal and self._console.width < _NARROW
         where = [self._short.get(session_name(path), session_name(path)), seen.date]
         where += [] if is_narrow else [seen.session.project]
-        self._told(told, [*where, first, *filter(None, [named])])
+        self._told(entry, [*where, first, *filter(None, [named])])
 
     def _told(self, told: dict[str, Any], cells: list[str]) -> None:
         """Print a JSON line, or a line of cells, which are separated by tabs, or in a terminal by spaces."""

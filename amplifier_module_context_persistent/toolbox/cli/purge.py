@@ -275,8 +275,8 @@ class PurgeReport:
         if self._as_json:
             copies = [copy for one in planned for copy in one.copies]
             purged = [_plain(one) for one in done]
-            told = {"dry_run": self.dry_run, "purged": purged, "copies_that_stay": copies, "errors": self._errors}
-            click.echo(json.dumps(told))
+            result = {"dry_run": self.dry_run, "purged": purged, "copies_that_stay": copies, "errors": self._errors}
+            click.echo(json.dumps(result))
 
 
 def _plain(one: SessionPurge) -> dict[str, Any]:

@@ -107,9 +107,9 @@ def how_to_read(directory: str) -> str:
 def say_left_sealed(directories: Sequence[str]) -> None:
     """Print on the error stream which sealed files directories have, and how to read them."""
     for directory in directories:
-        told = how_to_read(directory)
-        if told:
-            click.echo(f"left out: {told}", err=True)
+        how = how_to_read(directory)
+        if how:
+            click.echo(f"left out: {how}", err=True)
 
 
 def public_keys(keys: Sequence[str]) -> list[Recipient]:

@@ -154,8 +154,8 @@ def _show_one(path: str, counter: TokenCounter, prices: PriceList, most_turns: i
     if as_json:
         by_turn = [{**line.to_json(), "tokens": share.tokens} for line, share in zip(lines, found.turns, strict=True)]
         costs = cost.to_json() | _price_facts(prices)
-        told = found.to_json() | {"path": shown_path(path), "cost": costs, "by_turn": by_turn}
-        click.echo(json.dumps(told))
+        result = found.to_json() | {"path": shown_path(path), "cost": costs, "by_turn": by_turn}
+        click.echo(json.dumps(result))
         return
     hidden = cost.total.cost - sum(bill.cost for bill in bills.values())
     show(found, course, largest, cost, cost_notes(cost, prices, hidden))

@@ -133,15 +133,15 @@ def _plain(by: Sequence[str], rows: Parts, names: Mapping[str, str]) -> list[dic
         foreign = _OF_CALLS
     elif "tool" in by:
         foreign = _OF_REQUESTS
-    told = list[dict[str, Any]]()
+    rows_json = list[dict[str, Any]]()
     for key, total in rows.items():
         row: dict[str, Any] = {name: part or None for name, part in zip(by, key, strict=True)}
         for name, value in total.to_json().items():
             row[name] = None if name in foreign else value
         if "session" in by:
             row["name"] = names.get(str(row["session"]), "")
-        told.append(row)
-    return told
+        rows_json.append(row)
+    return rows_json
 
 
 def _show_parts(output: Console, by: Sequence[str], parts: Parts, total: Total, names: Mapping[str, str]) -> None:

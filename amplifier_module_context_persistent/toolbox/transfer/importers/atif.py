@@ -181,14 +181,14 @@ class _StepReader:
                 self.spawned.setdefault(text(ref.get("trajectory_id")), call_id)
             content = _content(observed.get("content"))
             time = own.get("timestamp") or step.get("timestamp")
-            told = metadata(
+            facts = metadata(
                 own_id, time, failed=own.get("is_error") is True, imported={"subagents": refs} if refs else {}
             )
             if call_id in ids:
-                yield MessageRead(result(call_id, content, told), number)
+                yield MessageRead(result(call_id, content, facts), number)
             elif content:
-                told = {**told, "source": "atif:observation"}
-                yield MessageRead({"role": "user", "content": content, "metadata": told}, number)
+                facts = {**facts, "source": "atif:observation"}
+                yield MessageRead({"role": "user", "content": content, "metadata": facts}, number)
             elif refs:
                 yield KeptEntry({"subagents": refs}, number, "sub-agents")
 

@@ -252,8 +252,8 @@ def _message(at: SourceObject, role: str, said: list[Message], calls: list[Messa
     more = mapping(message.get("metadata"))
     time = message.get("create_time")
     if role == "assistant":
-        told = metadata(_id_of(at), time, provider="openai", model=text(more.get("model_slug")))
-        written = assistant(said, calls, told)
+        facts = metadata(_id_of(at), time, provider="openai", model=text(more.get("model_slug")))
+        written = assistant(said, calls, facts)
     else:
         is_programs = more.get("is_visually_hidden_from_conversation") is True
         kind = text(mapping(message.get("content")).get("content_type"))
@@ -271,5 +271,5 @@ def _results(answered: Iterable[SourceObject], call_id: str) -> Iterator[Event]:
     said = [block for at in nodes for block in _said(at)]
     failed = mapping(message.get("content")).get("content_type") == "system_error"
     name = text(mapping(message.get("author")).get("name"))
-    told = metadata(_id_of(nodes[0]), message.get("create_time"), failed=failed)
-    yield MessageRead(result(call_id or _id_of(nodes[0]), plain_content(said), told, name), nodes[0].number)
+    facts = metadata(_id_of(nodes[0]), message.get("create_time"), failed=failed)
+    yield MessageRead(result(call_id or _id_of(nodes[0]), plain_content(said), facts, name), nodes[0].number)

@@ -81,13 +81,13 @@ def agent_facts(path: str) -> dict[str, str]:
     """Return facts about a sub-agent from `agent-ID.meta.json`: its type, its task, and the call that started it."""
     content = _read_regular(os.path.dirname(path), f"agent-{agent_in_name(path)}.meta.json", _MOST_META_BYTES)
     try:
-        told = mapping(parse_json(content)) if content else {}
+        meta = mapping(parse_json(content)) if content else {}
     except ValueError:
         return {}
     found = {
-        "agent_type": text(told.get("agentType")),
-        "description": text(told.get("description")),
-        "spawned_by": text(told.get("toolUseId")),
+        "agent_type": text(meta.get("agentType")),
+        "description": text(meta.get("description")),
+        "spawned_by": text(meta.get("toolUseId")),
     }
     return {key: value for key, value in found.items() if value}
 

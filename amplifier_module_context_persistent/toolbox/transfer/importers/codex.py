@@ -240,8 +240,10 @@ def _mark_person(rollout: Rollout, said: str) -> None:
     for held in reversed(rollout.live[-8:]):
         if held.role == "user":
             message = rollout.message(held)
-            told = text_in(message["content"])
-            if told == said or (said and (told.startswith(said[:_END_CHARS]) or told.endswith(said[-_END_CHARS:]))):
+            spoken = text_in(message["content"])
+            if spoken == said or (
+                said and (spoken.startswith(said[:_END_CHARS]) or spoken.endswith(said[-_END_CHARS:]))
+            ):
                 given = {key: value for key, value in message["metadata"].items() if key != "source"}
                 rollout.change(held, {**message, "metadata": given})
                 held.source = None

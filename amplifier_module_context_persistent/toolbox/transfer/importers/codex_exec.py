@@ -120,16 +120,16 @@ def _complete(thread: _Thread, at: SourceObject) -> None:
         _call(thread, at)
         if item.get("status") != _RUNNING:
             content, failed = _output(item)
-            told = metadata(f"{own}-result", failed=failed)
-            thread.events.append(MessageRead(result(own, content, told), number))
+            result_facts = metadata(f"{own}-result", failed=failed)
+            thread.events.append(MessageRead(result(own, content, result_facts), number))
     else:
         thread.account.keep(kind or "item without a type")
         thread.events.append(KeptEntry(item, number, kind))
 
 
 def _answer(thread: _Thread, number: int, own: str, said: list[Message], calls: list[Message]) -> None:
-    told = metadata(own, provider="openai")
-    message = assistant([*thread.reasoning, *said], calls, told)
+    facts = metadata(own, provider="openai")
+    message = assistant([*thread.reasoning, *said], calls, facts)
     thread.reasoning = []
     if message is not None:
         thread.events.append(MessageRead(message, number))

@@ -41,9 +41,9 @@ class RolloutName(NamedTuple):
 
 def parent_in(meta: object) -> str:
     """Return the id of the thread that started a thread, from its `session_meta`, or "" if none did."""
-    told = mapping(meta)
-    spawned = mapping(mapping(mapping(told.get("source")).get("subagent")).get("thread_spawn"))
-    return text(spawned.get("parent_thread_id")) or text(told.get("parent_thread_id"))
+    facts = mapping(meta)
+    spawned = mapping(mapping(mapping(facts.get("source")).get("subagent")).get("thread_spawn"))
+    return text(spawned.get("parent_thread_id")) or text(facts.get("parent_thread_id"))
 
 
 class HistoryBase(NamedTuple):

@@ -249,5 +249,5 @@ def _report(talk: _Conversation, given: dict[str, Any]) -> None:
         cost_usd=given.get("accumulated_cost"),
     )
     if answers and usage:
-        told = answers[-1].message["metadata"]
-        answers[-1].message["metadata"] = {"usage": usage | {"requests": talk.answers}} | told
+        facts = answers[-1].message["metadata"]
+        answers[-1].message["metadata"] = {"usage": usage | {"requests": talk.answers}} | facts
