@@ -237,25 +237,34 @@ def _person_said(rollout: Rollout, given: str) -> None:
 
 def _mark_person(rollout: Rollout, said: str) -> None:
     """Mark the last item with this text as a person's. Images and context may be around the text."""
-    for held in reversed(rollout.live[-8:]):
-        if held.role == "user":
-            message = rollout.message(held)
-            spoken = text_in(message["content"])
-            if spoken == said or (
-                said and (spoken.startswith(said[:_END_CHARS]) or spoken.endswith(said[-_END_CHARS:]))
-            ):
-                given = {key: value for key, value in message["metadata"].items() if key != "source"}
-                rollout.change(held, {**message, "metadata": given})
-                held.source = None
-                return
+    for held in reversed(rollout.live[-_MOST_LOOKED_AT:]):
+        if held.role != "user":
+            continue
+        message = rollout.message(held)
+        if _contains_words(text_in(message["content"]), said):
+            facts = {key: value for key, value in message["metadata"].items() if key != "source"}
+            rollout.change(held, {**message, "metadata": facts})
+            held.source = None
+            return
+
+
+_MOST_LOOKED_AT = 8  # events before the one that says what a person wrote
+
+
+def _contains_words(text: str, said: str) -> bool:
+    """Return whether an item's text is what a person said, or begins or ends as that does."""
+    if text == said:
+        return True
+    return bool(said) and (text.startswith(said[:_END_CHARS]) or text.endswith(said[-_END_CHARS:]))
 
 
 def _roll_back(rollout: Rollout, line: int, turns: int) -> None:
+    """Take the last turns out of the history; they become an abandoned branch."""
     rollout.end_answer()
-    starts = [at for at, held in enumerate(rollout.live) if held.is_person(rollout)]
-    if not starts or turns <= 0:
+    turn_starts = [position for position, held in enumerate(rollout.live) if held.is_person(rollout)]
+    if not turn_starts or turns <= 0:
         return
-    begin = starts[-min(turns, len(starts))]
+    begin = turn_starts[-min(turns, len(turn_starts))]
     rollout.rolled_back.append((line, rollout.live[:begin], rollout.live[begin:]))
     del rollout.live[begin:]
 
