@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import catalog
 from amplifier_module_context_persistent.catalogue.kept_figures import Figures
 from amplifier_module_context_persistent.catalogue.lock_wait import COMMAND_WAIT_S, LockWait, WaitBudget
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.sessions import totals as gathered_module
+from amplifier_module_context_persistent.sessions import gather_figures as gathered_module
 from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList
 from amplifier_module_context_persistent.sessions.totals import BY, Period, slowest_calls, total_of, totals
