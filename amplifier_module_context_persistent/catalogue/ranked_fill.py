@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..log.base import ReadableLog
+from ..log.postgres.ranked_rows import RankedLog
 from ..log.reader import LogReader
 from ..messages.message import Message
 from ..search.ranked_segment import Segment, SegmentBuilder
@@ -66,6 +67,8 @@ class RankedFill:
         """Segments after those of the catalogue, in memory only."""
         self.end_offset = self.stored.end_offset if self.stored is not None else 0
         """The offset up to which the log is indexed."""
+        self.begun_on_server: RankedLog | None = None
+        """What the database of the log had stored when the fill began; None for a log in a file."""
         self.is_overtaken = False
         """Whether another process has stored words of the log meanwhile, so that this fill stores none."""
         self._ends: list[LogCoverage | None] = []
@@ -84,7 +87,13 @@ class RankedFill:
     @property
     def made_bytes(self) -> int:
         """The number of bytes of the log whose index is in memory only."""
-        return self.end_offset - (self.stored.end_offset if self.stored is not None else 0)
+        stored = self.stored or self.begun_on_server
+        return self.end_offset - (stored.end_offset if stored is not None else 0)
+
+    @property
+    def made_messages(self) -> int:
+        """The number of messages whose index is in memory only."""
+        return sum(segment.messages for segment in self.made)
 
     def is_of(self, path: str | Path) -> bool:
         """Return whether the file at a path is the indexed one, which may have grown. The log is not opened."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..errors import LogError
-from .indexed_log import Fills, IndexedLog, error_of_session, fill_log, size_of
+from .indexed_log import Fills, IndexedLog, error_of_session, fill_log
 
 Progress = Callable[[int, int], None]
 """A function that is called with the number of bytes indexed so far and the number of bytes to index."""
@@ -58,7 +58,7 @@ class IndexFill:
     def __init__(self, logs: Iterable[IndexedLog], options: FillOptions, *, in_memory: bool = False) -> None:
         self._left = deque(sorted(logs, key=lambda log: -log.session.modified_s))
         self._options, self._in_memory = options, in_memory
-        self._sizes = {log.path: size_of(log.path) for log in self._left}
+        self._sizes = {log.path: log.size_bytes for log in self._left}
         self._done, self._total = 0, sum(self._sizes.values())
         self._others = dict[str, float]()
         """The logs that other processes are at, each with the time of their last progress."""

@@ -79,6 +79,16 @@ class IndexedLog:
             return self.on_server.end_offset
         return self.known.covered.end_offset if self.known is not None else 0
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the log; 0 if it is unknown."""
+        if self.on_server is not None:
+            return self.on_server.size
+        try:
+            return os.lstat(self.path).st_size
+        except OSError:
+            return 0
+
     def use_stored(self) -> None:
         """Use the stored index, which covers the whole log."""
         if self.known is not None:
@@ -87,6 +97,11 @@ class IndexedLog:
     def take_from_memory(self, fills: Fills | None) -> bool:
         """Use the index parts that this process made before; return whether they cover the whole log."""
         fill = (fills or {}).get(self.path)
+        if fill is not None and self.on_server is not None:
+            if fill.begun_on_server is None or not _is_same_part(fill.begun_on_server, self.on_server):
+                return False
+            self.made, self.end_offset = list(fill.made), fill.end_offset
+            return fill.end_offset == self.on_server.size
         if fill is None or fill.begun_with != self.known or not fill.is_of(self.path):
             return False
         self.stored, self.made, self.end_offset = fill.stored, list(fill.made), fill.end_offset
@@ -96,7 +111,7 @@ class IndexedLog:
         """Look what other processes have stored since the last look; return whether there is something new."""
         if self.on_server is not None:
             stored = kept_in_database(self.path)
-            if stored is None or replace(stored, size=self.on_server.size) == self.on_server:
+            if stored is None or _is_same_part(stored, self.on_server):
                 return False
             self.on_server = stored
             return True
@@ -133,7 +148,7 @@ def fill_log(
         reader.follow()
         file = file_reader(reader)
         if log.on_server is not None:
-            return _fill_on_server(log, reader, log.on_server, tell=tell, may_go_on=may_go_on)
+            return _fill_on_server(log, reader, log.on_server, fills, tell=tell, may_go_on=may_go_on)
         if file is not None:
             fill = _begun(log, file, fills, in_memory=in_memory)
             if fills is not None:
@@ -157,6 +172,7 @@ def _fill_on_server(
     log: IndexedLog,
     reader: ReadableLog,
     kept: RankedLog,
+    fills: Fills | None,
     *,
     tell: Callable[[int], None],
     may_go_on: Callable[[], bool],
@@ -171,23 +187,38 @@ def _fill_on_server(
     Raises:
         LogError: the log cannot be read.
     """
-    on_server, in_memory = ServerFill(log.path, kept), RankedFill(None, None, None)
-    is_kept = True
-    lacking_ones = list(batches(reader, kept.messages)) or [range(len(reader.index), len(reader.index))]
+    on_server = ServerFill(log.path, kept)
+    in_memory = (fills or {}).get(log.path)
+    if in_memory is None or in_memory.begun_on_server is None or not _is_same_part(in_memory.begun_on_server, kept):
+        in_memory = RankedFill(None, None, None)
+        in_memory.begun_on_server, in_memory.end_offset = kept, kept.end_offset
+    is_kept = not in_memory.made
+    first = kept.messages + in_memory.made_messages
+    lacking_ones = list(batches(reader, first)) or [range(len(reader.index), len(reader.index))]
     for ordinals in lacking_ones:
-        batch = _batch_of(reader, ordinals)
-        is_kept = is_kept and on_server.take(batch, ends_of(reader, ordinals))
+        batch, end_offset = _batch_of(reader, ordinals), ends_of(reader, ordinals)
+        is_kept = is_kept and on_server.take(batch, end_offset)
         if on_server.is_overtaken:
             return True
-        if not is_kept:
+        if is_kept:
+            in_memory.begun_on_server = on_server.kept
+        else:
             in_memory.take(batch)
-        tell(ends_of(reader, ordinals))
+        in_memory.end_offset = end_offset
+        tell(end_offset)
         if not may_go_on() and ordinals.stop < len(reader.index):
             log.is_partial = True
             break
     in_memory.finish()
-    log.on_server, log.made = on_server.kept, in_memory.made
+    if fills is not None:
+        fills[log.path] = in_memory
+    log.on_server, log.made, log.end_offset = on_server.kept, list(in_memory.made), in_memory.end_offset
     return False
+
+
+def _is_same_part(one: RankedLog, other: RankedLog) -> bool:
+    """Return whether a database had stored the same part of a log's index both times."""
+    return replace(one, size=other.size) == other
 
 
 def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory: bool) -> RankedFill:
@@ -211,19 +242,11 @@ def _batch_of(reader: ReadableLog, ordinals: range) -> Batch:
     return Batch(list(zip(offsets, reader.read(ordinals), strict=True)), None)
 
 
-def size_of(path: str) -> int:
-    """Return the bytes of a log's file; 0 if there is none."""
-    try:
-        return os.lstat(path).st_size
-    except OSError:
-        return 0
-
-
 def share_of(logs: Iterable[IndexedLog]) -> float:
     """Return the indexed share of the bytes of logs, from 0 to 1."""
     lacking_bytes = all_bytes = 0
     for log in logs:
-        size = size_of(log.path)
+        size = log.size_bytes
         all_bytes += size
         lacking_bytes += max(0, size - log.end_offset) if log.is_partial else 0
     return 1 - lacking_bytes / all_bytes if all_bytes else 1.0

@@ -11,6 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue import server_words
 from amplifier_module_context_persistent.catalogue.catalogue_file import only_read
+from amplifier_module_context_persistent.catalogue.ranked_fill import RankedFill
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.database_location import parse_location
 from amplifier_module_context_persistent.log.postgres import ranked_rows
@@ -102,6 +103,26 @@ def test_what_is_kept_is_not_read_again(ranked: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("amplifier_module_context_persistent.sessions.indexed_log.open_reader", None)
     with only_read():
         assert [told(ask(question, session_files(storage=ranked))) for question in QUESTIONS] == answers
+
+
+@pytest.mark.usefixtures("sessions")
+def test_who_only_reads_goes_on_in_memory(ranked: str, server: TestServer) -> None:
+    """A server of agents: each question indexes some more, and nothing is stored."""
+    expected, fills = told(ask(QUESTIONS[0], session_files())), dict[str, RankedFill]()
+
+    def ask_with(batches: int) -> RankedAnswer:
+        goes = iter([True] * batches)
+        search = RankedSearch(session_files(storage=ranked), may_go_on=lambda: next(goes, False), fills=fills)
+        return search.ask(read_question(QUESTIONS[0], now=NOW), most=15)
+
+    with only_read():
+        answers = [ask_with(1) for _ in range(8)]
+        assert [answer.indexed for answer in answers] == sorted(answer.indexed for answer in answers)
+        assert [answer.share for answer in answers] == sorted(answer.share for answer in answers)
+        assert 0 < answers[0].share < 1
+        assert told(answers[-1]) == told(ask_with(0)) == expected
+    assert not rows(server, ranked, "ranked_message")
+    assert told(ask_with(9)) == told(ask(QUESTIONS[0], session_files(storage=ranked))) == expected
 
 
 @pytest.mark.usefixtures("sessions")

@@ -120,7 +120,12 @@ class Answers:
         """Return a search over the sessions. Files are indexed for a second before; the question indexes databases."""
         if self.scope.storage is not None:
             deadline = time.monotonic() + ANSWER_S
-            return RankedSearch(sessions, may_go_on=lambda: time.monotonic() < deadline)
+            return RankedSearch(
+                sessions,
+                may_go_on=lambda: time.monotonic() < deadline and self.ahead.has_room(),
+                fills=self.ahead.fills,
+                failed=self.ahead.failed,
+            )
         self.ahead.go_on(sessions)
         self.ahead.wait(ANSWER_S)
         self.ahead.stop(_LAST_BATCH_S)

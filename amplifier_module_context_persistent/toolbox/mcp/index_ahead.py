@@ -39,6 +39,10 @@ class IndexAhead:
         self._stop = stop
         self._thread.start()
 
+    def has_room(self) -> bool:
+        """Return whether more may be indexed in memory."""
+        return sum(fill.made_bytes for fill in self.fills.values()) < MOST_LOG_BYTES
+
     def wait(self, seconds: float) -> None:
         """Wait until everything is indexed, at most for some seconds."""
         if self._thread is not None:
@@ -60,7 +64,7 @@ class IndexAhead:
             before.join()  # one thread at a time changes the fills
 
         def may_go_on() -> bool:
-            return not stop.is_set() and sum(fill.made_bytes for fill in self.fills.values()) < MOST_LOG_BYTES
+            return not stop.is_set() and self.has_room()
 
         with only_read():
             for some in (sessions, others):
