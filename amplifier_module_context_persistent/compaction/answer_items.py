@@ -2,7 +2,7 @@
 
 The items of a list, the rows of a table and the headings often say what was found, done or decided. So a cut keeps the
 beginning of each item, as far as there is room. All items are shortened before one is left out, and items of inner
-lists are left out first. In an answer without items, the beginning and the end have all the room.
+lists are left out first. An answer without items keeps more of its beginning and its end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..messages.excerpt import Span, shown_spans
 from ..messages.message import Message, texts_of
 
 HEAD_SHARE, TAIL_SHARE = 0.45, 0.2  # of the characters that stay; items have the others
+PROSE_HEAD_SHARE, PROSE_TAIL_SHARE = 0.5, 0.33  # the same in an answer without items, which needs less room
 LEAST_WITH_ITEMS = 400  # characters that stay; if fewer do, the ends have all the room
 ITEM_CHARS = (200, 120, 70)  # of each item that stay; the first length with which all items fit is used
 _WORD_CHARS = 30  # how far before the end of a shortened item to look for the end of a word, and behind it for its end
@@ -50,6 +51,8 @@ def answer_cut(message: Message, keep_chars: int) -> Cut:
         spans = _beginnings(text, between, room_chars)
         shown += [(number, start, end) for start, end in spans]
         most_used = max(most_used, sum([end - start for start, end in spans]))
+    if not shown:
+        return prose_cut(int(PROSE_HEAD_SHARE * keep_chars), int(PROSE_TAIL_SHARE * keep_chars))
     unused = room_chars - most_used
     return prose_cut(head_chars + unused - unused // 2, tail_chars + unused // 2, tuple(shown))
 

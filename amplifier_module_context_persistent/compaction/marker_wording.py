@@ -1,8 +1,8 @@
 """The wording of a gap's marker: what the messages in the gap were, briefly or at length.
 
 A gap is a place where a view leaves out messages. Its marker counts people's messages, the model's answers and the
-calls of each tool. In a user message it says that the model called the tools: a provider may join that message with a
-person's own, and nobody is to take the calls for the person's.
+calls of each tool. If there is room, a marker that is a user message says that the model called the tools: a provider
+may join that message with a person's own, and nobody is to take the calls for the person's.
 """
 
 from __future__ import annotations
@@ -25,18 +25,35 @@ def brief_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
     if len(times) == BRIEF_NAMES + 1:
         named += 1  # the name of a third tool is no longer than "other calls"
     said = [_calls_of(tool, count, ()) for tool, count in times.most_common(named)]
-    return _marker(gap, said, times, recall=recall, after_next_call=after_next_call)
+    return _marker(gap, ", ".join(_with_others(said, times)), recall=recall, after_next_call=after_next_call)
 
 
 def long_marker(gap: Gap, *, recall: bool, after_next_call: bool) -> str:
-    """Return the long text of a marker, with more tools, the most frequent first, and the files that they changed."""
+    """Return the long text of a marker, with more tools, the most frequent first, and the files that they changed.
+
+    If it is a user message, it says that the model called the tools.
+    """
     times, files = _times_by_tool(gap), defaultdict[str, list[str]](list)
     for what, _ in gap.did:
         tool, _, file = what.partition(" ")
         if file:
             files[tool].append(file)
     said = [_calls_of(tool, count, files[tool]) for tool, count in times.most_common(MOST_NAMES)]
-    return _marker(gap, said, times, recall=recall, after_next_call=after_next_call)
+    calls = ", ".join(_with_others(said, times))
+    if calls and not gap.after:
+        calls = f"you called {calls}"
+    return _marker(gap, calls, recall=recall, after_next_call=after_next_call)
+
+
+def _with_others(said: Sequence[str], times: Counter[str]) -> list[str]:
+    """Return the phrases for the most frequent tools, and one that counts the calls of all other tools.
+
+    Args:
+        said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
+        times: the number of calls of each tool.
+    """
+    others = sum([count for _, count in times.most_common()[len(said) :]])
+    return [*said, f"other calls x{others}"] if others else list(said)
 
 
 def _times_by_tool(gap: Gap) -> Counter[str]:
@@ -63,22 +80,17 @@ def counted(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _marker(gap: Gap, said: Sequence[str], times: Counter[str], *, recall: bool, after_next_call: bool) -> str:
+def _marker(gap: Gap, calls: str, *, recall: bool, after_next_call: bool) -> str:
     """Return the text of a marker with the gap's quotes below it.
 
     Args:
         gap: the gap.
-        said: a phrase for each of the most frequent tools, in the order of `times.most_common()`.
-        times: the number of calls of each tool; calls of tools without a phrase are counted together.
+        calls: what is said of the calls in the gap; "" if there were none.
         recall: whether the marker names the reference with which the tool `recall` finds the first message.
         after_next_call: whether the marker is after the results of the group that follows the gap.
     """
     marker = "1 message" if gap.messages == 1 else f"{gap.messages} messages"
     marker += " left out before this call" if after_next_call else " left out"
-    others = sum([count for _, count in times.most_common()[len(said) :]])
-    calls = ", ".join([*said, f"other calls x{others}"] if others else said)
-    if calls and not gap.after:
-        calls = f"you called {calls}"
     named = [*_texts_in(gap), calls] if calls else _texts_in(gap)
     if named:
         marker += f": {', '.join(named)}"

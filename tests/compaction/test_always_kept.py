@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.compaction.always_kept import (
     newest_results,
     start_of_turn,
 )
+from amplifier_module_context_persistent.compaction.answer_items import PROSE_HEAD_SHARE, PROSE_TAIL_SHARE
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.shorter_forms import Forms
@@ -119,7 +120,8 @@ def test_long_last_words_are_cut_to_their_share() -> None:
     for turns in (9, 30, 90):
         found = list(last_words(draft("u:9 t:200 a:900 " * turns + "u:9", 20_000)))
         cuts = {hold.shortest_cut.shown_chars for hold in found[:-1] if hold.shortest_cut is not None}
-        assert cuts == {ANSWER_CHARS[(9, 30, 90).index(turns)]}
+        most = ANSWER_CHARS[(9, 30, 90).index(turns)]
+        assert cuts == {int(PROSE_HEAD_SHARE * most) + int(PROSE_TAIL_SHARE * most)}
         assert (found[-1].leave, found[-1].cut, found[-1].shortest_cut) == (Stage.NEVER, Stage.ANSWERS, None)
     short = list(last_words(draft(f"u:9 a:9 u:9 a:{LEAST_SAVED - 20} u:9 a:9 u:9", 1_000)))
     assert [hold.shortest_cut for hold in short] == [None, None, None]
@@ -131,7 +133,7 @@ def test_last_words_keep_their_beginning_and_their_end() -> None:
     said = [message for message in messages if message["role"] == "assistant" and message["content"]][:4]
     for number, message in enumerate(said):
         message["content"] += f"\n\nFINAL ANSWER: {number}. Shall I drop the old table and write it anew?"
-    plan = compact(request_of(messages, 7_000)).plan
+    plan = compact(request_of(messages, 6_000)).plan
     for message in said:
         cut = plan.cuts[message["metadata"]["message_id"]]
         shown = shorten(classify(0, message, count), message, cut)["content"]

@@ -92,7 +92,7 @@ def test_a_brief_marker_counts_every_call() -> None:
     """The two tools that were called most are named, and the calls of all others are counted."""
     many = Gap("m9", "", 60, "", (("Bash", 20), ("Read", 12), ("Edit a.py", 5), ("Edit b.py", 4), ("Glob", 1)), "m3")
     found = written([Cut(100, 100)] * 20, gone=replace(GONE, left_out=replace(GONE.left_out, gaps=(many,))))
-    assert markers(found) == ["[60 messages left out: you called Bash x20, Read x12, other calls x10; recall m3]"]
+    assert markers(found) == ["[60 messages left out: Bash x20, Read x12, other calls x10; recall m3]"]
 
 
 def test_a_marker_ends_the_result_before_it_or_is_a_message() -> None:
@@ -109,7 +109,7 @@ def test_where_markers_take_too_much_names_of_files_go_first() -> None:
         markers(written(gone=replace(GONE, left_out=replace(GONE.left_out, messages=0)), target=1_600)),
     )
     assert wide == [f"[12 messages left out: you called bash x3, Read a.py x2; recall m{n}]" for n in range(5)]
-    assert narrow[0] == "[12 messages left out: you called bash x3, Read x2; recall m0]"
+    assert narrow[0] == "[12 messages left out: bash x3, Read x2; recall m0]"
     assert narrow[-1].startswith("[12 messages left out: you called bash x3, Read a.py")
     assert sum(len(text) // 3 + 4 for text in narrow) <= SHARE * 1_600
 
@@ -201,7 +201,7 @@ def test_all_is_said_where_there_is_room() -> None:
 def test_names_of_files_go_where_the_markers_of_cuts_take_the_room() -> None:
     """How much is missing where, what was done, how it is had and what was tried in vain is said in any case."""
     found = written([Cut(100, 100)] * 20)
-    assert markers(found) == [f"[12 messages left out: you called bash x3, Read x2; recall m{n}]" for n in range(5)]
+    assert markers(found) == [f"[12 messages left out: bash x3, Read x2; recall m{n}]" for n in range(5)]
     assert FILES[0] not in found.notice.text
     shows(found.notice.text, "60 earlier messages are left out", "20 long texts are shortened", "make all")
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from amplifier_module_context_persistent.compaction.marker_wording import ANSWER, PERSON
 from amplifier_module_context_persistent.errors import FloorError
 from amplifier_module_context_persistent.messages.message import text_of
 from amplifier_module_context_persistent.view.inserted_messages import CONTINUED
@@ -127,7 +128,8 @@ def is_shortest(gap: Gap) -> bool:
     """Whether a marker says only what it says where there is no room: the tools that were called most, and no files."""
     times = Counter[str]()
     for what, number in gap.did:
-        times[what.partition(" ")[0]] += number
+        if what not in (PERSON, ANSWER):
+            times[what.partition(" ")[0]] += number
     named = gap.text.partition(" left out")[2]
     return "_file.py" not in named and all(tool in named for tool, _ in times.most_common(2))
 
