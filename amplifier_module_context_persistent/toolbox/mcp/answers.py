@@ -98,6 +98,8 @@ class Answers:
         if not found.is_whole:
             self._go_on(sessions)
             notes.append(_what_is_indexed(found))
+        if found.periods and not found.messages:
+            notes.append("nothing was found of the time that the question names")
         if notes:
             answer["note"] = "; ".join(notes)
         if found.errors:

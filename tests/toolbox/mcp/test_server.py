@@ -307,6 +307,13 @@ async def test_the_times_that_a_description_shows_are_read_as_times(server: Serv
         assert (await ask(server, "search_sessions", question=f"git index {example}"))["read_as_times"], example
 
 
+async def test_a_time_of_which_there_is_nothing_is_told(server: Server[Any]) -> None:
+    found = await ask(server, "search_sessions", question="what did we do on 2001-02-03")
+    assert found["answers"] == []
+    assert "nothing was found of the time" in found["note"]
+    assert "note" not in await ask(server, "search_sessions", **QUESTION)
+
+
 async def test_an_excerpt_of_a_long_line_has_the_word(server: Server[Any]) -> None:
     """Its offset is that of `read_session`."""
     write(log_of("long"), [{"role": "user", "content": "leaf " * 12_000 + "giraffe"}])
