@@ -221,3 +221,51 @@ def test_translations_of_names_stay(value: dict[str, str]) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=1)
     assert redact_text(text) == text
     assert redact_text('"password": "velvetbridge"') == f'"password": "{REDACTED}"'
+
+
+NOISE = (
+    "(v@kdq3pw@@!t)xm7!@b2)wrj#uh8*n4h^5y_0=31hc*-g0$9s",
+    "p}K7 |w#Bq~3fL^u!Xd9&Mt2@RvH5+yCgSj(ZeA1nP6;",
+    "&o!2*z%9kq^w(4)m#t7@x-e_1$u+8=r{b5}c",
+)
+
+
+@pytest.mark.parametrize("value", NOISE)
+@pytest.mark.parametrize("template", ["SECRET_KEY = '{}'", 'app.secret_key = "{}"', "define( 'AUTH_KEY', '{}' );"])
+def test_a_key_of_letters_digits_and_many_signs_goes(template: str, value: str) -> None:
+    """Whatever sign it begins with, and also with spaces."""
+    assert redact_text(template.format(value)) == template.format(REDACTED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SECRET_KEY = '(?i)api[_-]?key[\"\\s:=]+[a-z0-9]{32}'",
+        "define( 'AUTH_KEY', 'put your unique phrase here' );",
+        'secret_key = \'{{ lookup("env", "K2") }} and {{ other | default("") }}\'',
+    ],
+)
+def test_expressions_and_templates_with_many_signs_stay(line: str) -> None:
+    """They say how a key looks, or where it comes from."""
+    assert redact_text(line) == line
+
+
+@pytest.mark.parametrize("value", ["Kelp7reed&Fen", "Mo2ss&Tarn9", "Hq7fjord&Kd"])
+def test_an_and_sign_in_a_bare_password_does_not_end_it(value: str) -> None:
+    """Unless another parameter is behind it."""
+    text = f"db1 ansible_host=10.0.0.1 ansible_ssh_pass={value} ansible_port=22"
+    assert redact_text(text) == text.replace(value, REDACTED)
+    assert redact_text("user=a&password=Kelp7reed&remember=1") == f"user=a&password={REDACTED}&remember=1"
+
+
+@pytest.mark.parametrize("end", ["(the jwt.io sample)", "as the JWT", "is the example token"])
+def test_the_end_of_a_long_word_before_a_name_is_no_value(end: str) -> None:
+    """A value before a name is judged as a whole: here an example."""
+    example = ".".join(
+        (
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
+            "eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ",
+            "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+        )
+    )
+    assert redact_text(f"{example} {end}") == f"{example} {end}"

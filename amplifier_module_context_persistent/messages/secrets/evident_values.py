@@ -30,6 +30,12 @@ _LEAST_CHOSEN = 8
 _MOST_CHOSEN = 64
 _MADE = re.compile(r"(?!AAAA|[A-Za-z]{2,12}[_-])[A-Za-z0-9+/_-]{24,4000}={0,2}", re.ASCII)
 """A key made by a machine; public keys of SSH begin with `AAAA`, ids with a word and a sign."""
+_NOISE = re.compile(r"(?=[^A-Za-z]{0,20}[A-Za-z])[ -~]{30,200}")
+_IN_PATTERN = re.compile(r"[a-z0A-Z]-[z9Z]|\\[a-z]|\(\?|\{\{|\$\{|%\(")
+"""Text of an expression or of a template."""
+_LONG_WORD = re.compile("[a-z]{8}|[A-Z]{8}")
+_SIGNS = re.compile(r"[^A-Za-z0-9 _./-]")
+_LEAST_SIGNS, _LEAST_KINDS = 6, 4
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
 _DIGITS = re.compile("[0-9]+")
 _LETTERS_BEHIND_DIGITS = re.compile(r"[0-9][_.-]?[A-Za-z]")
@@ -51,6 +57,14 @@ def is_made(text: str) -> bool:
     return len(_DIGITS.findall(body)) > 1 and is_scrambled(body)
 
 
+def is_noise(text: str) -> bool:
+    """Return whether a value is a long run of letters, digits and many signs, as frameworks make their secret keys."""
+    if not _NOISE.fullmatch(text) or _IN_PATTERN.search(text) or _LONG_WORD.search(text):
+        return False
+    signs = _SIGNS.findall(text)
+    return len(signs) >= _LEAST_SIGNS and len(set(signs)) >= _LEAST_KINDS and len(_DIGITS.findall(text)) > 1
+
+
 def is_evident(text: str, name: str) -> bool:
     """Return whether a value can hardly be anything but a secret, beside a name that may be a secret's.
 
@@ -58,7 +72,7 @@ def is_evident(text: str, name: str) -> bool:
     """
     if name.lower().endswith("key"):
         return is_made(text) and (len(name) > len("key") or len(text) >= _LEAST_OF_PLAIN_KEY)
-    return is_made(text) or _is_evident_password(text)
+    return is_made(text) or is_noise(text) or _is_evident_password(text)
 
 
 def _is_evident_password(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .evident_values import is_evident, near_value
+from .evident_values import is_evident, is_noise, near_value
 from .foreign_names import is_label
 from .found import Secret
 from .labels import labelled_values
@@ -72,6 +72,8 @@ _LEAST_DIGITS = 6
 _TWO_WORDS = re.compile(r"[A-Za-z](?:[_.-]|(?<=[a-z])(?=[A-Z]))[A-Za-z]")
 """A name that says whose secret it is: `client_secret`, `authToken`. A UUID beside a plain `secret` may be its id."""
 _LITERAL = re.compile(r"[^\s\"'`\\;,&|<>]+|(?<=[A-Za-z0-9])[,&](?![\w.%\[\]-]{1,60}=)")
+_AND = re.compile(r"&(?![\w.%-]{1,60}=)[^\s\"'`<>,;(){}\[\]&|\\=]{2,100}")
+"""The rest of a bare password behind the sign that is between two parameters elsewhere: `pass=a&B8 port=22`."""
 _WHOLE_LINE = re.compile(r"[^\s\"'`]{6,200}(?=[ \t]*(?:\r?\n|\Z))")
 _WHOLE_WORD = re.compile(r"[^\s\"'`;|&<>()\\\[\]{}$]{6,200}(?<![,.=:])(?=\s|\Z)")
 _IS_EXPRESSION = re.compile(
@@ -283,6 +285,8 @@ def _value_at(text: str, at: int, name: str, before: str, separator: str) -> _Va
                 end = more.end()
         while end > start and text[end - 1] in ".:,)":
             end -= 1
+        if separator == "=" and names_password(name) and not before[-1:].strip() and (more := _AND.match(text, end)):
+            end = more.end()
         end = max(end, _end_of_whole(text, start, name, before, separator))
         if text.startswith("..", end) or text.startswith("\u2026", end):
             return None
@@ -351,6 +355,8 @@ def _cut_value(text: str, start: int, name: str, before: str, separator: str) ->
 def _is_secret(value: _Value, likelihood: Likelihood) -> bool:
     """Return whether a value is a secret, given how likely its name makes it. The first rule that applies decides."""
     text, separator = value.text, value.separator
+    if value.is_quoted and likelihood is Likelihood.STRONG and is_noise(text):
+        return True
     if _says_nothing(value):
         return False
     if names_password(value.name) and is_phrase(text) and (value.is_quoted or value.is_last):

@@ -53,12 +53,13 @@ PLACES = (
     Place(
         "key of a query",
         parts=("appid=", "key=", "token=", "ticket=", "code="),
-        words=("Honeycomb-", "honeycomb-", "/magic", "/invite", "/reset", "/verify", "/confirm", "/activate", "/join", "code_verifier", "device_code", "codeVerifier", "deviceCode", "SAMLResponse", "Raw result", "sp_addlogin", "reg add", "REG ADD"),
+        words=("Honeycomb-", "honeycomb-", "/magic", "/invite", "/reset", "/verify", "/confirm", "/activate", "/join", "code_verifier", "device_code", "codeVerifier", "deviceCode", "SAMLResponse", "define(", "Raw result", "sp_addlogin", "reg add", "REG ADD"),
         expression=re.compile(
             r"[?&#;][a-z_-]{0,20}(?:token|ticket)=(?P<token>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Za-z])[A-Za-z0-9_.-]{20,400})(?![\w/.%-])"
             r"|[?&#]code=(?P<code>(?=[^\s&]{0,80}[0-9])(?=[^\s&]{0,80}[A-Z])(?=[^\s&]{0,80}[a-z])[A-Za-z0-9_-]{24,400})(?![\w/.-])"
             r"|\b(?:code_?[vV]erifier|device_?[cC]ode)\\*[\"']?[ ]?[=:][ ]?\\*[\"']?(?P<proof>(?=[\w.~-]{0,80}[0-9])(?=[\w.~-]{0,80}[A-Z])[\w.~-]{32,400})(?![\w(])"
             r"|\bSAMLResponse(?:=|\\*[\"'](?:[ ]value=|[ ]?:[ ]?)\\*[\"'])(?P<saml>[A-Za-z0-9+/%]{100,200000}={0,2})"
+            r"|\bdefine\([ ]{0,4}['\"](?:AUTH|SECURE_AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)['\"],[ \t]{0,20}(?P<wrap>['\"])(?P<salt>(?!put[ ]your)[ -~]{20,200}?)(?P=wrap)(?=[ ]{0,4}\))"
             r"|\bRaw[ ]result:[ ](?P<raw>[!-~]{8,400})(?=\r?\n|\Z)|\bsp_addlogin[ ]N?'[^'\n]{1,60}',[ ]?N?'(?P<login>[^'\n]{4,80})'"
             r"|\b(?i:reg[ ]add)[ ][^\n]{1,200}[ ]/v[ ]\"?\w{0,30}(?i:password|passwd|secret|token)\w{0,10}\"?[ ][^\n]{0,60}?/d[ ]\"?(?P<registry>[^\s\"$%]{4,200})"
             r"|/(?:magic(?:-?link)?|invites?|join|reset(?:-?password)?|verify(?:-?email)?|confirm|activate)/(?P<link>(?=[\w-]{0,80}[0-9])(?=[\w-]{0,80}[A-Z])(?=[\w-]{0,80}[a-z])[A-Za-z0-9_-]{24,400}|[0-9a-f]{32,64})(?![\w/.-])|"

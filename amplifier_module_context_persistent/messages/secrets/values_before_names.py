@@ -56,6 +56,8 @@ def said_before(text: str, first: int, *, is_password: bool, least_random: int =
     word = _WORD.search(near, 0, between.start())
     if word is None:
         return None
+    if word.start() == 0 and start > 0 and not text[start - 1].isspace():
+        return None  # only the end of a longer word
     value = word[0]
     is_used = is_password and _USES.search(near, 0, word.start()) is not None and is_chosen_word(value)
     if is_example(value) or is_placeholder(value) or (is_code_or_path(value) and not is_used):
