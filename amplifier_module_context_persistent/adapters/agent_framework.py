@@ -23,7 +23,7 @@ from ..errors import RecordError
 from ..forms.agent_framework import NAME, read_message, usage, write
 from ..forms.whole_body import bodies_in
 from ..log.base import ReadableLog
-from ..messages.incoming import json_copy, listed
+from ..messages.check_incoming import json_copy, listed
 from ..messages.message import as_json
 from ..messages.metadata import given_id, metadata_of
 from ..session.change_history import HistoryChange

@@ -36,7 +36,7 @@ from ..errors import LogUnreadableError, RecordError
 from ..forms.canonical import mark_of, marked
 from ..forms.claude_code import NAME, entries_in, read_entry
 from ..log.base import Log, ReadableLog
-from ..messages.incoming import listed
+from ..messages.check_incoming import listed
 from ..messages.message import Message
 from ..messages.metadata import given_id, metadata_of
 from ..session.change_history import HistoryChange

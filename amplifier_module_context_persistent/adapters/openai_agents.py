@@ -28,7 +28,7 @@ from ..forms.openai_agents import NAME, Item, items_in, key_of, read_items
 from ..forms.request_bodies import to_openai_responses
 from ..forms.whole_body import bodies_in
 from ..log.base import Log
-from ..messages.incoming import json_copy, listed
+from ..messages.check_incoming import json_copy, listed
 from ..messages.message import Message
 from ..session.change_history import HistoryChange, last_given
 from ..session.open_session import open_session

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import dropwhile, takewhile, zip_longest
 from typing import Any
 
-from ..messages.incoming import json_copy
+from ..messages.check_incoming import json_copy
 from ..messages.message import THINKING_BLOCKS, Message, calls_of, is_block, result_id_of
 from ..messages.metadata import COMPACTION_SOURCE, is_ephemeral, line_before, metadata_of
 from ..messages.normalize import normalise

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from ..errors import RecordError
-from ..messages.incoming import check_message, why_refused
+from ..messages.check_incoming import check_message, why_refused
 from ..messages.message import Message
 from .canonical import mark_of, marked, part_number
 

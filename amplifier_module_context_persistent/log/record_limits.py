@@ -2,7 +2,7 @@
 
 - A record has at most `MAX_RECORD_BYTES`, or the configured `max_record_bytes`. A larger new one is refused (`batch`).
 - A new message has at most `MAX_DEPTH` levels of objects and lists. A value that is nested deeper is stored as its JSON
-  text (`messages/incoming.py`), or refused if it has none.
+  text (`messages/check_incoming.py`), or refused if it has none.
 - A line with more than `MAX_READ_DEPTH` levels is not a record, whoever wrote it.
 """
 

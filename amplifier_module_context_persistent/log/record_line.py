@@ -75,7 +75,7 @@ def encode_message(
     """Encode a message as the body of a record: its JSON without the closing brace and the checksum.
 
     Args:
-        plain: the message in plain JSON types, as `messages.incoming` makes it. It is not altered.
+        plain: the message in plain JSON types, as `messages.check_incoming` makes it. It is not altered.
         message_id: written as `metadata.message_id`. A value that the message has there and that is not an id (a
             number, an empty text) is moved to `metadata.given_message_id`.
         timestamp: an ISO 8601 time, written as `metadata.timestamp`. A value other than None that the message has

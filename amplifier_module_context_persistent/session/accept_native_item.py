@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 from ..errors import NativeError
-from ..messages.incoming import to_plain
+from ..messages.check_incoming import to_plain
 from ..messages.message import Message
 
 NOT_STORABLE = "the provider gave no item that can be stored"

@@ -21,8 +21,8 @@ from ..forms.recognise import is_ordinary, is_plain
 from ..forms.responses_reasoning import lack_reasoning
 from ..log.base import Log
 from ..log.record_line import decode_body, encode_message
+from ..messages.check_incoming import check_message, json_copy, listed, why_refused
 from ..messages.host_form import content_key
-from ..messages.incoming import check_message, json_copy, listed, why_refused
 from ..messages.message import Message, text_of
 from ..messages.metadata import (
     comes_from_a_log,

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from ..log.record_line import encode_control
-from ..messages.incoming import json_copy
+from ..messages.check_incoming import json_copy
 from ..messages.message import Message
 from ..view.receipts import canonical, text_hash
 

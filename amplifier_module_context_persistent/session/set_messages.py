@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..errors import RecordError
 from ..forms.door import is_foreign, read_given
 from ..log.base import Log
-from ..messages.incoming import json_copy, listed, to_plain, why_refused
+from ..messages.check_incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
 from .compare_host_list import (

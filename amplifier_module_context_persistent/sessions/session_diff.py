@@ -11,7 +11,7 @@ from ..catalogue.kept_figures import figures_of
 from ..messages.message import Message
 from ..messages.metadata import first_line
 from ..tokens.counter import TokenCounter
-from .costs import Bill, bills_by_turn
+from .bills import Bill, bills_by_turn
 from .file_uses import file_calls
 from .prices import PriceList
 from .transcript import Transcript

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ContextPersistentError, LogError
-from .costs import TOKENS
+from .bills import TOKENS
 from .file_uses import file_calls
 from .gather_figures import GatheredFigures
 from .prices import PriceList

@@ -18,7 +18,7 @@ from ..catalogue.kept_figures import Figures, figures_of
 from ..log.base import ReadableLog
 from ..messages.metadata import first_line, timestamp_of
 from ..tokens.counter import TokenCounter
-from .costs import Bill
+from .bills import Bill
 from .transcript import Transcript
 
 

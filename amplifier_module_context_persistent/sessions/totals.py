@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .bills import Bill, RequestSums, bill_of, sums_by_model
 from .copies import TIMES, copies_table
-from .costs import Bill, RequestSums, bill_of, sums_by_model
 from .gather_figures import GatheredFigures
 from .prices import PriceList
 from .session_name import read_names

@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.postgres.row_bytes import RowBytes
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.messages.incoming import to_plain
+from amplifier_module_context_persistent.messages.check_incoming import to_plain
 from amplifier_module_context_persistent.messages.text import full_text
 from amplifier_module_context_persistent.search.pattern import regex_pattern, text_pattern
 from amplifier_module_context_persistent.session.recall import lines_that_may_match

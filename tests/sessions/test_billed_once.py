@@ -13,7 +13,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.sessions.costs import Bills, cost_of
+from amplifier_module_context_persistent.sessions.bills import Bills, cost_of
 from amplifier_module_context_persistent.sessions.file_uses import files_of
 from amplifier_module_context_persistent.sessions.gather_figures import gathered
 from amplifier_module_context_persistent.sessions.prices import PriceList

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import LogUnreadableError
 from ..base import FrameDamage, LogDescription
+from ..count_lost import count_lost
 from ..database_location import Location
 from ..format_version import check_readable
 from ..index import Index
-from ..lost_messages import count_lost
 from ..read_back import NumberedLine, checked, numbered_lines, parsed
 from ..record_line import Message
 from ..scanner import Scanner

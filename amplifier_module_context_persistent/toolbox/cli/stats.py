@@ -16,7 +16,7 @@ from rich.console import Console
 
 from ...catalogue.kept_figures import Figures, figures_of
 from ...log.base import ReadableLog
-from ...sessions.costs import Bill, Cost, bills_by_turn, cost_of
+from ...sessions.bills import Bill, Cost, bills_by_turn, cost_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.prices import PriceList
 from ...sessions.statistics import (

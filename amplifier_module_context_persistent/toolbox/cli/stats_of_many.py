@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from ...sessions.costs import Bill, Cost
+from ...sessions.bills import Bill, Cost
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import GatheredFigures

@@ -16,7 +16,7 @@ from .session_rows import scaled
 from .terminal import counted, cut, escaped, one_line
 
 if TYPE_CHECKING:
-    from ...sessions.costs import Bill, Cost
+    from ...sessions.bills import Bill, Cost
     from ...sessions.prices import PriceList
 
 TEXTS = frozenset(

@@ -22,7 +22,7 @@ from ...messages.metadata import given_id, instant_of, is_human, is_repair, meta
 from ...messages.normalize import tokens_of
 from ...messages.outcome import ANSWERED, FAILED, REJECTED, asking_calls, outcome_of
 from ...messages.own_words import command_named, own_words
-from ...sessions.costs import NOTHING, Bills, RequestBill
+from ...sessions.bills import NOTHING, Bills, RequestBill
 from ...sessions.transcript import Progress, Transcript, Turn
 from ...tokens.counter import TokenCounter
 from .body import Bodies

@@ -21,7 +21,7 @@ import orjson
 
 from ...log.record_line import Message
 from ...messages.metadata import metadata_of
-from ...sessions.costs import NOTHING, RequestBill
+from ...sessions.bills import NOTHING, RequestBill
 from ...sessions.transcript import Progress, Transcript
 from ...sessions.view_rebuild import PlacedReceipt, Rebuilder, RebuiltView, ReceiptLog
 from ...tokens.usage import token_count

@@ -19,7 +19,7 @@ from ...messages.normalize import tokens_of
 from ...messages.outcome import FAILED, REJECTED
 from ...messages.secrets.own_forms import OwnForms
 from ...paths import LOG_NAME
-from ...sessions.costs import Bills
+from ...sessions.bills import Bills
 from ...sessions.file_uses import FileUse, file_calls
 from ...sessions.find_session import SessionFile
 from ...sessions.prices import PriceList

@@ -36,7 +36,7 @@ from ...log.open_reader import not_there, open_reader
 from ...log.reader import LogReader
 from ...log.record_limits import MAX_DEPTH, MAX_RECORD_BYTES, SEAL_BYTES, is_too_deep
 from ...log.record_line import Message, decode, encode_message, message_id_of, seal
-from ...messages.incoming import check_message, json_copy
+from ...messages.check_incoming import check_message, json_copy
 from ...messages.metadata import given_id, timestamp_of
 from ...paths import LOG_NAME, log_name, session_id_of
 from .importers.account import LostLine

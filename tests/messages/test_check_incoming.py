@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from amplifier_module_context_persistent.errors import RecordError
-from amplifier_module_context_persistent.messages.incoming import to_plain
+from amplifier_module_context_persistent.messages.check_incoming import to_plain
 from amplifier_module_context_persistent.messages.message import strings_in
 
 values = st.recursive(

@@ -11,7 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.compute_figures import RecordPass
 from amplifier_module_context_persistent.catalogue.kept_figures import figures_of
-from amplifier_module_context_persistent.sessions.costs import Bill, Bills, Cost, bills_by_turn, cost_of
+from amplifier_module_context_persistent.sessions.bills import Bill, Bills, Cost, bills_by_turn, cost_of
 from amplifier_module_context_persistent.sessions.prices import (
     DEFAULT_PRICES,
     Price,
