@@ -114,8 +114,8 @@ def is_ordinary(message: Any) -> bool:
     """Return whether a message is plain and complete, has only JSON's types, and has no metadata about how to add it.
 
     Most messages are ordinary, and need no other checks when they are added: `json_copy`, `check_message` and
-    `why_refused` (`messages/check_incoming.py`) would neither change nor refuse such a message. It has no id and no time, is
-    not ephemeral, is not hidden from models, and has no mark of another form (`metadata.form`).
+    `why_refused` (`messages/check_incoming.py`) would neither change nor refuse such a message. It has no id and no
+    time, is not ephemeral, is not hidden from models, and has no mark of another form (`metadata.form`).
     """
     if type(message) is not dict or not message.keys() <= _ORDINARY_KEYS:
         return False
