@@ -132,8 +132,17 @@ class Overview(Glance):
         }
 
 
-_WORDS_OF_SECRETS = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "bearer", "cook")
-_MAY_HOLD_SECRET = re.compile(r"\b[pP][iIıİ][nN]\b|://\S*@|(?=[\w+/=.-]{16})\S*\d")  # noqa: RUF001 - Turkish letters are told from "i" by no rule
+_WORDS_OF_SECRETS = (
+    "pass", "pwd", "secret", "token", "key", "psk", "cred", "auth", "bearer", "cook", "seed", "login", "identified",
+    "clave", "combination", " -p ",
+)  # fmt: skip
+_MAY_HOLD_SECRET = re.compile(
+    r"\b[pP][iIıİ][nN]\b|[/:]\S*@"  # noqa: RUF001 - Turkish letters are told from "i" by no rule
+    r"|(?<!\S)(?=\S{8})(?=\S*[^\W\d_])\S*\d"  # letters with a digit: a password, a key, also an id
+    r"|(?=[\w+/=.-]{16})\S*\d|[\w+-]{30}"
+    r"|(?:[cC][oO][dD][eE]|[кК][оО][дД]|[пП][иИ][нН]).*\d{3}|\d{6}|\d{3} \d{3}|\d{4} \d{4}"  # noqa: RUF001
+    r"|(?:\b(?:\d+\. )?[a-zA-Z]{3,8}\s+){11}"  # the words of a seed phrase
+)
 
 
 def _may_hold_secret(line: str) -> bool:

@@ -14,6 +14,7 @@ from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.counters import DoubleCounter
 from tests.support.secret_forms import FORMS, line_with_secrets
+from tests.support.secret_ways import filled, ways
 from tests.support.sessions_of_a_home import write
 
 
@@ -37,6 +38,14 @@ def test_a_first_line_is_redacted_as_any_text(form: str) -> None:
     """The quick test before the rules misses no published form of a secret."""
     line, _ = line_with_secrets(form, 1)
     assert without_secrets(line) == redact_text(line)
+
+
+@pytest.mark.parametrize("name", ["build", "check", "kinds", "pasted", "sources", "spread"])
+def test_no_line_of_the_lists_of_ways_keeps_its_secret(name: str) -> None:
+    """A password has no word beside it that the quick test knows: `mysql -u root -p…`, a line of `.pgpass`."""
+    texts = [filled(template, seed)[0] for seed, (_, template) in enumerate(ways(name))]
+    lines = [line for text in texts for line in text.splitlines()]
+    assert [line for line in lines if without_secrets(line) != redact_text(line)] == []
 
 
 @pytest.mark.parametrize(
