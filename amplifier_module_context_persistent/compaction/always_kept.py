@@ -124,7 +124,11 @@ def first_message(draft: Draft) -> Iterator[Hold]:
 
 
 def peoples_words(draft: Draft) -> Iterator[Hold]:
-    """Hold the other messages of people up to a share of the room, the newest first; shorten long ones beyond it."""
+    """Hold the messages of people, except the first and the newest message: other promises hold these two.
+
+    From the newest message on, each one that fits into the rest of `WORDS_SHARE` of the room is held whole. Of the
+    messages that do not fit, the long ones may be shortened at the first stage, and the short ones may be left out.
+    """
     left, short = int(WORDS_SHARE * draft.room_tokens), LEAST_SHOWN_CHARS // CHARS_A_TOKEN
     for position in reversed(draft.view.people):
         if position in (draft.view.first_person, draft.view.turn):

@@ -158,12 +158,12 @@ def _wire_role(item: Item) -> str:
 def messages_to_compact(view: Sequence[Message], head: int, cut: int) -> list[Message]:
     """Return the messages that a provider gets for compaction.
 
-    These are the beginning of a view, and the system text after it, because providers may move all system text to the
-    front. The later system text is put after the system text at the beginning.
+    These are the first `head + cut` messages of a view, and all system messages of the rest. The system messages of the
+    rest come right after those at the start of the view, because providers may put all system text first.
 
     Args:
         view: the rendered view.
-        head: the number of system messages at the beginning of the view.
+        head: the number of system messages at the start of the view.
         cut: the number of messages to be compacted after the first `head` messages.
     """
     begin, rest = list(view[: head + cut]), view[head + cut :]

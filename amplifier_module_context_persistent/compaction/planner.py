@@ -177,7 +177,11 @@ def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
 
 
 def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
-    """Shorten the results of the newest group to `NEWEST_SHARE` of the room, and then the other newest results."""
+    """Shorten the newest results, in two steps.
+
+    First the results in groups that must stay (`Draft.fixed`) are shortened to `NEWEST_SHARE` of the room. Then the
+    other results that `protected_tool_results` protects are shortened to `NEWEST_SHARE` of the rest of the room.
+    """
     groups, room = draft.view.groups, draft.target_tokens - draft.fixed_tokens
     own = [p for p in forms.offered(Stage.SHORTEN) if p in draft.fixed and groups[p].results]
     tokens = sum([draft.sizes[position] - draft.tokens_of(groups[position].head) for position in own])

@@ -82,8 +82,11 @@ class RequestLimits:
     def halved(self, rest_bytes: int) -> RequestLimits:
         """Return half of the limits on bytes, images and pages.
 
-        If a limit is exceeded, media are reduced to half of it, so that it is rarely exceeded again. Only the bytes
-        beside `rest_bytes`, the bytes of everything else in the request, are halved.
+        If a limit is exceeded, media are left out down to half of it, so that it is rarely exceeded again.
+
+        Args:
+            rest_bytes: the bytes of the request without its media. The limit on bytes is lowered so that the media may
+                have half of the bytes that are left beside `rest_bytes`.
         """
         halves = {name: getattr(self, name) // 2 for name in ("images", "few_images", "pages")}
         return replace(self, **halves, request_bytes=(self.request_bytes + rest_bytes) // 2)

@@ -96,7 +96,8 @@ class Forms:
     def _has_body(self, position: int) -> bool:
         """Return whether a person's message may have a pasted body that can be cut.
 
-        The first person's message is the task. Its bodies may be cut only if it exceeds `FIRST_SHARE` of the room.
+        The first message that a person wrote is the task. Its bodies may be cut only if the message exceeds
+        `FIRST_SHARE` of the room.
         """
         draft = self._draft
         head = draft.view.groups[position].head

@@ -28,13 +28,14 @@ _NUMBER = re.compile(r"^\s*\d+\s?[\t→|:]")
 
 
 def replace_stale_reads(draft: Draft) -> dict[str, str]:
-    """Replace results by a note if a change that the view leaves out altered the lines that they show.
+    """Replace outdated results of reads by a note.
 
-    If such a result must not be altered, the change is put back into the view.
+    A result is outdated if a later change replaced lines that the result shows, and the view does not show this change.
+    If the result must not be altered, the change is put back into the view instead.
 
     Returns:
-        The line to put after a result, by the result's id, if a change only added lines around the shown ones. A line
-        that the previous plan put there is kept while the result shows lines of the file.
+        The lines to put after results, by the result's id. A result gets such a line if a later change only added lines
+        between the shown lines. It also keeps such a line of the previous plan while it shows lines of the file.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
     kept = draft.kept

@@ -66,8 +66,8 @@ def why_no_summary(text: str, tokens: int, span: Span) -> str:
 def older_ordinals(draft: Draft) -> frozenset[int]:
     """Return the ordinals of the messages that a summary may replace.
 
-    These are older than the newest `protected_recent` of the room. Messages of people and groups that must stay, such
-    as system text and pins, are not among them.
+    The newest groups, up to the share `protected_recent` of the room, are not among them. Nor are groups with a message
+    of a person, or groups that must stay, such as system text and pins.
     """
     start = recent_start(draft)
     positions = [position for position in draft.kept_positions() if position < start and position not in draft.fixed]

@@ -43,7 +43,11 @@ class Config(Options):
 
     @property
     def offers_recall(self) -> bool:
-        """Whether the model gets the tool `recall`; its definition has about a twentieth of `RECALL_LEAST_TOKENS`."""
+        """Whether the model gets the tool `recall`.
+
+        It gets no `recall` if `max_tokens` is configured below `RECALL_LEAST_TOKENS`: each request contains the tool's
+        definition, and in so small a budget it would cost more than it is worth (a twentieth of that number).
+        """
         return self.recall and not ("max_tokens" in self.configured and self.max_tokens < RECALL_LEAST_TOKENS)
 
     @classmethod

@@ -286,7 +286,7 @@ def system_text(message: Message) -> str:
 def _joins(before: Message, message: Message, *, exact: bool) -> bool:
     """Return whether a message is merged into the user's message before it.
 
-    It is if both are parts of one foreign message or, in a request, if both are results.
+    Two parts of one Anthropic message are always merged. Two results of tools are merged in a request only.
     """
     if is_next_part(before, message):
         return True

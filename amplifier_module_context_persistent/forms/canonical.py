@@ -114,12 +114,12 @@ def unmarked(message: Message) -> Message:
 
 
 def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
-    """Note in each of several messages that they are the parts of one foreign message.
+    """Return the parts of one foreign message, numbered in their marks (`metadata.form`).
 
-    The mark of each (`metadata.form`) gets its number, from 0, and the number of all. A single message is unchanged.
+    Each mark gets the number of its part, from 0, and the number of parts. A single part stays unchanged.
 
     Args:
-        parts: the messages that one foreign message became.
+        parts: the canonical messages that one foreign message was converted to.
         name: the name of the form.
     """
     if len(parts) < 2:
@@ -128,7 +128,7 @@ def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
 
 
 def part_number(message: Mapping[str, Any]) -> int:
-    """Return the number of a message among those that one foreign message became; -1 if there is only one."""
+    """Return the number that `numbered_parts` gave a message, from 0; -1 if it is the whole foreign message."""
     part = mark_of(message).get("part")
     return part[0] if isinstance(part, list) and part and type(part[0]) is int else -1
 

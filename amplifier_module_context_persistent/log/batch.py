@@ -74,14 +74,17 @@ def reset_parts(bodies: Sequence[bytes]) -> list[int]:
 def prepare_part(
     batch: Iterable[Prepare], index: Index, max_record_bytes: int, location: str = "", *, bundles: bool = False
 ) -> Part:
-    """Prepare the first part of a batch. It ends after a caller with control records, or beyond `PART_BYTES`.
+    """Prepare the first part of a batch: the callers up to the first one with control records, or up to `PART_BYTES`.
+
+    Other processes must not append to the log meanwhile.
 
     Args:
-        batch: each caller's function.
-        index: the log's index, while no other process can append.
-        max_record_bytes: the size limit of a record; the caller of a larger one is rejected.
+        batch: the function of each caller; it returns the caller's records.
+        index: the log's index, up to date.
+        max_record_bytes: the size limit of a record. A caller with a larger record is rejected.
         location: the location of the log, for the error.
-        bundles: whether a crash may store only some records of a caller, so that they must be bundled (`bundle`).
+        bundles: whether to bundle the records of each caller (`bundle`). This is needed if a crash may store only some
+            of them.
 
     Raises:
         LogVersionError: a later version wrote the log.

@@ -34,8 +34,15 @@ UNHELD = 16  # of a reset that is not in force, or a damaged copy: it is not fou
 class Damage:
     """One finding of a scan.
 
-    `kind`: `checksum` and `unchained` (the record is read), `repeated` (it is read once), `glued` (whole records in a
-    line with other bytes; they are read), `unreadable`, `oversized`, `reset` (a record of a reset is damaged).
+    These are the kinds:
+
+    - `checksum`: a line's checksum is wrong, or not at its end. The record is read.
+    - `unchained`: a line without a checksum is after lines that have one. The record is read.
+    - `repeated`: a message is there twice. One of the two is read.
+    - `glued`: a line contains other bytes beside whole records. The records are read.
+    - `unreadable`: a line contains no record. It is skipped.
+    - `oversized`: a line is longer than the limit. It is skipped.
+    - `reset`: the begin or the commit of a reset is damaged. The undamaged one decides about the reset.
     """
 
     line: int
@@ -190,7 +197,7 @@ class Index:
     def find_all(self, message_ids: Sequence[str]) -> dict[str, int]:
         """Find the last records with these message ids, and return their ordinals by id. Unknown ids are left out.
 
-        For many ids, one pass over the column of hashes finds all of them, without the table.
+        A few ids are looked up one by one in `id_table`. Many ids are found in one pass over the column `id_hashes`.
         """
         found = dict[str, int]()
         if len(message_ids) <= _FEW:

@@ -83,7 +83,11 @@ class OpenMark:
             self.give_back()
 
     def forget(self) -> None:
-        """Close the files that a forked child inherited; the parent keeps its mark, which belongs to the open file."""
+        """Close the inherited files in a forked child, without removing the mark.
+
+        Parent and child share the lock on the mark's file. So closing the file in the child does not unlock it: the
+        log stays marked until the parent closes the file too.
+        """
         fd = self._fd
         self._fd = -1
         if fd >= 0:
@@ -96,6 +100,7 @@ _HELD: WeakSet[OpenMark] = WeakSet()
 
 
 def _forget_all() -> None:
+    """Close all inherited marks; called in a forked child."""
     for mark in list(_HELD):
         mark.forget()
     _HELD.clear()

@@ -27,13 +27,13 @@ def file_reader(log: object) -> LogReader | None:
 def open_reader(
     location: str, *, files: FileSystem | None = None, snapshots: Snapshots | None = None, trusting: bool = True
 ) -> ReadableLog:
-    """Return the reader for a location. It never writes, and opens nothing before its first use.
+    """Return the reader for a location. The reader never writes, and opens nothing before its first use.
 
     Args:
         location: a file's path, or `postgresql://…#NAME`.
-        files: the system calls, which may report progress; for a database, its `note_read` is called.
+        files: makes the system calls for a file. For a database only `files.note_read` is used, to report progress.
         snapshots: keeps results of scans, so that opening a file need not read all of it.
-        trusting: trust the columns of rows in a database; if not, every line is read.
+        trusting: whether to trust the columns of rows in a database; if not, every line is read.
     """
     if is_postgres(location):
         from .postgres.log import PostgresLog  # its driver is an extra

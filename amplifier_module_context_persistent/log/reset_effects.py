@@ -259,7 +259,8 @@ class Resets:
     def _find_run(self, run: KeptRun, live: Sequence[int]) -> array[int]:
         """Find a run in the live history, and return its ordinals.
 
-        If both ids at one end of the run are lost, this end is estimated from the run's count.
+        The record of the reset has the ids of the first two and of the last two messages of a run. If both ids of one
+        end are lost, this end is estimated from the number of messages in the run.
         """
         starts = [find_position(self.index, live, message_id) for message_id in run.first]
         ends = [find_position(self.index, live, message_id) for message_id in reversed(run.last)]

@@ -131,7 +131,14 @@ def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
 
 
 def _parse(lines: bytes, *, has_members: bool) -> list[Message]:
-    """Parse ordinary lines, each with its LF, as one array, and return the messages without the log's keys."""
+    """Return the messages of ordinary lines (`_is_ordinary`), without the keys that the log added (`_crc`, `_reset`).
+
+    All lines are parsed together as one JSON array, because that is faster.
+
+    Args:
+        lines: the lines, each with its LF.
+        has_members: whether some of the messages may have the key `_reset`.
+    """
     messages: list[Message] = orjson.loads(b"[%b]" % lines[:-1].replace(b"\n", b","))
     for message in messages:
         del message["_crc"]

@@ -238,11 +238,11 @@ def _is_of_client(value: Any) -> bool:
 
 
 def _without_parsed(dumped: Any, value: Any) -> Any:
-    """Return the dump of a client's model without the fields that the client parsed: servers refuse these fields.
+    """Return the dump of a client's object without the fields that the client added: servers refuse these fields.
 
     Args:
-        dumped: the dump of `value`, or of a part of it.
-        value: the model, or the same part of it.
+        dumped: the dump of `value`.
+        value: an object of a provider's Python client, or a value in one of its fields.
     """
     if isinstance(dumped, list) and isinstance(value, list):
         return [_without_parsed(item, part) for item, part in zip(dumped, value, strict=True)]
@@ -254,7 +254,13 @@ def _without_parsed(dumped: Any, value: Any) -> Any:
 
 
 def _dump_options(module: str) -> dict[str, Any]:
-    """Return the arguments with which a client's model is dumped in the form that the server sent."""
+    """Return the arguments for `model_dump` of an object that a provider's Python client made from a server's answer.
+
+    With these arguments the dump has the same keys as the server's JSON.
+
+    Args:
+        module: the name of the module that defines the object's class.
+    """
     if module.partition(".")[0] in _CLIENTS:
         return {"mode": "json", "exclude_unset": True, "warnings": False}
     if module.startswith("google.genai"):

@@ -90,7 +90,7 @@ def replace_everywhere(value: Any, replace: Replace) -> Any:
 def replace_in(value: Any, replace: Replace, names: frozenset[str]) -> Any:
     """Return a JSON value with all its strings replaced, except those under the keys in `names`.
 
-    Plain keys stay, too.
+    Keys of objects are replaced too, except keys that look like a plain identifier (`_PLAIN_NAME`).
     """
     if isinstance(value, str):
         return replace(value)

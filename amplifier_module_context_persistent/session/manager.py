@@ -499,12 +499,12 @@ class PersistentContextManager:
         await self._requests.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Note that a provider refused the last view, as too long or for its reasoning. The next view has less."""
+        """Take in a provider's error. If it refuses the last view, the next view is shorter or shows no reasoning."""
         self._meter.on_error(event)
         await self._requests.on_provider_error(event)
 
     async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:
-        """Note that a provider's module had to retry because the provider refused reasoning."""
+        """Take in the event that a provider refused reasoning, so that its module had to retry without it."""
         await self._requests.hear(event, certain=True)
 
     def record_final_request(self, request: Any) -> Ticket:

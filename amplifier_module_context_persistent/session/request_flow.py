@@ -184,7 +184,7 @@ class RequestFlow:
         await self._host.emit(f"context:{_EVENTS[fact.what]}", {"provider": fact.provider, "model": fact.model})
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
-        """Note that a provider refused the last view, or the compaction item in it."""
+        """Take in a provider's error, which may refuse the last view or the compaction item in it."""
         self._native.on_error(event)
         await self.hear(event)
         await self.settle_usage()

@@ -383,8 +383,8 @@ class ViewService:
     def _store_plan(self, log: Log, window: Window) -> str:
         """Append a window's plan to the log. Return "" or the reason why it failed; the plan is used all the same.
 
-        The plan of a side window is queued for the next append, because receipts name it. Later processes follow the
-        last such plan.
+        The plan of a side window is not appended at once. If receipts are written, it is queued for the next append as
+        a `side_plan`, because receipts contain its id. A later process continues from the last `side_plan` of the log.
         """
         record = window.plan_record(log)
         aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []

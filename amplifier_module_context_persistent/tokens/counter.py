@@ -74,7 +74,7 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounter:
-    """Counts by the calibrated estimate, without a vocabulary."""
+    """A token counter that estimates the tokens of a text (`estimate_tokens`). It needs no vocabulary."""
 
     name: str = "estimate"
 
@@ -85,7 +85,7 @@ class EstimateCounter:
 
 @dataclass(frozen=True, slots=True)
 class TiktokenCounter:
-    """Counts exactly, with a vocabulary of tiktoken.
+    """A token counter that uses a vocabulary of tiktoken.
 
     Texts over 50,000 characters are counted in pieces, because for a run without spaces, tiktoken's time grows faster
     than the length of the run. A piece ends at a line break or a space if there is one, so the sum differs from the

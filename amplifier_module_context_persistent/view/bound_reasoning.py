@@ -55,9 +55,9 @@ def tools_hash(tools_json: str) -> str:
 
 
 def sent_hash(message: Message) -> bytes:
-    """Hash the parts of a message that a provider is sent.
+    """Return the hash of what is sent to a provider for a message.
 
-    Cache marks are left out. Of the metadata only the keys with which providers send reasoning count
+    Cache marks are left out. The metadata are left out too, except the keys that contain reasoning
     (`recipients.REASONING_NAMES`).
     """
     sent = {key: value for key, value in message.items() if key != "metadata"}

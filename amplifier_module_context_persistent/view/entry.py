@@ -260,9 +260,15 @@ def _form_of(
     offload: Cut | None,
     size_bytes: int,
 ) -> RequestForm:
-    """Return the form of a stored message in a request.
+    """Describe how a stored message is sent in a request before any plan changes it.
 
-    `accepted` is None if providers accept no part of the message.
+    Args:
+        message: the stored message.
+        sent: the message without the metadata that requests leave out; the same object if it has none.
+        accepted: the part of `sent` that every provider accepts; the same object if that is all, None if it is nothing.
+        count: counts the tokens of a message.
+        offload: the cut by which a large result is shown.
+        size_bytes: the size of the stored message, which is used if `sent` is the same object.
     """
     if sent is not message:
         size_bytes = len(as_json(sent).encode(errors="replace"))

@@ -101,8 +101,8 @@ class NativeItem:
 
     The provider's module made the item (`compact_context`). It is sent unchanged, and only the same provider and model
     can read it. The messages that it replaces are in the log, so a plan without the item can be made at any time.
-    Some providers document that reasoning after the item stays valid (`recipients.ACCEPT_OWN_ITEMS`). For these, the
-    chain of a view (`bound`) may also continue from the replaced messages.
+    Some providers document that reasoning after the item stays valid (`recipients.ACCEPT_OWN_ITEMS`). For these, an
+    answer after the item shows its reasoning also if its hash (`bound`) was made with the replaced messages.
     """
 
     provider: str

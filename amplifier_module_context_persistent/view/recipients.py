@@ -431,7 +431,11 @@ def _compacting_model(metadata: Mapping[str, Any]) -> str:
 
 
 def lacks_reasoning(message: Message) -> bool:
-    """Return whether an answer names its request (`bound`), but its reasoning was left out of the view."""
+    """Return whether the reasoning of an answer was left out of the view.
+
+    An answer with reasoning has the hash of its request in its metadata (`bound_to`), also after its reasoning was left
+    out.
+    """
     if not bound_to(message):
         return False
     bond = bond_of(message, ("", ""))

@@ -129,10 +129,10 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningShown:
-    """The reasoning of a view, and the hash that its answer is bound to."""
+    """The decision about the reasoning in a view, and the hash of the view."""
 
     bound: str = ""
-    """The hash of the whole request."""
+    """The hash of the whole request. The model's answer to the view keeps it in its metadata (`BOUND_KEY`)."""
     left_out: frozenset[int] = frozenset()
     """Ordinals of answers without their reasoning, because something before it changed."""
     is_refused: bool = False

@@ -53,14 +53,15 @@ class PreparedStatements:
     """The name of the statement that `run` sent last without preparing it."""
 
     def run(self, name: bytes, statement: bytes, values: Sequence[bytes], formats: Sequence[int]) -> int:
-        """Run a statement without a cursor: a cursor costs more than all other work of an append on this side.
+        """Run a statement without a cursor, because a cursor needs more time than all other client work of an append.
 
-        The statement is prepared when it is sent the second time in a row. It names the types itself. A cursor would
-        check each value again, and would prepare another statement for each combination of number sizes.
+        The statement is prepared when the same statement is sent twice in a row. A cursor would check each value
+        again. A cursor would also choose the type of each number by its size (`smallint`, `integer`, `bigint`), and
+        prepare a separate statement for each combination of types.
 
         Args:
             name: the name of the statement on this connection.
-            statement: the statement, with `$1` and so on.
+            statement: the statement, with `$1` and so on; casts in it give the types of the values.
             values: the encoded values.
             formats: the format of each value, in libpq's numbers (0 text, 1 binary).
 

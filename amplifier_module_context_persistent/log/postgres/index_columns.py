@@ -122,12 +122,12 @@ def take_columns(scanner: Scanner, columns: Sequence[Columns], lines: Mapping[in
 
 
 def _take_known(scanner: Scanner, columns: Sequence[Columns], codes: Mapping[int, int]) -> None:
-    """Add indexed messages and known receipts to the index, as a scan of their lines would do.
+    """Add messages and receipts to the index by their columns alone, with the same result as a scan of their lines.
 
     Args:
         scanner: the scanner that fills the index.
-        columns: the columns of the rows.
-        codes: for the hash of each recipient, its position in `Index.models`.
+        columns: the columns of the rows; only rows of the kinds `INDEXED` and `RECEIPT`.
+        codes: the positions of recipients in `Index.models`, by the hash of the recipient.
     """
     builder = scanner.builder
     offset = scanner.offset

@@ -87,11 +87,11 @@ class Layout:
         return " and ".join(f"{table}.{self.name_column} = any(%(keys)s::{self.name_type}[])" for table in chosen)
 
     def keys_of(self, names: Sequence[str]) -> list[str]:
-        """Return the values of `name_column` for logs with these names."""
+        """Return the key of each name, in the same order (`key_of`)."""
         return [self.key_of(name) for name in names]
 
     def key_of(self, name: str) -> str:
-        """Return the value of `name_column` for the log with a name."""
+        """Return the text in the column `name_column` by which a log is found: its name, or the id derived from it."""
         return id_of(name) if self.has_derived_ids else name
 
 

@@ -164,7 +164,7 @@ def stored_logs_with_names(
 
 
 class _PageRow(NamedTuple):
-    """A log on a page."""
+    """A log in one part of a long listing."""
 
     ordered_by: datetime
     """The time that orders the pages: `touched`, which may be earlier than `changed`; without its index, `changed`."""

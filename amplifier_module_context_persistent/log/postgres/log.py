@@ -319,9 +319,11 @@ class PostgresLog(PostgresReader):
         return list(found) == [row.line for row in sent.rows]
 
     def _acknowledge(self, connection: psycopg.Connection[Any], sent: _SentRows) -> None:
-        """Add stored lines to the index, unless they were read already. Log the outcome of an earlier, unknown append.
+        """Add stored lines to the index, unless they were read already.
 
-        The earlier append can be decided only once the log has moved on. Before, the server may still store it.
+        An earlier append may have ended without an answer of the server (`_unresolved`). Its outcome is found out now,
+        and a warning tells it. It cannot be found out before new lines are stored: until then, the server may still
+        store the earlier lines.
         """
         if self._unresolved is not None and sent.rows:
             try:

@@ -142,7 +142,12 @@ class NewStoredLog:
         self._appear(self.location.name)
 
     def take_place(self, of: Head, name: str) -> None:
-        """Read back the stored lines, and replace another log with the new one. This transaction must lock its row."""
+        """Read back the stored lines, and replace another log with the new one.
+
+        Args:
+            of: the end of the replaced log. The caller must have locked the replaced log's row in this transaction.
+            name: the name that the new log gets.
+        """
         rows.delete(self.connection, self.location.schema, of.key)
         if not layout_of(self.connection).has_derived_ids:
             self._key = LogKey(self._made.log_id, of.generation + 1)

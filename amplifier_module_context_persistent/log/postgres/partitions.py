@@ -22,17 +22,22 @@ _CREATED = r"create table if not exists {s}\.(\w+) \(\n    log_id .*?\n\)"
 
 
 def divided(creation: str, schema: str) -> str:
-    """Return the statements, changed so that the tables with rows of logs that they create are partitioned."""
+    """Return SQL statements changed so that they create partitioned tables; only tables with rows of logs change."""
     return _created(schema).sub(lambda found: f"{found[0]} partition by hash (log_id)", creation)
 
 
 def divisible_tables(creation: str, schema: str) -> list[str]:
-    """Return the names of the tables with rows of logs that some statements create."""
+    """Return the names of the tables created by some SQL statements, but only of tables with rows of logs."""
     return _created(schema).findall(creation)
 
 
 def part_statements(creation: str, schema: str) -> list[str]:
-    """Return statements that create all parts of the tables with rows of logs which `creation` creates."""
+    """Return SQL statements that create the parts of partitioned tables.
+
+    Args:
+        creation: the SQL statements that create the tables. Only tables with rows of logs get parts.
+        schema: the schema of the tables.
+    """
     statements = list[str]()
     for table in divisible_tables(creation, schema):
         for number, part in enumerate(names_of_parts(table)):

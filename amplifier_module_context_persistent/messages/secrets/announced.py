@@ -1,6 +1,7 @@
-"""Secrets that programs announce in fixed lines, often only once: `Unseal Key 1: …`, `New value: …`.
+"""Secrets that programs print after fixed words, often only once: `Unseal Key 1: …`, `New value: …`.
 
-The table has a row for each known line. Lines that only say `Password: x` need no row: `named_values` finds them.
+`_ANNOUNCED` has an alternative for each known line of output. Lines such as `Password: x` are not among them, because
+`named_values` finds these.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _BEGINNINGS = Beginnings(
 
 
 def find_announced(searched: SearchedText) -> list[Secret]:
-    """Find the secrets in the fixed lines of programs."""
+    """Find the secrets that programs print after the fixed words in `_ANNOUNCED`."""
     text, found = searched.text, list[Secret]()
     if not searched.has_digit:
         return found

@@ -78,7 +78,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Return a name in the spelling of the table."""
+    """Return a found name as `_PASSWORDS` and `_KEYS` spell it: in lower case, with spaces between its words."""
     return name.lower().replace("_", " ").replace("-", " ") if name.lower() not in _ALL_PASSWORDS else name.lower()
 
 

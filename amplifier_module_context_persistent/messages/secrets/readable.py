@@ -83,7 +83,11 @@ class Round:
     ends_before: list[int] = field(default_factory=list)
 
     def before(self, at: int) -> tuple[int, int]:
-        """Return the span of the text before this round that became the character at a position after it."""
+        """Return the span in the text before this round for a character of the text after it.
+
+        Args:
+            at: the position of the character in the text after this round.
+        """
         number = bisect_right(self.starts, at) - 1  # of the last edit that begins at the position or before
         if number < 0:
             return at, at + 1

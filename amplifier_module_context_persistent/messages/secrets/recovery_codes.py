@@ -161,7 +161,7 @@ def _has_digit(code: str) -> bool:
 
 
 def _shape(code: str) -> str:
-    """Return the lengths of a code's groups, which are equal for the codes of one list."""
+    """Return the lengths of the groups of a recovery code, as in `4-4-4`. All codes of a list have the same lengths."""
     return "-".join([str(len(group)) for group in re.split("[ -]", code)])
 
 

@@ -53,8 +53,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][\w-]{0,40}")
 def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnForms | None = None) -> str:
     """Return a text with its secrets replaced.
 
-    The text is searched unchanged and as a person sees it (`readable`). Only the characters of a secret are replaced;
-    colour sequences between them stay.
+    The text is searched unchanged and with its encoded characters decoded (`readable`). Only the characters of a secret
+    are replaced; colour sequences between them stay.
 
     Args:
         text: any text.
@@ -65,11 +65,13 @@ def redact_text(text: str, found: Callable[[str], None] | None = None, own: OwnF
 
 
 def replaced(text: str, look: Callable[[str], list[Secret]], found: Callable[[str], None]) -> str:
-    """Return a text with everything replaced that a search finds in it, or in the text as a person reads it.
+    """Return a text with the secrets that a search finds replaced.
+
+    The text is searched unchanged and with its encoded characters decoded (`readable`).
 
     Args:
         text: any text.
-        look: returns the secrets of a text.
+        look: the search; it returns the secrets of a text.
         found: called with the kind of each secret.
     """
     return _with_replaced(text, _found_by(look, text), found)
