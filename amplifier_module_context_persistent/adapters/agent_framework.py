@@ -140,9 +140,10 @@ def _reported(agent: Any, response: Any) -> dict[str, Any]:
 
 
 class ViewStrategy:
-    """Replaces the messages of a model call, in place, by a view that fits and keeps its beginning.
+    """Replaces the messages of a model call, in place, by a view that fits the token budget.
 
-    Saved messages are not changed. The plan of a session's views is kept in its log.
+    The view has the same beginning as the view of the previous call, until a compaction changes it. Saved messages are
+    not changed. The plan of a session's views is stored in the session's log.
 
     Args:
         sessions: the stored sessions.
@@ -168,7 +169,7 @@ class ViewStrategy:
         return [id(message) for message in given] != [id(message) for message in messages]
 
     async def saved(self, session_id: str, messages: Sequence[Message]) -> None:
-        """Keep the plan of the view that has messages which a session saved. The next run may continue the view."""
+        """Store the plan of the view that contains a session's saved messages, so that the next run can continue it."""
         view = self._with(messages)
         if view is None:
             return
@@ -182,7 +183,10 @@ class ViewStrategy:
             self._saved.popitem(last=False)
 
     def _with(self, messages: Sequence[Message]) -> WorkingView[Message] | None:
-        """Return the view of a run that has some of these messages, or None. The same objects win over equal ones."""
+        """Return the view of a run that contains some of these messages, or None.
+
+        A view with the same objects is preferred to a view with equal messages.
+        """
         view: WorkingView[Message]
         for itself in (True, False):
             for view in reversed(self._running):

@@ -196,7 +196,11 @@ def _answer_id(entry: Mapping[str, Any]) -> str:
 
 
 def _answers_before(log: ReadableLog) -> set[str]:
-    """Return the ids of the last answers of a log. Their usage is stored, and more parts of them may follow."""
+    """Return the ids of the answers among the last messages of a log.
+
+    The usage of these answers is already stored. So it is not stored again if a new entry has a further part of one of
+    them.
+    """
     last_messages = log.read(log.index.live[-_LOOKED_AT:])
     answer_ids = {_answer_id(entry) for entry in entries_in(last_messages)}
     return answer_ids - {""}

@@ -149,7 +149,10 @@ def _content(connection: sqlite3.Connection, name: str, number: int, check: int 
 
 
 def _is_news(connection: sqlite3.Connection, path: str, now: LogCoverage) -> bool:
-    """Return whether to write a snapshot. It is not written if the log is another file or a stored one covers more."""
+    """Return whether to write a snapshot of a log.
+
+    It is not written if another file has replaced the log, or if the stored snapshot of this file covers more of it.
+    """
     if not is_same_file(path, now.stamp):
         return False
     other = covered_of(connection, name_of(path), SNAPSHOT)

@@ -40,11 +40,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class FillTarget:
-    """Where a fill writes: the catalogue, the log's name in it, and the log's path."""
+    """The place to which a log's index is written: the log's entry in a catalogue."""
 
     catalogue: Catalogue
     name: str
+    """The log's name in the catalogue."""
     path: str | Path
+    """The log's path; nothing is written if another file has replaced the log."""
 
 
 class RankedFill:

@@ -1,4 +1,4 @@
-"""The ranked words of logs in a PostgreSQL database: stored and queried there, ranked here.
+"""The ranked index of logs in a PostgreSQL database: stored and queried there. Messages are ranked here.
 
 Terms and weights are computed as for files (`search/message_terms.py`), so the order of answers is the same. A log
 has a segment for each `CHUNK` of its messages.
@@ -52,7 +52,7 @@ def kept_in_database(location: str) -> RankedLog | None:
 
 
 class ServerFill:
-    """Adds messages to the ranked words of a log in a database.
+    """Adds messages to the index of a log, which is stored in the log's database.
 
     Args:
         location: the location of the log.

@@ -104,7 +104,12 @@ class Row:
 
 
 def _may_match(row: Row | None, places: Sequence[Places]) -> bool:
-    """Return whether a block may contain all these runs. It may if its row was altered or its filter is empty."""
+    """Return whether a block of messages may contain some runs of characters, all of them.
+
+    Args:
+        row: the row of the block; None if it is missing or was altered. Then the block may contain anything.
+        places: the two numbers of each run. They name the run's bits in the filter of the row.
+    """
     return row is None or not row.filter or may_hold(row.filter, places)
 
 
@@ -138,7 +143,10 @@ class _FilterReader:
         return self._read[part]
 
     def _all_rows(self, part: int) -> dict[tuple[str, int], Row]:
-        """Return all sound rows of a table of filters, by session and number; note sessions that lack some."""
+        """Return all unaltered rows of a table of filters, by the log's name and the block's number.
+
+        Logs that lack some of their rows are added to `damaged`.
+        """
         rows = dict[tuple[str, int], Row]()
         counts = dict.fromkeys(self._sound, 0)
         for row_id, *given in self._connection.execute(f"SELECT {_ROW} FROM {FILTER_TABLES[part]} ORDER BY id"):

@@ -110,7 +110,7 @@ def _saturated(weight: float) -> int:
 
 
 def _is_question(text: str) -> bool:
-    """Return whether a text is only one question, so that other messages have the answer."""
+    """Return whether a text is a single question and nothing else. The answer is then in other messages."""
     text = text.strip()
     return text.endswith(("?", "\uff1f")) and len(text) <= _MOST_ASKED_CHARS and _SENTENCE_END.search(text) is None
 

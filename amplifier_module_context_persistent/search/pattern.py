@@ -186,9 +186,10 @@ def compile_regex(query: str, flags: int = 0) -> regex.Pattern[str]:
 
 
 def exact_literals(query: str, expression: regex.Pattern[str]) -> list[list[str]]:
-    """Return alternatives of texts, as in `Pattern.literals`, that every match contains letter by letter.
+    """Return alternatives of texts: every match contains all texts of at least one of them, letter by letter.
 
-    Looking for these first is up to a hundred times as fast as matching an expression with alternatives.
+    If the expression ignores case, return one alternative without texts. Looking for the texts first is up to a hundred
+    times as fast as matching an expression with alternatives.
     """
     return [[]] if expression.flags & regex.IGNORECASE else literals_of(query)
 

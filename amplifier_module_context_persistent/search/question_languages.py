@@ -38,7 +38,7 @@ es esa ese eso esta estas este esto estos está están fue fueron ha había hace
 hicimos hizo la las le les lo los me mi mis muy más nada ni no nos nosotros o para pero por porque que quien quién qué
 se sea ser si sin sobre son su sus sí también te tiene tu un una uno y ya yo él
 """
-_NOT_TELLING = """
+_AMBIGUOUS = """
 a al alle als also am an as au aux bin bis c ce con d da de dein del dem den des die dir donc du el en entre er era es
 est et fait fue ha hat he hier il im in in j ja l la las le les lo los m ma man me mes mi mir mit mon n ne ni no nos nun
 o on os ou par pas per plus pour qu que qui s sa se ses si sie sin so son su sur t ta te tes ton tu um un uno us war was
@@ -47,7 +47,7 @@ wo y zu
 """Words that are also English, or names and abbreviations of other things."""
 _WORDS = MappingProxyType({"de": frozenset(_GERMAN.split()), "fr": frozenset(_FRENCH.split()),
     "es": frozenset(_SPANISH.split())})  # fmt: skip
-_TELLING = MappingProxyType({name: words - set(_NOT_TELLING.split()) for name, words in _WORDS.items()})
+_UNAMBIGUOUS = MappingProxyType({name: words - set(_AMBIGUOUS.split()) for name, words in _WORDS.items()})
 _ENGLISH_WORDS = frozenset(_ENGLISH.split())
 
 
@@ -67,17 +67,18 @@ def function_words(words: Iterable[str]) -> frozenset[str]:
 
 
 def _shown(words: Iterable[str]) -> list[str]:
-    """Return the languages, other than English, that have the most words in the question; [] if none is shown.
+    """Return the languages, other than English, that have the most words of a question; [] if none qualifies.
 
-    Telling words decide, which mean nothing else. Without one, the question must have more than `_SURE` other words.
+    Unambiguous words are compared first, then all words. A language qualifies if it has an unambiguous word, or more
+    than `_SURE` words.
     """
     asked = set(words)
     counts: dict[str, tuple[int, int]] = {}
     for language, known in _WORDS.items():
-        telling_words = len(asked & _TELLING[language])
+        unambiguous_words = len(asked & _UNAMBIGUOUS[language])
         known_words = len(asked & known)
-        if telling_words or known_words > _SURE:
-            counts[language] = (telling_words, known_words)
+        if unambiguous_words or known_words > _SURE:
+            counts[language] = (unambiguous_words, known_words)
     most = max(counts.values(), default=None)
     return [language for language, count in counts.items() if count == most]
 

@@ -347,7 +347,12 @@ def _note(term: _Term, share: float, begin: int, numbers: Iterable[int], weights
 
 
 def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int]]:
-    """Return the numbers, in each segment and in order, of the messages at some places."""
+    """Group messages by segment. Return the messages' numbers within each segment, in order.
+
+    Args:
+        places: the places of the messages in the whole index.
+        index: the index.
+    """
     numbers: dict[int, list[int]] = {}
     segment, end = -1, 0.0
     for place in sorted(places):
@@ -360,7 +365,7 @@ def _numbers_of(places: Iterable[int], index: RankedIndex) -> dict[int, list[int
 
 
 def _some_of(found: Postings, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return those of some messages that have a term, and the term's weight in each."""
+    """Return the given messages that have a term, and the weight of the term in each of them."""
     having, weights = list[int](), list[int]()
     messages = found.messages
     place = 0

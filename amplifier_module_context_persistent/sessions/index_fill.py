@@ -3,10 +3,10 @@
 Rules:
 - No process holds a lock between two segments, so a process that was killed or stopped holds up no other one.
 - Before a log is read, the catalogue is asked whether another process has indexed it meanwhile.
-- If another process is at a log, this one leaves the log to it and goes on with the oldest log, and the next time in
-  the middle of the rest. So all of them share the work, and few segments are made twice.
+- If another process is indexing a log, this process leaves the log to it. It continues with the oldest log, and the
+  next time in the middle of the rest. So all processes share the work, and few segments are made twice.
 - If only such logs are left, this process waits for them. If there is no progress for `PATIENCE_S`, or for twice as
-  long as a segment took this process, it goes on itself.
+  long as a segment took this process, this process indexes the log itself.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class FillOptions:
 
 
 class IndexFill:
-    """Fills the index of some logs, those written last first.
+    """Fills the index of some logs, beginning with the log that was modified last.
 
     Args:
         logs: the logs that are not fully indexed.
         options: how they are filled.
-        in_memory: whether the index is made anew in memory, without the catalogue.
+        in_memory: whether a new index is made in memory, without the catalogue.
     """
 
     def __init__(self, logs: Iterable[IndexedLog], options: FillOptions, *, in_memory: bool = False) -> None:
@@ -61,7 +61,7 @@ class IndexFill:
         self._sizes = {log.path: log.size_bytes for log in self._left}
         self._done, self._total = 0, sum(self._sizes.values())
         self._others = dict[str, float]()
-        """The logs that other processes are at, each with the time of their last progress."""
+        """The logs that other processes are indexing, each with the time of the last progress."""
         self._lost = Counter[str]()
         """The number of segments that were made in vain, by log."""
         self._patience_s = PATIENCE_S
@@ -81,7 +81,7 @@ class IndexFill:
             self._options.progress(self._total, self._total)
 
     def _next(self) -> IndexedLog:
-        """Take out the next log, one that no other process is at if there is one."""
+        """Take out the next log, if possible one that no other process is indexing."""
         for _ in range(len(self._left)):
             if self._left[0].path not in self._others:
                 break

@@ -110,11 +110,12 @@ def search(
         until_s: only messages before this time. Messages without a time are left out.
         context: the number of lines to return before and after a matching line.
         among: the positions of the messages to search, from 0; by default all.
-        hidden: whether to search the rest of the log afterwards. With a role, only its messages of this role are
-            searched; with a time, also texts without a time.
+        hidden: whether to search the rest of the log afterwards (`hidden_texts`). With `role`, only texts of messages
+            with this role are searched. With `since_s` or `until_s`, texts without a time are searched too.
 
     Raises:
-        LogUnreadableError: the log's bytes changed while they were read, or a saved torn tail cannot be read.
+        LogUnreadableError: the log's bytes changed while they were read, or a torn tail that was saved beside the log
+            cannot be read.
     """
     may_match = _line_test(pattern) if pattern.needle else None
     folded = frozenset(tool.casefold() for tool in tools)

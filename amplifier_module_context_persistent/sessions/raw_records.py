@@ -89,7 +89,10 @@ def pieces_of(offset: int, line: bytes) -> Iterator[Piece]:
 
 
 def control_body(line: bytes, value: Message) -> bytes:
-    """Return the stored body of a control record without its checksum; encode a record that has no checksum again."""
+    """Return the stored body of a control record, without its checksum.
+
+    If the record has no checksum, encode its value anew instead.
+    """
     return line[:-CRC_TAIL_BYTES] if has_crc(line) else encode_object({"_record": value["_record"], **value})
 
 

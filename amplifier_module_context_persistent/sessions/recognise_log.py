@@ -26,13 +26,13 @@ def may_exist(path: str | Path) -> bool:
 def may_be_log(path: Path) -> bool:
     """Return whether a file may be a log.
 
-    It may be if it begins with a log's header or with a message, if it is text without any JSON (a damaged log, whose
-    opening says so), or if it cannot be read. JSON lines of another program, an empty file, a directory and a device
-    are no logs.
+    It may be if it begins with a log's header or with a message, or if it cannot be read. Text without any JSON may be
+    a damaged log; opening it raises an error that says so. JSON lines of another program, an empty file, a directory
+    and a device are no logs.
     """
     try:
         if not path.is_file():  # reading a FIFO would block
-            return path.is_symlink() and not path.exists()  # a broken link, whose opening raises an error
+            return path.is_symlink() and not path.exists()  # opening a broken link raises an error
         if beginning(path, len(_HEADER)) == _HEADER:  # most files are logs, and need no more than this
             return True
         lines = beginning(path, _HEAD_BYTES).splitlines()

@@ -36,7 +36,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session's name and description, "" if nobody gave them, and the tags from the user."""
+    """A session's name, description and tags. Name and description are "" if nobody gave them."""
 
     name: str = ""
     description: str = ""
@@ -68,7 +68,7 @@ class SessionNames:
         self._known: dict[str, SessionName] = {}
 
     def expect(self, logs: Iterable[str | Path]) -> None:
-        """Announce which logs `of` will be called for, in order, so that a database is asked for many logs at once."""
+        """Announce the logs whose names will be read, in order. So a database is asked for many names at once."""
         self._glances.expect(log for log in logs if isinstance(log, str) and stored_name(log) is not None)
 
     def of(self, log: str | Path) -> SessionName:

@@ -125,10 +125,16 @@ def totals(found: GatheredFigures, prices: PriceList, by: str, period: Period = 
 def totals_by(
     found: GatheredFigures, prices: PriceList, by: Sequence[str], period: Period = ALWAYS
 ) -> Mapping[tuple[str, ...], Total]:
-    """Return the totals by several of `BY`; each key is a tuple with one part for each.
+    """Return the totals by several fields. Each key of the result is a tuple with a value for each field.
 
-    The other arguments are as for `totals`. Only requests have a model and only calls have a tool, so `by` cannot
-    contain both. A session with several tags counts for each of them.
+    A session with several tags counts for each tag.
+
+    Args:
+        found: the figures of the sessions.
+        prices: the prices of models.
+        by: the fields, each as for `totals`, but not both `"model"` and `"tool"`: only requests have a model, and only
+            calls have a tool.
+        period: as for `totals`.
     """
     by_model = "model" in by
     by_tool = "tool" in by
@@ -153,7 +159,7 @@ def totals_by(
 
 
 class _TotalsAdder:
-    """Adds up figures by several of `BY`, in a period."""
+    """Adds up figures by several fields, in a period."""
 
     def __init__(self, connection: sqlite3.Connection, by: Sequence[str], period: Period) -> None:
         self.totals: dict[tuple[str, ...], Total] = {}

@@ -86,11 +86,12 @@ def list_sessions(
 ) -> None:
     """List the sessions of this project, by their last messages, the newest first.
 
-    With DIRECTORY, the logs and plain message files in it (a storage_path), and the logs of its projects
-    (PROJECT/sessions/ID, as other kits keep theirs). Each row has the age of the last message, the time from the first
-    to the last, live messages, tokens (an estimate), size, what the next request costs (the cache of the provider is
-    warm or cold), state and id. Below it stand the name that a host or a person gave the session, if it has one, and
-    the first line that a person wrote. A terminal gets the beginning of a long id, which is enough to name it.
+    With DIRECTORY, list the logs and plain message files in this directory, such as a storage_path, and the logs of
+    projects below it at PROJECT/sessions/ID. Each row has the age of the last message, the time from the first to the
+    last, the live messages, the tokens (an estimate), the size, the cost of the next request, the state and the id. The
+    cost is marked warm if the provider's cache can still be used, and cold if not. Below the row are the name that a
+    host or a person gave the session, if any, and the first line that a person wrote. A terminal shows only the
+    beginning of a long id; this beginning is enough to name the session.
 
     A session is open while a process of yours has its log open for writing (known on Linux only). It is interrupted if
     its end is torn or its last calls have no results. For a damaged one, `verify` says what is wrong.

@@ -20,7 +20,10 @@ R = TypeVar("R")
 
 
 def own_forms_options(command: Callable[..., R]) -> Callable[..., R]:
-    """Add `--redact-file` and `--redact-values` to a command, which gets the forms as `own`, or None."""
+    """Add `--redact-file` and `--redact-values` to a command.
+
+    The command gets the expressions and values to replace as `own`. It gets None if the options name none.
+    """
 
     @click.option(
         "--redact-file",

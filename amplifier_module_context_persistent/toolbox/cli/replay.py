@@ -256,7 +256,11 @@ class RequestPanel:
         self._bar = ("█", "░") if _carries(encoding, "█░") else ("#", "-")
 
     def request(self, seen: Seen) -> Text:
-        """Return what the model saw at a request: the gauge, a mark for each earlier message, and the proof."""
+        """Return what the model saw at a request, as text.
+
+        The lines show the tokens as a share of the budget, letters that tell what became of the earlier messages, and
+        whether the hash of a recorded request proves this view.
+        """
         lead, width = 2 * self._rule, self._width
         shown = Text()
         if seen.compaction is not None:
@@ -288,7 +292,10 @@ class RequestPanel:
 
 
 def strip(marks: Marks, width: int) -> Text:
-    """Return the marks of a history on one line: a letter for each message, or for most of some neighbours."""
+    """Return the marks of a history on one line, a letter for each message.
+
+    If the line is too short, a letter is for a group of neighbours, and shows the mark of most of them.
+    """
     shown = Text("saw ")
     cells = max(8, width - 4)
     exact = marks.total <= cells

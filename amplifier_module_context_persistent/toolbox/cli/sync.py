@@ -67,15 +67,15 @@ def sync(
     """Copy what is new between this home and DIR or URL, in both directions.
 
     DIR is any directory: a stick, a synced folder, the mount of a server, or another home. URL is a PostgreSQL
-    database. It is about the sessions of this project; --all takes all projects, and filters choose among them.
+    database. The sessions of this project are synced; --all syncs those of all projects, and filters choose among them.
 
-    What a session has got on one side is appended on the other one. Nothing is merged: if both sides went on, the
-    session stays as it is on both, and is named. With --keep both the other side's history becomes a new session on
-    both sides, and this side's keeps the id.
+    The new records of a session on one side are appended to the session on the other side. Nothing is merged: if a
+    session was continued on both sides, both stay unchanged, and the session is named. With --keep both, the other
+    side's history becomes a new session on both sides, and this side's history keeps the id.
 
-    What was deleted or purged on one side is deleted or purged on the other one first, whatever the filters say; this
-    is shown, and asked for. A session that is open is not written to. A sync that was interrupted is finished by the
-    next one.
+    Before anything is copied, the sessions and messages that were deleted or purged on one side are deleted or purged
+    on the other side, whatever the filters say. The command shows them and asks first. A session that is open is not
+    written to. If a sync is interrupted, the next sync finishes it.
     """
     check_can_ask(as_json=as_json, yes=yes, dry_run=dry_run)
     scope = _Scope(wanted, everywhere=everywhere, keep_both=keep == "both")

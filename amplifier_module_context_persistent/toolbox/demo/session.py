@@ -143,7 +143,7 @@ class ScriptedLoop:
 
 
 class ScriptedLoader(ModuleLoader):  # type: ignore[misc]  # amplifier-core has no types
-    """Loads the demo's own modules; all others, the context manager above all, through their entry points."""
+    """Loads the demo's own modules. Other modules, such as the context manager, are loaded by their entry points."""
 
     def __init__(self, coordinator: Any, tell: Tell, *, endless: bool) -> None:
         super().__init__(coordinator=coordinator)

@@ -67,9 +67,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Uncounted:
-    """Stands for the counter of estimates: no answer tells the tokens of a session, and counting is slow."""
+    """A token counter that returns 0 for every text.
+
+    Counting is slow, and no answer of this server contains the tokens of a session.
+    """
 
     name: str = "estimate"
+    """The name of the usual counter, so that the stored list entries are used."""
 
     def count_text(self, text: str) -> int:
         return 0 * len(text)

@@ -277,7 +277,7 @@ class SlidingWindow(WholeHistory):
     """Keeps only the newest whole tool groups, and the first and the last human message."""
 
     def read_from(self, messages: Sequence[Message]) -> None:
-        """Do nothing: the window's messages are kept, because every request shows them."""
+        """Do nothing. The window keeps its own messages in memory instead, because every request shows all of them."""
 
     async def view(self) -> list[Message] | None:
         """Return the window's messages; move the window first if it is full."""

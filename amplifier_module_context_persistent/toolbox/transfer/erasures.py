@@ -100,9 +100,10 @@ class TakenHashes:
         return content.decode("utf-8", "surrogatepass")
 
     def _without(self, content: bytes, length: int) -> bytes:
-        """Replace the taken texts of one length in some bytes.
+        """Return content in which the removed texts of `length` bytes are replaced.
 
-        A window is hashed only if its checksum is known, because this runs once per byte.
+        Every part of this length is compared with the hashes. Hashing is slow, so a part is hashed only if its checksum
+        is that of a removed text.
         """
         checks = {check for size, check, _ in self.hashes if size == length}
         known = {digest for size, _, digest in self.hashes if size == length}
@@ -404,9 +405,10 @@ def _named_by_headers(headers: Iterable[Mapping[str, Any]]) -> tuple[list[str], 
 
 
 def names_of_key(key: str, *, has_id: bool) -> list[str]:
-    """Return the names from a session's import key.
+    """Return the names that identify an imported session, made from its import key.
 
-    If the source gives an id, one name leaves out the hash of the first message.
+    The first name contains the whole key. If the source gives the session an id, a second name contains the key without
+    the hash of the session's first message.
     """
     return [f"key:{key}", *([f"id:{_FIRST_HASH.sub('', key)}"] if has_id else [])]
 

@@ -229,7 +229,7 @@ def _report(
 def read_messages(
     source: Source, account: Account, *, start: SessionStart | None = None, most: int | None = None, why_not: str = ""
 ) -> Iterator[Event]:
-    """Yield the one session of a file of bare messages, or of a log whose messages are imported one by one, as events.
+    """Yield the events of the session in a file of bare messages, or in a log that is imported message by message.
 
     Args:
         source: the file.

@@ -97,7 +97,15 @@ def append_to_origin(draft: SessionDraft, start: int, live: int) -> None:
 
 
 def _ends_alike(draft: SessionDraft, reader: ReadableLog, common: int) -> bool:
-    """Return whether the last message of a log, apart from instructions, is the last one that the file has too."""
+    """Return whether a log ends with the last message that the log and the file have in common.
+
+    Instructions at the end of the log are ignored.
+
+    Args:
+        draft: the session as read from the file.
+        reader: the log.
+        common: the number of the file's first messages that may be in the log.
+    """
     newest = reader.read(reader.index.live[-_MOST_LOOKED_UP:])
     said = [given_id(message) for message in newest if message["role"] not in INSTRUCTING]
     if not said:

@@ -195,8 +195,9 @@ def purge_session(
         planned: the result of `plan_session_purge`.
         what: the content to remove.
         now: gives ISO 8601 timestamps.
-        rule: for a redaction, makes the rule for later imports from a salt; None if the erasure is noted already.
-        salt: the salt of the erasure that is noted already.
+        rule: gets the salt of the new erasure and returns the rule for the texts of later imports. None if the erasure
+            is already noted.
+        salt: the salt of the erasure if it is already noted.
         files: the system calls that read the log, to report progress.
 
     Returns:
@@ -205,7 +206,7 @@ def purge_session(
 
     Raises:
         LogError: the errors of `purge_log`.
-        OSError: a file beside the log cannot be written or removed; a second purge finishes this one.
+        OSError: a file beside the log cannot be written or removed. Another purge of the session does this.
     """
     path = planned.path
     if what.is_torn_only:

@@ -61,7 +61,7 @@ def score(sample: Sample) -> int:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session."""
+    """Yield the events of the session in a request body, or in a list or lines of Anthropic's messages."""
     document = source.sample.document
     facts = facts_of(document)
     yield SessionStart("session", "", facts, text(facts.get("session_id")))

@@ -125,9 +125,9 @@ def read(source: Source, account: Account) -> Iterator[Event]:
 
 
 def _session_of(path: str) -> str:
-    """Return the id of an agent's session, from the names of the directories.
+    """Return the id for the import of an agent's messages, from the names of the directories.
 
-    The default agent has the session's id.
+    It is the id of the session of Strands. For an agent that is not the default one, `-` and the agent's id follow.
     """
     agent = os.path.dirname(os.path.dirname(path))
     session = os.path.basename(os.path.dirname(os.path.dirname(agent))).removeprefix("session_")

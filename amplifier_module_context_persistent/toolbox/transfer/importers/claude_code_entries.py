@@ -182,7 +182,7 @@ def read_file(source: Source, account: Account, file: ClaudeFile, as_entry: AsEn
 
 
 def _complete_outputs(entry: dict[str, Any], path: str, line: int, account: Account) -> None:
-    """Replace outputs that are cut in the transcript by the whole outputs, from their files."""
+    """Replace the shortened outputs in an entry. The whole outputs are read from files of their own."""
     message = mapping(entry.get("message"))
     if entry.get("type") == "user" and isinstance(message.get("content"), list):
         message["content"] = with_whole_outputs(message["content"], path, line, account)

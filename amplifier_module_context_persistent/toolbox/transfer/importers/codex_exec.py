@@ -58,7 +58,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session.
+    """Yield the events of the session in an output of `codex exec --json`.
 
     Raises:
         TwoSessionsError: the file holds two threads.

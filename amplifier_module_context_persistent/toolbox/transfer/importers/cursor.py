@@ -25,7 +25,7 @@ def is_entry(entry: dict[str, Any]) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session."""
+    """Yield the events of the session in a transcript of Cursor's agent."""
     yield SessionStart("session")
     for number, entry in objects_of(source, account):
         if not is_entry(entry):

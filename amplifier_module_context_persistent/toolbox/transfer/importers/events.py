@@ -51,9 +51,8 @@ class MessageRead(NamedTuple):
 class CompactionEvent:
     """A compaction in the source: from here on the model got `summary`, the kept messages, and later messages.
 
-    `keep` has the ids of kept messages in order, `keep_runs` the first and last ids of runs of kept messages.
-    `keep_from` is the id of the first kept message if all messages after it were kept. If there is no message before
-    the compaction, the summary becomes a message of its own, with `message_id` and `time`.
+    If there is no message before the compaction, the summary becomes a message of its own, with `message_id` and
+    `time`.
     """
 
     summary: str
@@ -61,8 +60,11 @@ class CompactionEvent:
     message_id: str = ""
     time: Any = None
     keep: Sequence[str] = ()
+    """The ids of kept messages, in order."""
     keep_runs: Sequence[tuple[str, str]] = ()
+    """The ids of the first and the last message of each run of kept messages."""
     keep_from: str = ""
+    """The id of a message; this message and all messages after it were kept. Empty if none is named in this way."""
     tokens_before: Any = None
     """The tokens before the compaction, as given by the source; ignored if it is not a number."""
 

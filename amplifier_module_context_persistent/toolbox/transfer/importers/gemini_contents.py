@@ -51,7 +51,7 @@ def _is_part(part: Any) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session."""
+    """Yield the events of the session in a request body, a saved chat, or a list or lines of Gemini's contents."""
     body = mapping(source.sample.document)
     facts = {**named(body, model="model", auth_type="authType"), "tools": items(body.get("tools"))}
     yield SessionStart("session", "", facts, text(body.get("session_id")))

@@ -88,7 +88,7 @@ def _is_own(entry: dict[str, Any]) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session."""
+    """Yield the events of the session in an export of Goose, or in an older `.jsonl` file of it."""
     document = mapping(source.sample.document)
     talk = _Conversation({})
     start = SessionStart("session", "", talk.facts)

@@ -123,7 +123,7 @@ def _is_message_or_item(message: dict[str, Any]) -> bool:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session."""
+    """Yield the events of the session in a body of OpenAI's APIs, or in a list or lines of messages and items."""
     document = source.sample.document
     facts = facts_of(document)
     model, usage = text(facts.get("model")), usage_of_openai(mapping(document).get("usage"))

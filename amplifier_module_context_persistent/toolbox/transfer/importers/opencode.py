@@ -17,7 +17,7 @@ from .source_file import ImportRefusedError, Source, entries_of
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the one session.
+    """Yield the events of the session in an export of OpenCode.
 
     Raises:
         ImportRefusedError: the document has no messages with parts.

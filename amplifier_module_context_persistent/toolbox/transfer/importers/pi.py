@@ -254,7 +254,10 @@ def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | No
 
 
 def _usage(reported: dict[str, Any]) -> dict[str, Any]:
-    """Return the usage of an answer; {} if all counts are 0, as in an answer that was aborted, and in a copy."""
+    """Return the usage of an answer; {} if all counts are 0.
+
+    All counts are 0 in an aborted answer, and in an answer of a copy that this package exported.
+    """
     cache_read = reported.get("cacheRead")
     usage = usage_of(
         input_tokens=total(reported.get("input"), cache_read),
