@@ -442,13 +442,14 @@ def _is(error: BaseException | None, *codes: int) -> bool:
 def _is_damage(error: Exception) -> bool:
     """Return whether an error means that the file is damaged.
 
-    A text that is not UTF-8 is an error of Python. A damaged byte in the header makes the file read-only for SQLite; if
-    the system made it read-only, it cannot be removed anyway.
+    A file that is read-only counts as damaged, because SQLite also treats a file so if a byte of its header is damaged.
+    A file that the system made read-only is not lost by this: it cannot be removed.
     """
-    is_python_error = isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
-    is_no_text = isinstance(error, UnicodeDecodeError) or is_python_error
-    is_of_file = _is(error, _READ_ONLY, _CORRUPT, _NOT_A_DATABASE)
-    return is_no_text or is_of_file or isinstance(error, DamagedError)
+    if isinstance(error, (DamagedError, UnicodeDecodeError)):
+        return True
+    if isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode"):
+        return True  # a text is not UTF-8: Python found this, not SQLite, so there is no result code
+    return _is(error, _READ_ONLY, _CORRUPT, _NOT_A_DATABASE)
 
 
 class _OtherSchemaError(Exception):

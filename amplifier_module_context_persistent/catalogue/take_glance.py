@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT, USER, Index
-from ..messages.message import calls_of, result_id_of, text_of
+from ..messages.message import Message, calls_of, result_id_of, text_of
 from ..messages.metadata import instant_of, metadata_of, timestamp_of
 from ..messages.normalize import tokens_of
 from ..messages.own_words import own_words
@@ -109,18 +109,24 @@ def _time_near(log: ReadableLog, positions: range) -> str:
 
 
 def _model(log: ReadableLog) -> str:
-    index = log.index
-    answers = (
-        position
-        for position in reversed(range(len(index.live)))
-        if index.columns.roles[index.live[position]] == ASSISTANT
-    )
-    for position in islice(answers, 1):
-        for message in log.read([index.live[position]]):
-            said = metadata_of(message).get("model") or message.get("model")
-            if isinstance(said, str) and said:
-                return said
-    return next((model for _, model in reversed(index.session.usage) if model), "")
+    """Return the model of the last answer or, if it names none, the last model of the log's usage; "" without both."""
+    answer = _last_answer(log)
+    if answer is not None:
+        model = metadata_of(answer).get("model") or answer.get("model")
+        if isinstance(model, str) and model:
+            return model
+    for _, model in reversed(log.index.session.usage):
+        if model:
+            return model
+    return ""
+
+
+def _last_answer(log: ReadableLog) -> Message | None:
+    live, roles = log.index.live, log.index.columns.roles
+    for position in reversed(range(len(live))):
+        if roles[live[position]] == ASSISTANT:
+            return next(log.read([live[position]]))
+    return None
 
 
 def _first_line(log: ReadableLog) -> tuple[str, int]:
@@ -140,6 +146,7 @@ def _first_line(log: ReadableLog) -> tuple[str, int]:
 
 
 def _users(index: Index) -> Iterator[int]:
+    """Yield the ordinals of the live user messages, in order."""
     for run in index.live_runs():
         ordinal = index.columns.roles.find(USER, run.start, run.stop)
         while ordinal >= 0:

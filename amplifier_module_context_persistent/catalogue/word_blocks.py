@@ -126,13 +126,17 @@ class _FilterReader:
 
     def __init__(self, connection: sqlite3.Connection, covered: Mapping[str, LogCoverage]) -> None:
         self._connection = connection
-        self._sound = {
-            name: (session, words)
-            for session, name, words in _sound_words(connection)
-            if name in covered and words.end_offset == covered[name].end_offset
-        }
-        self._names = {session: name for name, (session, _) in self._sound.items()}
-        self.damaged = set(covered) - set(self._sound)
+        self._words = dict[str, _Words]()
+        self._sessions = dict[str, int]()
+        """The ids of the sessions with unaltered words, by the log's name."""
+        self._names = dict[int, str]()
+        """The names of these sessions' logs, by the session's id."""
+        for session, name, words in _sound_words(connection):
+            if name in covered and words.end_offset == covered[name].end_offset:
+                self._words[name] = words
+                self._sessions[name] = session
+                self._names[session] = name
+        self.damaged = set(covered) - set(self._words)
         """Names of logs whose words were found to be altered."""
         self._read = dict[int, dict[tuple[str, int], Row]]()
 
@@ -148,23 +152,23 @@ class _FilterReader:
         Logs that lack some of their rows are added to `damaged`.
         """
         rows = dict[tuple[str, int], Row]()
-        counts = dict.fromkeys(self._sound, 0)
-        for row_id, *given in self._connection.execute(f"SELECT {_ROW} FROM {FILTER_TABLES[part]} ORDER BY id"):
+        counts = dict.fromkeys(self._words, 0)
+        for row_id, *columns in self._connection.execute(f"SELECT {_ROW} FROM {FILTER_TABLES[part]} ORDER BY id"):
             session, number = divmod(row_id, _BLOCKS_OF_SESSION)
             name = self._names.get(session)
             if name is None:
                 continue
-            row = self._checked(name, part, number, given)
+            row = self._checked(name, part, number, columns)
             if row is not None:
                 rows[name, number] = row
                 counts[name] += 1
-        self.damaged |= {name for name, (_, words) in self._sound.items() if counts[name] != words.blocks}
+        self.damaged |= {name for name, words in self._words.items() if counts[name] != words.blocks}
         return rows
 
     def row(self, part: int, key: tuple[str, int]) -> Row | None:
         """Return the row of a block, or None if it is missing or was altered."""
         name, number = key
-        row_id = self._sound[name][0] * _BLOCKS_OF_SESSION + number
+        row_id = self._sessions[name] * _BLOCKS_OF_SESSION + number
         query = f"SELECT {_ROW} FROM {FILTER_TABLES[part]} WHERE id = ?"
         found = self._connection.execute(query, (row_id,)).fetchone()
         row = self._checked(name, part, number, found[1:]) if found is not None else None
@@ -172,14 +176,18 @@ class _FilterReader:
             self.damaged.add(name)
         return row
 
-    def _checked(self, name: str, part: int, number: int, given: Sequence[Any]) -> Row | None:
-        """Check a row that was read. Return it, or None if it was altered."""
-        first, last, made, check = given
-        if type(made) is not bytes or type(first) is not int or type(last) is not int:
+    def _checked(self, name: str, part: int, number: int, columns: Sequence[Any]) -> Row | None:
+        """Check the columns of a row that was read. Return the row, or None if it was altered."""
+        first_offset, last_offset, block_filter, check = columns
+        if type(block_filter) is not bytes or type(first_offset) is not int or type(last_offset) is not int:
             return None
-        words = self._sound[name][1]
-        row = Row(first, last, made)
-        return row if number < words.blocks and _check_of_row(words.mark, part, number, row) == check else None
+        words = self._words[name]
+        if number >= words.blocks:
+            return None
+        row = Row(first_offset, last_offset, block_filter)
+        if _check_of_row(words.mark, part, number, row) != check:
+            return None
+        return row
 
 
 def take_in(

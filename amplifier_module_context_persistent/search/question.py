@@ -55,6 +55,11 @@ class AskedTerm:
     share: float = 1.0
 
     @property
+    def is_weak(self) -> bool:
+        """Whether only a share of the term's points counts."""
+        return self.share != 1.0
+
+    @property
     def is_joined(self) -> bool:
         """Whether the term joins several words of the question."""
         return " " in self.said

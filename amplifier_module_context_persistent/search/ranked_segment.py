@@ -33,6 +33,7 @@ _COLUMNS_BYTES = 12
 _KEY_BYTES = 4
 _LAST_SECOND = (1 << 32) - 1
 _WEIGHT_BITS = 6
+"""A posting in a `SegmentBuilder` is an integer: its lowest bits are the weight, the others the message's number."""
 _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 
 
@@ -151,13 +152,13 @@ class SegmentBuilder:
     def add(self, offset: int, message: Message) -> None:
         """Add the next message of a log, which begins at an offset."""
         weights, chars = weights_of(message)
-        place = len(self._offsets) << _WEIGHT_BITS
+        shifted_number = len(self._offsets) << _WEIGHT_BITS
         postings = self._postings
         for term, weight in weights.items():
             if term in postings:
-                postings[term].append(place | weight)
+                postings[term].append(shifted_number | weight)
             else:
-                postings[term] = [place | weight]
+                postings[term] = [shifted_number | weight]
         written = instant_of(timestamp_of(message))
         self._offsets.append(offset)
         self._seconds.append(min(max(0, int(written.timestamp())), _LAST_SECOND) if written is not None else 0)
@@ -167,8 +168,8 @@ class SegmentBuilder:
         """Pack the added messages into a segment."""
         level = sum(self._chars >= least for least in _LEVEL_TEXT)
         buckets: list[list[tuple[int, list[int]]]] = [[] for _ in range(1 << LEVELS[level])]
-        for key, places in self._by_key():
-            buckets[bucket_of(key, level)].append((key, places))
+        for key, postings in self._by_key():
+            buckets[bucket_of(key, level)].append((key, postings))
         columns = MessageColumns(self._offsets, self._seconds).packed()
         return Segment(len(self._offsets), self._chars, level, columns, tuple(map(_packed, buckets)))
 
@@ -176,14 +177,14 @@ class SegmentBuilder:
         """Yield the postings by checksum, in order. Terms with equal checksums are merged."""
         last_key = None
         merged = list[int]()
-        for key, places in sorted((key_of(term), places) for term, places in self._postings.items()):
+        for key, postings in sorted((key_of(term), postings) for term, postings in self._postings.items()):
             if key == last_key:
-                merged = _merged(merged, places)
+                merged = _merged(merged, postings)
                 continue
             if last_key is not None:
                 yield last_key, merged
             last_key = key
-            merged = places
+            merged = postings
         if last_key is not None:
             yield last_key, merged
 
@@ -191,22 +192,27 @@ class SegmentBuilder:
 def _merged(one: list[int], other: list[int]) -> list[int]:
     """Return the postings of two terms as those of one. A message with both terms gets the larger weight."""
     by_message = dict[int, int]()
-    for place in sorted([*one, *other]):  # of one message, the posting with the larger weight is the last
-        by_message[place >> _WEIGHT_BITS] = place
+    for posting in sorted([*one, *other]):  # of one message, the posting with the larger weight is the last
+        by_message[posting >> _WEIGHT_BITS] = posting
     return list(by_message.values())
 
 
 def _packed(terms: list[tuple[int, list[int]]]) -> bytes:
-    """Pack the terms of a bucket: the checksum of each, and its postings, each with a message's number and weight."""
+    """Pack the terms of a bucket.
+
+    Args:
+        terms: the checksum of each term, and the term's postings in order.
+    """
     keys = [key for key, _ in terms]
-    counts = array("H", [len(places) for _, places in terms])
+    counts = array("H", [len(postings) for _, postings in terms])
     distances = array("H")
     weights = bytearray()
-    for _, places in terms:
-        numbers = [place >> _WEIGHT_BITS for place in places]
+    for _, postings in terms:
+        numbers = [posting >> _WEIGHT_BITS for posting in postings]
         distances.append(numbers[0])
-        distances.extend(map(sub, numbers[1:], numbers))  # each from the number before
-        weights.extend([place & _WEIGHT_MASK for place in places])
+        later_numbers = numbers[1:]
+        distances.extend(map(sub, later_numbers, numbers))  # each number minus the one before it
+        weights.extend([posting & _WEIGHT_MASK for posting in postings])
     columns = zlib.compress(_bytes(counts) + _bytes(distances) + bytes(weights), 1)
     return _bytes(array("I", [len(terms), *keys])) + columns
 

@@ -248,21 +248,33 @@ def _in_order(places: Sequence[int], scores: Mapping[int, float], index: RankedI
 
 
 def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term], tuple[Slip, ...], list[str]]:
-    """Return the known terms, rarest first, the words that are taken for typing slips, and the other unknown words."""
+    """Return the known terms, rarest first, the corrected typing slips, and the words that no message has.
+
+    The terms include those of the corrected words.
+    """
     counts = _counts(asked, index)
+    known = [term for term, count in counts.items() if count > 0]
     unknown = [term for term, count in counts.items() if count == 0]
-    slips = slips_in(unknown, index, tries_all=len(unknown) == len(counts))
+    slips = slips_in(unknown, index, tries_all=not known)
+    missing_words = _missing_words(known, unknown, slips)
 
-    known_words = {term.said for term, count in counts.items() if count > 0}
-    known_words |= {slip.said for slip in slips}
-    unknown_words = dict.fromkeys(term.said for term in unknown if term.share == 1.0 and not term.is_joined)
-    missing = [word for word in unknown_words if word not in known_words]
-
-    counts |= _counts([slip.meant for slip in slips], index)
+    counts.update(_counts([slip.meant for slip in slips], index))
     messages = sum(index.counts)
-    terms = [_Term(term, term.share * _rarity(count, messages), count) for term, count in counts.items() if count > 0]
+    terms = list[_Term]()
+    for term, count in counts.items():
+        if count > 0:
+            rarity = term.share * _rarity(count, messages)
+            terms.append(_Term(term, rarity, count))
     terms.sort(key=lambda term: (term.count, term.asked.name))
-    return terms, slips, missing
+    return terms, slips, missing_words
+
+
+def _missing_words(known: Sequence[AskedTerm], unknown: Sequence[AskedTerm], slips: Sequence[Slip]) -> list[str]:
+    """Return the words that neither a message has nor a corrected slip explains; each once, without weak words."""
+    found_words = {term.said for term in known}
+    found_words.update(slip.said for slip in slips)
+    unknown_words = dict.fromkeys(term.said for term in unknown if not term.is_weak and not term.is_joined)
+    return [word for word in unknown_words if word not in found_words]
 
 
 def _rarity(count: int, messages: int) -> float:

@@ -124,9 +124,11 @@ def candidates(wanted: SessionFilter, *, everywhere: bool, storage: str | None =
         return [one for one in session_files(storage=storage) if is_of_project(one.project, project)]
     if not everywhere:
         return project_sessions(storage=storage)
-    if wanted.excepted:  # an excepted session may be older
-        return session_files(storage=storage)
-    return session_files(storage=storage, since_s=wanted.since_s) or session_files(storage=storage)
+    if wanted.since_s is not None and not wanted.excepted:  # the names of excepted sessions are looked up among all
+        recent = session_files(storage=storage, since_s=wanted.since_s)
+        if recent:
+            return recent
+    return session_files(storage=storage)  # without recent ones too: an empty list means that there is no session
 
 
 def is_directory(project: str) -> bool:

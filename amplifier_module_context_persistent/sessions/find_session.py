@@ -290,8 +290,9 @@ def find_session(name: str, working_dir: str | Path = ".", *, storage: str | Non
     if not is_directory and os.path.lexists(path):
         return path
 
-    of_id, of_name = _scopes(name, working_dir, storage)
-    found = _by_id(name, of_id) or _by_name(name, of_name)
+    found = _by_id(name, _scopes_of_id(name, working_dir, storage))
+    if found is None:
+        found = _by_name(name, _scopes_of_name(working_dir, storage))
     if found is not None:
         return found.path
     if os.sep in name and storage is None and not is_directory:
@@ -339,20 +340,30 @@ def _with_own_id(sessions: Iterable[SessionFile], name: str) -> SessionFile | No
     return None
 
 
-def _scopes(name: str, working_dir: str | Path, storage: str | None) -> tuple[Scopes, Scopes]:
-    """Return where to look for a name, the current project first: for the name as an id, and as a given name."""
-    project = project_slug(working_dir)
+def _scopes_of_id(name: str, working_dir: str | Path, storage: str | None) -> Scopes:
+    """Return where to look for a session whose id is `name`, the current project first."""
     if storage is None:
-        scopes = (
-            partial(session_files, project, storage=None),
-            partial(project_sessions, working_dir, storage=None),
-            partial(session_files, storage=None),
-        )
-        return scopes, scopes
+        return _scopes_of_files(working_dir)
+    project = project_slug(working_dir)
     beginning = name.partition("_")[0] or name  # a short form of an id has this beginning too
-    of_id = (partial(_stored_of_id, storage, beginning, project), partial(_stored_of_id, storage, beginning, None))
-    of_name = (partial(_stored_with_names, storage, project), partial(_stored_with_names, storage, None))
-    return of_id, of_name
+    return partial(_stored_of_id, storage, beginning, project), partial(_stored_of_id, storage, beginning, None)
+
+
+def _scopes_of_name(working_dir: str | Path, storage: str | None) -> Scopes:
+    """Return where to look for a session to which a user or a host gave a name, the current project first."""
+    if storage is None:
+        return _scopes_of_files(working_dir)
+    project = project_slug(working_dir)
+    return partial(_stored_with_names, storage, project), partial(_stored_with_names, storage, None)
+
+
+def _scopes_of_files(working_dir: str | Path) -> Scopes:
+    """Return where to look for a session without a database: the current project, its directory, and all projects."""
+    return (
+        partial(session_files, project_slug(working_dir), storage=None),
+        partial(project_sessions, working_dir, storage=None),
+        partial(session_files, storage=None),
+    )
 
 
 Scopes = Sequence[Callable[[], list[SessionFile]]]

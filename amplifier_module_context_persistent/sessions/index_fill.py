@@ -73,8 +73,9 @@ class IndexFill:
             log = self._next()
             if not self._options.may_go_on():
                 log.is_partial, log.error = True, self._options.failed.get(log.path)
-            elif self._is_of_others(log):
+            elif self._leaves_to_others(log):
                 self._left.append(log)
+                self._pause_if_none_is_free(log)
             else:
                 self._fill(log)
         if is_asked:
@@ -88,30 +89,36 @@ class IndexFill:
             self._left.rotate(-1)
         return self._left.popleft()
 
-    def _is_of_others(self, log: IndexedLog) -> bool:
-        """Return whether another process is at a log. If no other log is left, pause."""
+    def _leaves_to_others(self, log: IndexedLog) -> bool:
+        """Look whether another process is indexing a log, and return whether to leave the log to it."""
         if self._is_in_memory(log):
             return False
-        is_new = log.take_from_others()
+        has_progress = log.take_from_others()
         if log.is_fully_indexed:
             return False
-        if is_new:
+        if has_progress:
             self._leave(log)
-        elif log.path in self._others and time.monotonic() - self._others[log.path] > self._patience_s:
-            del self._others[log.path]
-        if log.path not in self._others:
+            return True
+        progress_at = self._others.get(log.path)
+        if progress_at is None:
             return False
+        if time.monotonic() - progress_at <= self._patience_s:
+            return True
+        del self._others[log.path]
+        return False
+
+    def _pause_if_none_is_free(self, log: IndexedLog) -> None:
+        """Report the progress of a log and pause, if other processes are indexing all logs that are left."""
         if all(one.path in self._others for one in self._left):
             self._options.progress(self._done + log.stored_bytes, self._total)
             time.sleep(_PAUSE_S)
-        return True
 
     def _is_in_memory(self, log: IndexedLog) -> bool:
         """Return whether a log is indexed in memory, without regard to other processes."""
         return self._in_memory or self._lost[log.path] > _MOST_LOST
 
     def _leave(self, log: IndexedLog) -> None:
-        """Leave a log to another process, and go on far from it."""
+        """Note that another process is indexing a log. The next log is one far from it, if this is new."""
         if not self._others:
             self._left.reverse()
         elif log.path not in self._others:

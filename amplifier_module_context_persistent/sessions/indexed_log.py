@@ -45,9 +45,11 @@ class IndexedLog:
     known: KnownWords | None = None
     """The words that the catalogue has of the log."""
     stored: RankedWords | None = None
+    """The part of `known` that is used: the log's segments in the catalogue."""
     on_server: RankedLog | None = None
     """The log's entry in the index of its database; None for a log in a file."""
     made: list[Segment] = field(default_factory=list)
+    """The log's segments in memory, which follow the stored ones."""
     end_offset: int = 0
     """The offset up to which the log is indexed, if `is_partial`."""
     is_partial: bool = False
@@ -95,16 +97,32 @@ class IndexedLog:
             self.stored, self.made = self.known.words, []
 
     def take_from_memory(self, fills: Fills | None) -> bool:
-        """Use the index parts that this process made before; return whether they cover the whole log."""
+        """Use the index parts that this process made for earlier questions; return whether they cover the whole log.
+
+        They are used only if the catalogue or the database still has the part of the index that they follow.
+        """
         fill = (fills or {}).get(self.path)
-        if fill is not None and self.on_server is not None:
-            if fill.begun_on_server is None or not _is_same_part(fill.begun_on_server, self.on_server):
-                return False
-            self.made, self.end_offset = list(fill.made), fill.end_offset
-            return fill.end_offset == self.on_server.size
-        if fill is None or fill.begun_with != self.known or not fill.is_of(self.path):
+        if fill is None:
             return False
-        self.stored, self.made, self.end_offset = fill.stored, list(fill.made), fill.end_offset
+        if self.on_server is not None:
+            return self._take_fill_of_database(fill, self.on_server)
+        return self._take_fill_of_file(fill)
+
+    def _take_fill_of_database(self, fill: RankedFill, on_server: RankedLog) -> bool:
+        follows_stored = fill.begun_on_server is not None and _is_same_part(fill.begun_on_server, on_server)
+        if not follows_stored:
+            return False
+        self.made = list(fill.made)
+        self.end_offset = fill.end_offset
+        return fill.end_offset == on_server.size
+
+    def _take_fill_of_file(self, fill: RankedFill) -> bool:
+        follows_stored = fill.begun_with == self.known
+        if not follows_stored or not fill.is_of(self.path):
+            return False
+        self.stored = fill.stored
+        self.made = list(fill.made)
+        self.end_offset = fill.end_offset
         return fill.is_whole_of(self.path)
 
     def take_from_others(self) -> bool:
