@@ -217,20 +217,28 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     until the rest fits.
     """
     view = draft.view
-    positions = [p for p in view.answers.values() if draft.kept[p] and p not in draft.fixed]
+    positions = [position for position in view.answers.values() if draft.kept[position] and position not in draft.fixed]
     keep_chars, shortened = _answer_chars(draft, positions)
-    spare = draft.target_tokens - draft.total_tokens + sum([draft.sizes[p] for p in positions])
-    excess = sum(shortened.values()) - max(spare, int(ANSWERS_SHARE * draft.room_tokens))
-    newest = view.answers.get(view.people[-2]) if len(view.people) > 1 else None
+    whole_tokens = sum([draft.sizes[position] for position in positions])
+    free_tokens = draft.target_tokens - draft.total_tokens + whole_tokens  # if no answer were in the view
+    room_tokens = max(free_tokens, int(ANSWERS_SHARE * draft.room_tokens))
+    excess_tokens = sum(shortened.values()) - room_tokens
+    newest = None
+    if len(view.people) > 1:
+        last_finished_turn = view.people[-2]
+        newest = view.answers.get(last_finished_turn)
     for number, position in enumerate(positions):
+        may_go = number % 2 == 0  # so one of two successive answers is still held
+        is_shortened = shortened[position] < draft.sizes[position]
         if position == newest:
-            yield Hold(position, Stage.NEVER, Stage.ANSWERS)
-        elif excess > 0 and number % 2 == 0:  # one of two successive answers is still held
-            excess -= shortened[position]
-        elif shortened[position] < draft.sizes[position]:
-            yield Hold(position, Stage.PEOPLE, Stage.FREE, draft.words_cut(view.groups[position].head, keep_chars))
+            yield Hold(position, leave=Stage.NEVER, cut=Stage.ANSWERS)
+        elif may_go and excess_tokens > 0:
+            excess_tokens -= shortened[position]
+        elif is_shortened:
+            answer_cut = draft.words_cut(view.groups[position].head, keep_chars)
+            yield Hold(position, leave=Stage.PEOPLE, cut=Stage.FREE, shortest_cut=answer_cut)
         else:
-            yield Hold(position, Stage.PEOPLE, Stage.LAST)
+            yield Hold(position, leave=Stage.PEOPLE, cut=Stage.LAST)
 
 
 def _answer_chars(draft: Draft, positions: Sequence[int]) -> tuple[int, dict[int, int]]:

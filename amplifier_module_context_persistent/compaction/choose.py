@@ -43,22 +43,25 @@ def choose(draft: Draft, forms: Forms, loss: Loss, goal_tokens: int, positions: 
     taken = False
     while heap:
         if draft.fits(goal_tokens):
-            draft.settle(least_saved, least_of_people)
+            draft.settle(least_saved, least_of_people)  # this may undo cuts, so that the view no longer fits
             if draft.fits(goal_tokens):
                 return taken
-        price, position = heapq.heappop(heap)
-        # Cuts do not help against many messages.
-        find = loss.leave_out_price if draft.total_tokens <= goal_tokens else loss.best
-        best = find(position) if draft.kept[position] else None
+        pushed_price, position = heapq.heappop(heap)
+        if not draft.kept[position]:
+            continue
+        has_too_many_messages = draft.total_tokens <= goal_tokens  # a cut does not reduce their number
+        best = loss.leave_out_price(position) if has_too_many_messages else loss.best(position)
         if best is None:
             continue
-        if best[0] > price:  # the price has risen since it was pushed; another group may be cheaper now
-            heapq.heappush(heap, (best[0], position))
+        price, form = best
+        if price > pushed_price:  # it has risen since it was pushed; another group may be cheaper now
+            heapq.heappush(heap, (price, position))
             continue
+        forms.apply(position, form)
         taken = True
-        forms.apply(position, best[1])
-        near = [position] if best[1].entry is not None else [position - 1, position + 1]  # beside a gap, more is freed
-        _push(heap, loss, offered.intersection([*near, *loss.update_after(position)]))
+        is_left_out = form.entry is None  # leaving out a group beside a gap frees more
+        cheaper = [position - 1, position + 1] if is_left_out else [position]
+        _push(heap, loss, offered.intersection([*cheaper, *loss.update_after(position)]))
     draft.settle(least_saved, least_of_people)
     return taken
 

@@ -29,6 +29,10 @@ GAP_TOKENS = 20  # the approximate size of a gap's marker that names two tools a
 LEAST_BODY_TOKENS = 200  # of a person's message with a pasted body that is worth a cut
 CHARS_A_TOKEN = 3  # approximately, in the markers of gaps
 OTHER_MESSAGES = "other messages"
+_SYSTEM = "system messages"
+_PINS = "pins"
+_LAST_HUMAN = "last human message"
+_NEWEST = "newest messages"
 
 
 class _Estimated(NamedTuple):
@@ -316,17 +320,24 @@ class Draft:
 
 def floor(draft: Draft) -> dict[str, int]:
     """Return the tokens of a draft's parts (system messages, pins, other messages, …), for errors and events."""
-    names = {"system messages": 0, "pins": 0, "last human message": 0, "newest messages": 0}
-    for position in sorted(draft.fixed):
-        group = draft.view.groups[position]
-        kinds = (
-            ("pins", group.pinned),
-            ("system messages", group.head.instructs),
-            ("last human message", position == draft.view.turn),
-        )
-        names[next((name for name, holds in kinds if holds), "newest messages")] += draft.sizes[position]
-    rest = sum(compress(draft.sizes, draft.kept)) - sum(names.values())
-    return {"system prompt, tools and overhead": draft.fixed_tokens, **names, OTHER_MESSAGES: rest}
+    fixed_tokens = {_SYSTEM: 0, _PINS: 0, _LAST_HUMAN: 0, _NEWEST: 0}
+    for position in draft.fixed:
+        fixed_tokens[_part_of(draft, position)] += draft.sizes[position]
+    kept_tokens = sum([draft.sizes[position] for position in draft.kept_positions()])
+    other_tokens = kept_tokens - sum(fixed_tokens.values())
+    return {"system prompt, tools and overhead": draft.fixed_tokens, **fixed_tokens, OTHER_MESSAGES: other_tokens}
+
+
+def _part_of(draft: Draft, position: int) -> str:
+    """Return the name of the part to which a group that must stay is counted."""
+    group = draft.view.groups[position]
+    if group.pinned:
+        return _PINS
+    if group.head.instructs:
+        return _SYSTEM
+    if position == draft.view.turn:
+        return _LAST_HUMAN
+    return _NEWEST
 
 
 def pinned(draft: Draft) -> list[tuple[str, int]]:

@@ -110,19 +110,23 @@ class ImportanceLoss(Loss):
 
     @cached_property
     def scores(self) -> list[int]:
-        """The score of each group, as a whole number."""
+        """The score of each group (see the class), as a whole number."""
         view = self.draft.view
         last_used: dict[str, int] = {}
         for position, group in enumerate(view.groups):
             last_used.update(dict.fromkeys(group.head.gist.terms.used, position))
         newest = max(1, len(view) - 1)
-        found = []
+        found = list[int]()
         for position, members in enumerate(view.members):
             names = {name for entry in members for name in entry.gist.terms.names}
-            references = sum(last_used.get(name, -1) > position for name in names)
-            failed = any(entry.gist.outcome in (FAILED, REJECTED) for entry in members)
-            score = min(REFERENCED * references, RECENT) + ERROR * failed + RECENT * position // newest
-            found.append(score + HUMAN * members[0].human)
+            used_later = [name for name in names if last_used.get(name, -1) > position]
+            score = min(REFERENCED * len(used_later), RECENT)
+            score += RECENT * position // newest
+            if any(entry.gist.outcome in (FAILED, REJECTED) for entry in members):
+                score += ERROR
+            if members[0].human:
+                score += HUMAN
+            found.append(score)
         return found
 
 

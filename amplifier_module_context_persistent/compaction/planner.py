@@ -35,7 +35,7 @@ from .summary_span import leave_out_span
 
 NOTICE_SHARE = 0.01  # of the target, left free for the notice
 # Measured: docs/experiments.md ("Constants of the choice").
-NEWEST_SHARE = 0.3  # of the room, for the newest group's results; then of the rest, for the other newest results
+NEWEST_SHARE = 0.3  # of the room, for results in groups that must stay; then of the rest, for other newest results
 OLDER_SHARE = 0.6  # of the target's room, left to older messages if the newest messages are large
 RAISED_SHARE = 0.4  # of the way from target to threshold: the most by which `OLDER_SHARE` raises the goal of a plan
 RAISED_FOR_PEOPLE = 0.7  # the same before people's messages are left out, which no later plan can bring back
@@ -182,25 +182,40 @@ def _shorten_newest(draft: Draft, forms: Forms, goals: Goals) -> None:
     First the results in groups that must stay (`Draft.fixed`) are shortened to `NEWEST_SHARE` of the room. Then the
     other results that `protected_tool_results` protects are shortened to `NEWEST_SHARE` of the rest of the room.
     """
-    groups, room = draft.view.groups, draft.target_tokens - draft.fixed_tokens
-    own = [p for p in forms.offered(Stage.SHORTEN) if p in draft.fixed and groups[p].results]
-    tokens = sum([draft.sizes[position] - draft.tokens_of(groups[position].head) for position in own])
-    _shorten_to_share(draft, forms, goals, own, tokens, room)
-    room -= sum([draft.sizes[position] for position in draft.fixed])
+    groups = draft.view.groups
+    room_tokens = draft.target_tokens - draft.fixed_tokens
+    offered = forms.offered(Stage.SHORTEN)
+    must_stay = [position for position in offered if position in draft.fixed and groups[position].results]
+    results_tokens = sum([draft.sizes[position] - draft.tokens_of(groups[position].head) for position in must_stay])
+    _shorten_to_share(draft, forms, goals, must_stay, tokens=results_tokens, room_tokens=room_tokens)
+
+    tokens_that_stay = sum([draft.sizes[position] for position in draft.fixed])
     others = [position for position in groups_of_newest_results(draft) if forms.leave[position] >= Stage.HELD]
-    _shorten_to_share(draft, forms, goals, others, sum([draft.sizes[position] for position in others]), room)
+    others_tokens = sum([draft.sizes[position] for position in others])
+    rest_tokens = room_tokens - tokens_that_stay
+    _shorten_to_share(draft, forms, goals, others, tokens=others_tokens, room_tokens=rest_tokens)
 
 
-def _shorten_to_share(draft: Draft, forms: Forms, goals: Goals, positions: list[int], tokens: int, room: int) -> None:
-    """Shorten the results of some groups, the largest first, to `NEWEST_SHARE` of the room.
+def _shorten_to_share(
+    draft: Draft, forms: Forms, goals: Goals, positions: list[int], *, tokens: int, room_tokens: int
+) -> None:
+    """Shorten the results of some groups, the largest first, to `NEWEST_SHARE` of a room.
 
-    It stops earlier if the view meets its first goal. `tokens` is the current size of the results, and `room` the size
-    of the room, both in tokens.
+    The function stops earlier if the view meets its first goal.
+
+    Args:
+        draft: the view in the making.
+        forms: the shorter forms of its groups.
+        goals: the goals of the plan.
+        positions: the positions of the groups.
+        tokens: the current size of what may become shorter in these groups.
+        room_tokens: the size of the room; below 0 if other messages take more than there is.
     """
-    excess = min(tokens, tokens - int(NEWEST_SHARE * room))
-    if excess > 0:
-        goal = max(goals.tokens, draft.total_tokens - excess)
-        choose(draft, forms, LargestTextLoss(draft, forms, Stage.SHORTEN), goal, positions)
+    most_tokens = max(0, int(NEWEST_SHARE * room_tokens))
+    excess_tokens = tokens - most_tokens
+    if excess_tokens > 0:
+        goal_tokens = max(goals.tokens, draft.total_tokens - excess_tokens)
+        choose(draft, forms, LargestTextLoss(draft, forms, Stage.SHORTEN), goal_tokens, positions)
 
 
 def _make_readable(draft: Draft, forms: Forms, strategy: Strategy) -> dict[str, str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..config import Config
@@ -195,17 +196,28 @@ def media_beyond(items: Sequence[Item], limits: RequestLimits, fixed_bytes: int)
     turn = turn_start(items)
     newer = [one for one in accepted[:-1] if one.position >= turn or one.entry.pinned or one.entry.changes.protected]
     older = [one for one in accepted[:-1] if one not in newer]
-    # Media are left out in this order. If only a part of a class is left out, the rest has to fit half of the limits.
-    in_order = [*older, *newer, *accepted[-1:]]
-    ends_of_classes = (0, len(older), len(older) + len(newer), len(in_order))
+    left_out = _left_out([older, newer, accepted[-1:]], limits, rest_bytes)
+    return _by_message([*refused, *left_out])
+
+
+def _left_out(
+    classes: Sequence[Sequence[ShownMedium]], limits: RequestLimits, rest_bytes: int
+) -> Sequence[ShownMedium]:
+    """Return the first media of some classes, as many as must be left out so that the others meet the limits.
+
+    If a class is left out only in part, the others have to meet half of the limits.
+    """
     halved = limits.halved(rest_bytes)
-    gone = 0
-    while gone < len(in_order):
-        applied_limits = limits if gone in ends_of_classes else halved
-        if applied_limits.allow(in_order[gone:], rest_bytes):
-            break
-        gone += 1
-    return _by_message([*refused, *in_order[:gone]])
+    in_order = [one for media in classes for one in media]
+    # The numbers of left-out media with which no class is left out in part.
+    whole_classes = {0, *accumulate(len(media) for media in classes)}
+    for count in range(len(in_order)):
+        applied_limits = halved
+        if count in whole_classes:
+            applied_limits = limits
+        if applied_limits.allow(in_order[count:], rest_bytes):
+            return in_order[:count]
+    return in_order
 
 
 def all_media(items: Sequence[Item], *, spared: int) -> dict[int, frozenset[int]]:

@@ -20,6 +20,8 @@ ALIASES = {
 }
 """Other names of our keys; `path` is such a name only inside `persistence`."""
 
+_ALIASES_OUTSIDE = {name: key for name, key in ALIASES.items() if name != "path"}
+
 VALUE_ALIASES = {"compaction_strategy": {"progressive": "truncate", "summary": "summarize"}}
 """Other names of the values of our keys."""
 
@@ -75,26 +77,34 @@ def told_elsewhere(given: Mapping[str, Any]) -> str:
 def in_our_keys(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given keys under our names, with the keys of the nested `persistence` table.
 
-    If a key is given under both names, our own name wins.
+    If a key is given under both names, our own name wins. If a key is also in the nested table, the given one wins.
     """
-    flat: dict[str, Any] = {}
     given = dict(given)
     nested = given.pop("persistence", None)
     if nested is not None and not isinstance(nested, Mapping):
         raise ConfigError(f"persistence: {nested!r} is not allowed; allowed: an object with the keys of this module")
-    for source in (nested or {}, given):
-        for key, value in source.items():
-            is_own_path = source is given and key == "path"  # `path` is an alias only in the nested table
-            if key in ALIASES and not is_own_path:
-                if ALIASES[key] not in source:
-                    flat[ALIASES[key]] = value
-            elif key not in WITHOUT_MEANING and key not in ELSEWHERE:
-                flat[key] = value
+    flat = _renamed(nested or {}, ALIASES) | _renamed(given, _ALIASES_OUTSIDE)
     for key, names in VALUE_ALIASES.items():
         value = flat.get(key)
         if isinstance(value, str):
             flat[key] = names.get(value, value)
     return flat
+
+
+def _renamed(source: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+    """Return keys and values under our names, without the keys that have no meaning here.
+
+    An alias is ignored if `source` also has the key under our name.
+    """
+    renamed: dict[str, Any] = {}
+    for key, value in source.items():
+        if key in aliases:
+            our_name = aliases[key]
+            if our_name not in source:
+                renamed[our_name] = value
+        elif key not in WITHOUT_MEANING and key not in ELSEWHERE:
+            renamed[key] = value
+    return renamed
 
 
 def nearest_key(key: str, options: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ of the package `openai` 3.57.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..messages.message import (
@@ -270,19 +270,27 @@ def _named(message: Message) -> Message:
 
 
 def _write_result(message: Message, *, exact: bool) -> Message:
+    """Return a result as a message with the role `tool`, or `function` if it was added with this role."""
     blocks = list(result_blocks(message))
-    content: Any = "\n".join(words_or_line(block) for block in blocks)
-    if exact and beside(message).get("role") == "function":
-        return {"role": "function", "name": message.get("name"), "content": content}
+    text_content = "\n".join(words_or_line(block) for block in blocks)
+    was_of_function = beside(message).get("role") == "function"
+    if exact and was_of_function:
+        return {"role": "function", "name": message.get("name"), "content": text_content}
+    parts = list[Message]()
     if _keeps_list(message, exact=exact):
-        parts = list[Message]()
-        for block in blocks:
-            keeps_block = exact or block.get("type") == "text"
-            part = write_part(block, message, exact=True) if keeps_block else text_part(block)
-            if part is not None:
-                parts.append(part)
-        content = parts or content
-    return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": content}
+        parts = _result_parts(blocks, message, exact=exact)
+    return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": parts or text_content}
+
+
+def _result_parts(blocks: Sequence[Message], message: Message, *, exact: bool) -> list[Message]:
+    """Return the blocks of a result as parts. A request accepts only texts, so it gets a text for any other block."""
+    parts = list[Message]()
+    for block in blocks:
+        is_kept = exact or block.get("type") == "text"
+        part = write_part(block, message, exact=True) if is_kept else text_part(block)
+        if part is not None:
+            parts.append(part)
+    return parts
 
 
 def _exact_answer(message: Message) -> Message:

@@ -77,6 +77,8 @@ KINDS = (
 )
 """All known types of items."""
 _OF_USER = frozenset({"mcp_approval_response"})
+_IN_MARK = ("type", "id", "status")
+"""Keys of a message that are kept in the mark only."""
 _SAME = "same"
 """The value of `item` on a text that is of the same item as the text before it."""
 
@@ -185,6 +187,11 @@ def _texts_of(item: Mapping[str, Any]) -> list[Message]:
 
 
 def _read_item(item: Mapping[str, Any]) -> Message:
+    """Return the canonical message of an item that is not a part of an answer.
+
+    In an item of the type `message`, further keys such as `name` stay keys of the message. The keys `type`, `id` and
+    `status` are kept in its mark only.
+    """
     kind = kind_of(item)
     if kind in OUTPUTS:
         return read_output(item, kind)
@@ -193,9 +200,11 @@ def _read_item(item: Mapping[str, Any]) -> Message:
     content = item.get("content")
     if isinstance(content, list):
         content = [read_part(part) for part in objects_in(content, ".content")]
-    more = without(item, "type", "role", "content", "metadata", "id", "status")
-    read_message = {"role": item.get("role"), "content": content, **more, "metadata": {**mapping(item.get("metadata"))}}
-    return marked(read_message, NAME, beside=without(item, "role", "content", "metadata", *more))
+    further = without(item, "role", "content", "metadata", *_IN_MARK)
+    in_mark = {key: value for key, value in item.items() if key in _IN_MARK and value is not None}
+    metadata = dict(mapping(item.get("metadata")))
+    message = {"role": item.get("role"), "content": content, **further, "metadata": metadata}
+    return marked(message, NAME, beside=in_mark)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

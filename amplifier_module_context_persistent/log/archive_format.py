@@ -199,12 +199,14 @@ def stand_in(frame: Frame, explanation: bytes) -> bytes:
         explanation: the text of the unreadable line.
     """
     checksum = b',"_crc":"%08x"}' % frame.next_seed
-    line_bytes = frame.size - frame.lines  # the other lines are empty
-    text_bytes = max(0, line_bytes - len(checksum))
-    line = explanation[:text_bytes].ljust(text_bytes) + checksum
-    if len(line) != line_bytes:  # the frame is too short for the checksum
-        line = b" " * line_bytes
-    return line + b"\n" * frame.lines
+    line_ends = b"\n" * frame.lines
+    line_bytes = frame.size - len(line_ends)  # all bytes beside the line ends are in the first line
+    is_too_short = line_bytes < len(checksum)
+    if is_too_short:
+        return b" " * line_bytes + line_ends
+    text_bytes = line_bytes - len(checksum)
+    text = explanation[:text_bytes].ljust(text_bytes)
+    return text + checksum + line_ends
 
 
 def frame_of_part(content: bytes, last: Frame | None, log_bytes: int) -> tuple[Frame, bytes]:

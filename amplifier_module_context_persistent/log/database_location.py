@@ -151,9 +151,11 @@ def without_password(location: str) -> str:
         ValueError: as for `parse_location`.
     """
     parsed = parse_location(location)
-    server = split_location(parsed.shown)[0]
-    if server != split_location(location)[0]:
-        remember_password(server, parsed.conninfo)
+    given_server, _ = split_location(location)
+    shown_server, _ = split_location(parsed.shown)
+    is_password_removed = shown_server != given_server
+    if is_password_removed:
+        remember_password(shown_server, parsed.conninfo)
     return parsed.shown
 
 

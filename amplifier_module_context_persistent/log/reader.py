@@ -390,22 +390,31 @@ def scan_file(file: FileHandle, scanner: Scanner, size: int) -> int:
     """
     want = CHUNK_BYTES
     while scanner.offset < size:
-        block = file.read(scanner.offset, min(want, size - scanner.offset))
-        torn = torn_bundle(block, scanner.offset, size, file.read)
-        if torn is not None:
-            scanner.feed(block[:torn])
+        left = size - scanner.offset
+        asked = min(want, left)
+        block = file.read(scanner.offset, asked)
+        whole_bundles_end = torn_bundle(block, scanner.offset, size, file.read)
+        if whole_bundles_end is not None:
+            scanner.feed(block[:whole_bundles_end])
             return size
         if b"\n" in block:
             scanner.feed(block)
             want = CHUNK_BYTES
-        elif scanner.offset + len(block) >= size or len(block) < want:
-            size = scanner.offset + len(block)
+            continue
+        # The block is the beginning of a line, or the last line without its LF.
+        is_expected_end = len(block) >= left
+        is_early_end = len(block) < asked  # the file was shortened
+        if is_expected_end or is_early_end:
+            end = scanner.offset + len(block)
             if _is_whole(block):
                 scanner.feed(block + b"\n")
-            return size
-        elif want <= scanner.max_record_bytes:
+            return end
+        may_be_record = want <= scanner.max_record_bytes
+        if may_be_record:
             want = min(want * 2, max(scanner.max_record_bytes, CHUNK_BYTES) + 1)
-        elif not _skip_long_line(file, scanner):
+            continue
+        is_skipped = _skip_long_line(file, scanner)
+        if not is_skipped:
             return size
     return size
 

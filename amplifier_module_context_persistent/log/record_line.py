@@ -86,15 +86,17 @@ def encode_message(
     Raises:
         RecordError: a number has more digits than the interpreter converts.
     """
+    written_time = None
     if timestamp is not None:
-        timestamp = plain.get("timestamp") or timestamp
+        written_time = plain.get("timestamp") or timestamp
     metadata = plain.get("metadata") or {}
     stamped = {"role": plain["role"], **plain}
     stamped.pop("metadata", None)  # it comes last
-    if timestamp is not None and _ORDERED.isdisjoint(metadata):
-        stamped["metadata"] = {**metadata, "timestamp": timestamp, "message_id": message_id}
+    has_none_of_last_keys = _ORDERED.isdisjoint(metadata)
+    if has_none_of_last_keys and written_time is not None:  # the usual case, without the work of `_with_last`
+        stamped["metadata"] = {**metadata, "timestamp": written_time, "message_id": message_id}
     else:
-        stamped["metadata"] = {**_with_last(metadata, timestamp), "message_id": message_id}
+        stamped["metadata"] = {**_with_last(metadata, written_time), "message_id": message_id}
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]
     return encode_object(stamped, is_finite=is_finite)

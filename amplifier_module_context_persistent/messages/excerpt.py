@@ -164,30 +164,42 @@ def _closes(line: str, fence: str) -> bool:
 
 def _end_of_head(text: str, chars: int, *, prose: bool) -> int:
     """Return the index at which a head of about this many characters ends."""
-    if chars <= 0 or chars >= len(text):
-        return max(0, min(chars, len(text)))
-    last = min(len(text), chars + int(chars * _PROSE_SHARE))
-    if prose and (ends := _ends_between(text, chars, last)):
-        return ends[0]
-    line = text.find("\n", chars - 1, chars + _LINE_CHARS)
-    if line >= 0:
-        return line + 1
+    if chars <= 0:
+        return 0
+    if chars >= len(text):
+        return len(text)
+    if prose:
+        last = min(len(text), chars + int(chars * _PROSE_SHARE))
+        ends = _ends_between(text, chars, last)
+        if ends:
+            return ends[0]
+    line_end = text.find("\n", chars - 1, chars + _LINE_CHARS)
+    if line_end >= 0:
+        return line_end + 1
     word = _WORD_END.search(text, chars, min(len(text), chars + _WORD_CHARS))
     return _character_end(text, word.start() if word else chars)
 
 
 def _start_of_tail(text: str, chars: int, *, prose: bool) -> int:
     """Return the index at which a tail of about this many characters starts."""
-    if chars <= 0 or chars >= len(text):
-        return len(text) - max(0, min(chars, len(text)))
+    if chars <= 0:
+        return len(text)
+    if chars >= len(text):
+        return 0
     index = len(text) - chars
-    if prose and (ends := _ends_between(text, max(0, index - int(chars * _PROSE_SHARE)), index)):
-        return ends[-1]
-    line = text.rfind("\n", max(0, index - _LINE_CHARS), index)
-    if line >= 0:
-        return line + 1
-    for position in range(index, max(0, index - _WORD_CHARS), -1):
-        if _WORD_END.match(text, position - 1) or text[position - 1].isspace():
+    if prose:
+        first = max(0, index - int(chars * _PROSE_SHARE))
+        ends = _ends_between(text, first, index)
+        if ends:
+            return ends[-1]
+    first_of_line = max(0, index - _LINE_CHARS)
+    line_end = text.rfind("\n", first_of_line, index)
+    if line_end >= 0:
+        return line_end + 1
+    first_of_word = max(0, index - _WORD_CHARS)
+    for position in range(index, first_of_word, -1):
+        is_word_start = _WORD_END.match(text, position - 1) or text[position - 1].isspace()
+        if is_word_start:
             return position
     return character_start(text, index)
 

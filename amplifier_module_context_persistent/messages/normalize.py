@@ -135,17 +135,17 @@ def _content(message: Message, *, has_calls: bool, keeps_originals: bool) -> Any
     if isinstance(content, list):
         accepted = _Blocks.of(message, keeps_originals=keeps_originals)
         blocks = [block for block in map(accepted.block, content) if block is not None]
-        has_calls = has_calls or any(block["type"] == "tool_call" for block in blocks)
-        is_thinking_alone = all(block["type"] in THINKING_BLOCKS for block in blocks)
-        says_something = has_calls or not is_thinking_alone
+        says_something = has_calls or any(block["type"] not in THINKING_BLOCKS for block in blocks)
         if blocks and says_something:
             return content if _are_same(blocks, content) else blocks
-        content = ""
-    if content.strip():
+    elif content.strip():
         return content
+    # The message has no content, but a result or an answer with calls is accepted without one.
     if message["role"] in ("tool", "function"):
         return NO_OUTPUT
-    return "" if has_calls else None
+    if has_calls:
+        return ""
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,16 +277,23 @@ class Recipient:
             return family in FAMILIES and family not in bond.may_be
         if bond.family != family:
             return True
-        binding, maker, own = self.binding, self._plain(bond.model), self._plain(self.model)
+        return self._refuses_family(bond)
+
+    def _refuses_family(self, bond: Bond) -> bool:
+        """Return whether the reader would refuse this content of its own family, by its provider or its model."""
+        binding = self.binding
         is_elsewhere = bool(bond.provider) and bond.provider.lower() != self.provider.lower()
         if ACCOUNT in binding.binds and is_elsewhere:
             return True
+        maker = self._plain(bond.model)
+        own = self._plain(self.model)
         if MODEL not in binding.binds or not maker or not own or maker == own:
             return False
-        is_read_by_all = self.rules > FIRST_RULES and family == ANTHROPIC and _READ_BY_ALL.search(maker) is not None
-        if is_read_by_all and not own.endswith("haiku-5-5"):
+        has_later_rules = self.rules > FIRST_RULES and self.family == ANTHROPIC
+        if has_later_rules and _READ_BY_ALL.search(maker) and not own.endswith("haiku-5-5"):
             return is_elsewhere
-        return not (binding.reads and re.search(binding.reads, maker))
+        may_read = bool(binding.reads) and re.search(binding.reads, maker) is not None
+        return not may_read
 
 
 NOBODY = Recipient()
@@ -431,11 +438,7 @@ def _compacting_model(metadata: Mapping[str, Any]) -> str:
 
 
 def lacks_reasoning(message: Message) -> bool:
-    """Return whether the reasoning of an answer was left out of the view.
-
-    An answer with reasoning has the hash of its request in its metadata (`bound_to`), also after its reasoning was left
-    out.
-    """
+    """Return whether the reasoning of an answer was left out: such an answer still has the `bound` of its request."""
     if not bound_to(message):
         return False
     bond = bond_of(message, ("", ""))

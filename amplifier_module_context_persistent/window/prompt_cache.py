@@ -10,7 +10,8 @@ class PromptCache:
     """The time of a session's last request, by which its prompt cache is known to be warm or cold.
 
     Args:
-        ttl_s: the seconds that providers keep it, in place of the table; 0 if plans must not depend on it.
+        ttl_s: the seconds for which providers keep a prompt cache; None for the table of `cache_lives_s`, 0 if plans
+            must not depend on the cache.
     """
 
     def __init__(self, ttl_s: float | None) -> None:
@@ -26,7 +27,12 @@ class PromptCache:
             now: ISO 8601.
             viewed_at: the time of an earlier process's last view, from the log; "" if unknown.
         """
-        before, self._asked_at = instant_of(self._asked_at or viewed_at), now
-        asked = instant_of(now)
-        lives = self._ttl_s if self._ttl_s is not None else cache_lives_s(provider, model)
-        return bool(lives and before and asked and (asked - before).total_seconds() > lives)
+        last_request = instant_of(self._asked_at or viewed_at)
+        this_request = instant_of(now)
+        self._asked_at = now
+        ttl_s = self._ttl_s
+        if ttl_s is None:
+            ttl_s = cache_lives_s(provider, model)
+        if ttl_s == 0 or last_request is None or this_request is None:
+            return False
+        return (this_request - last_request).total_seconds() > ttl_s

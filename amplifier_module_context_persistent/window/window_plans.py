@@ -89,15 +89,23 @@ class WindowPlans:
                 self._throttle.record_plan(plan.making.tokens_after, messages, plan.making.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
-        """Note the messages that plans must keep in full. Drop `is_cold` if a cold cache must not bring a plan forward.
+        """Note the messages that plans must keep in full, and return the request.
 
-        A pause brings forward neither the first plan nor a plan that costs reasoning or a summary.
+        The returned request has `is_cold` only if a cold cache may bring the next plan forward.
         """
         self._throttle.set_constraints(request.retained, log.index.session.pins | log.index.session.hidden)
-        may_be_early = self._kept.plan is not None and not request.sums_up and not self._arranger.bound.shows_running
-        if request.is_cold and not may_be_early:
+        if request.is_cold and not self._may_be_early(request):
             return replace(request, is_cold=False)
         return request
+
+    def _may_be_early(self, request: ViewRequest) -> bool:
+        """Return whether a plan may be made early because the provider's cache is cold."""
+        is_first_plan = self._kept.plan is None
+        needs_summary = request.sums_up
+        if is_first_plan or needs_summary:
+            return False
+        costs_reasoning = self._arranger.bound.shows_running  # a plan would remove the reasoning of the current turn
+        return not costs_reasoning
 
     def within_media_limits(
         self, log: Log, request: ViewRequest, arrangement: Arrangement

@@ -251,10 +251,23 @@ class PostgresLog(PostgresReader):
         return sent
 
     def _send(self, connection: psycopg.Connection[Any], batch: Sequence[Prepare], *, lock: bool) -> _SentRows | None:
+        """Send the first part of a batch. If an earlier attempt sent lines, first find out whether they are stored.
+
+        `_sent` keeps the sent lines if an error leaves it unknown whether the server has stored them.
+
+        Args:
+            connection: the connection; a transaction is open on it if `lock` is true.
+            batch: the callers' functions.
+            lock: whether to lock the log's row and read the log to its end first.
+
+        Returns:
+            The stored lines. None if the server stored nothing because the log has changed since it was read.
+        """
         if lock:
             self.take_in(connection, lock=True)
-        if self._sent is not None and self._is_stored(connection, self._sent):
-            return self._sent
+        sent_before = self._sent
+        if sent_before is not None and self._is_stored(connection, sent_before):
+            return sent_before
         self._sent = None
         part = prepare_part(batch, self.index, self.max_record_bytes)
         if not part.bodies and not lock:  # no statement will show whether the log has changed, so read it
@@ -266,18 +279,20 @@ class PostgresLog(PostgresReader):
         if not new:
             return sent
         self._sent = sent
+        if self._store(connection, sent):
+            return sent
+        self._sent = None
+        return None
+
+    def _store(self, connection: psycopg.Connection[Any], sent: _SentRows) -> bool:
+        """Append rows on the server. Return False if the log has changed since it was read; then nothing is stored."""
         schema = self.location.schema
         durable = self._durable
         touches = connection.touches  # type: ignore[attr-defined]  # of DeadlineConnection
         with self._forgetting_refused():
-            if len(new) == 1:
-                is_stored = append_one_row(connection, schema, known, new[0], durable=durable, touches=touches)
-            else:
-                is_stored = rows.append(connection, schema, known, new, durable=durable, touches=touches)
-            if is_stored:
-                return sent
-        self._sent = None
-        return None
+            if len(sent.rows) == 1:
+                return append_one_row(connection, schema, sent.after, sent.rows[0], durable=durable, touches=touches)
+            return rows.append(connection, schema, sent.after, sent.rows, durable=durable, touches=touches)
 
     def _rows_of(self, bodies: Sequence[bytes]) -> list[Row]:
         """Make the rows for new records after the known end of the log."""

@@ -53,14 +53,21 @@ def find_by_form(searched: SearchedText, words: Sequence[Span]) -> list[Secret]:
         words: the places of the words in which a form is possible. Forms with spaces are searched for everywhere.
     """
     text = searched.text
-    found = _by_expression(text, [known for known in _WITH_SPACES if any(map(text.__contains__, known.hints))])
+    with_spaces = _by_expression(text, _forms_with_spaces(text))
     if not words:
-        return found
-    text = hidden(text, found)
-    begun = list(_begun(text, words))
-    text = hidden(text, begun)
-    within = _forms_within("\n".join([text[start:end] for start, end in words]))
-    return found + [secret for secret in begun + _by_expression(text, within) if not is_in_encoded_data(text, secret)]
+        return with_spaces
+    text_left = hidden(text, with_spaces)
+    begun = list(_begun(text_left, words))
+    text_left = hidden(text_left, begun)
+    long_words = "\n".join([text_left[start:end] for start, end in words])
+    within = _by_expression(text_left, _forms_within(long_words))
+    in_words = [secret for secret in [*begun, *within] if not is_in_encoded_data(text_left, secret)]
+    return with_spaces + in_words
+
+
+def _forms_with_spaces(text: str) -> list[Format]:
+    """Return the forms with spaces of which a text contains one of the hints."""
+    return [known for known in _WITH_SPACES if any(hint in text for hint in known.hints)]
 
 
 def _forms_within(text: str) -> list[Format]:

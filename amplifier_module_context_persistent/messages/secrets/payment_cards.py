@@ -34,7 +34,7 @@ _PERSONS = re.compile(
 _ASSIGNED = r"\\*[\"'`]?[*_]{0,2}[ \t]{0,4}(?:[:=]|=>|[ ]is|[ ]was)[*_]{0,2}[ \t]{0,4}\\*[\"'`]?"
 _DIGITS = r"(?<![0-9])(?P<secret>[0-9](?:[ -]?[0-9]){2,18})(?![0-9]|[.,][0-9])"
 _NUMBER = re.compile(rf"(?:{_ASSIGNED}|[ ]{{1,2}}){_DIGITS}")
-_GIVEN = re.compile(rf"{_ASSIGNED}{_DIGITS}")
+_ASSIGNED_NUMBER = re.compile(rf"{_ASSIGNED}{_DIGITS}")
 _QUOTED_PIN = re.compile(r"\\*[\"']\s{0,4}:\s{0,4}(?P<quote>\\*[\"'])(?P<secret>[0-9]{4,8})(?P=quote)")
 _CARD_OBJECT = re.compile(
     r"\\*[\"']\s{0,4}:\s{0,4}\\*[\"']?(?P<secret>[0-9]{13,19})\\*[\"']?[^{}]{0,300}\b(?:cvc|cvv|exp_month|expiry)",
@@ -78,7 +78,8 @@ _PIN_OWNERS = Beginnings(
         *("bank", "voicemail", "parental", "master", "gate"),
     )
 )
-_OTHERS = Beginnings(("pin", "number"))
+_BARE_NAMES = Beginnings(("pin", "number"))
+"""Names that need further words nearby, because they also have other meanings."""
 _EXAMPLES = frozenset(
     {"4111111111111111", "4242424242424242", "5555555555554444", "378282246310005", "4000056655665556"}
 )
@@ -100,34 +101,47 @@ def find_card_numbers(searched: SearchedText) -> list[Secret]:
         return found
     names = _NAMES.matches(_CARD_NAME, searched, is_folded=True) + _NAMES.matches(_CHECK_NAME, searched, is_folded=True)
     for name in names:
-        found += _beside(text, name)
+        found += _after_card_name(text, name)
     for name in _PIN_OWNERS.matches(_PIN_NAME, searched, is_folded=True):
-        found += _of(_GIVEN.match(text, name.end()), "code", is_secret=_is_pin)
-    for other in _OTHERS.possible_in(searched):
-        for name in re.finditer(rf"(?<![\w-]){other}(?![\w-])", searched.folded):
-            found += _by_other_name(text, name)
+        assigned = _ASSIGNED_NUMBER.match(text, name.end())
+        found += _if_secret(assigned, "code", is_secret=_is_pin)
+    for bare_name in _BARE_NAMES.possible_in(searched):
+        for name in re.finditer(rf"(?<![\w-]){bare_name}(?![\w-])", searched.folded):
+            if bare_name == "number":
+                found += _number_in_card_object(text, name)
+            else:
+                found += _pins_of_person(text, name)
     return found
 
 
-def _beside(text: str, name: re.Match[str]) -> Iterator[Secret]:
-    is_check = _CHECK_NAME.fullmatch(name[0]) is not None
-    is_secret = _is_check_value if is_check else _is_card_number
-    kind = "check value of a card" if is_check else "number of a card"
-    yield from _of(_NUMBER.match(text, name.end()), kind, is_secret=is_secret)
+def _after_card_name(text: str, name: re.Match[str]) -> Iterator[Secret]:
+    """Yield the number or the check value after or below a name such as `card number` or `cvv`."""
+    if _CHECK_NAME.fullmatch(name[0]):
+        kind = "check value of a card"
+        is_secret = _is_check_value
+    else:
+        kind = "number of a card"
+        is_secret = _is_card_number
+    yield from _if_secret(_NUMBER.match(text, name.end()), kind, is_secret=is_secret)
     yield from find_digits_below(text, *name.span(), kind=kind, is_secret=is_secret)
 
 
-def _by_other_name(text: str, name: re.Match[str]) -> Iterator[Secret]:
-    if name[0] == "number":
-        yield from _of(_CARD_OBJECT.match(text, name.end()), "number of a card", is_secret=_is_card_number)
-        return
+def _number_in_card_object(text: str, name: re.Match[str]) -> Iterator[Secret]:
+    """Yield the number under the key `number` of a JSON object that also has other values of a card."""
+    in_object = _CARD_OBJECT.match(text, name.end())
+    yield from _if_secret(in_object, "number of a card", is_secret=_is_card_number)
+
+
+def _pins_of_person(text: str, name: re.Match[str]) -> Iterator[Secret]:
+    """Yield the PINs after or below the word `pin`, if a name of a person or an account is near."""
     near = text[max(0, name.start() - _AROUND_CHARS) : name.end() + _AROUND_CHARS]
     if re.search(rf"[\"'](?:{_PERSONS.pattern})[\"'\\]", near, re.IGNORECASE):
-        yield from _of(_QUOTED_PIN.match(text, name.end()), "code", is_secret=_is_pin)
+        yield from _if_secret(_QUOTED_PIN.match(text, name.end()), "code", is_secret=_is_pin)
     yield from find_digits_below(text, *name.span(), kind="code", is_secret=_is_pin, beside=_PERSONS)
 
 
-def _of(match: re.Match[str] | None, kind: str, *, is_secret: Callable[[str], bool]) -> Iterator[Secret]:
+def _if_secret(match: re.Match[str] | None, kind: str, *, is_secret: Callable[[str], bool]) -> Iterator[Secret]:
+    """Yield the part `secret` of a match, if there is a match and the part passes a check."""
     if match is not None and is_secret(match["secret"]):
         yield Secret(*match.span("secret"), kind)
 

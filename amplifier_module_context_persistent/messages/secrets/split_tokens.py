@@ -61,28 +61,47 @@ def find_split_tokens(searched: SearchedText) -> list[Secret]:
 
 
 def _chains(text: str, joins: list[re.Match[str]]) -> Iterator[list[Span]]:
-    """Yield where the pieces are that are joined to each other."""
+    """Yield the places of the pieces that are joined to each other, a list for each key in pieces."""
     pieces = list[Span]()
     for join in joins:
-        if pieces and join.start() < pieces[-1][1]:
+        if pieces and join.start() < pieces[-1][1]:  # the join is inside the last piece
             continue
-        if not pieces or pieces[-1][1] != join.start() or len(pieces) >= _MOST_PIECES:
+        is_next = bool(pieces) and pieces[-1][1] == join.start() and len(pieces) < _MOST_PIECES
+        if not is_next:
             if pieces:
                 yield pieces
-            before = _PIECE.match(text[max(0, join.start() - _PIECE_CHARS) : join.start()][::-1])
-            pieces = [(join.start() - (len(before[0]) if before else 0), join.start())]
-        after = _PIECE.match(text, join.end(), join.end() + _PIECE_CHARS)
-        pieces.append((join.end(), after.end() if after else join.end()))
-        while (
-            len(pieces) < _MOST_PIECES
-            and after
-            and join.re is _BEHIND_PREFIX
-            and (comma := _COMMA.match(text, after.end()))
-        ):
-            after = _PIECE.match(text, comma.end(), comma.end() + _PIECE_CHARS)
-            pieces.append((comma.end(), after.end() if after else comma.end()))
+            pieces = [_piece_before(text, join.start())]
+        pieces.append(_piece_after(text, join.end()))
+        may_be_list = join.re is _BEHIND_PREFIX
+        if may_be_list:
+            pieces += _further_items(text, pieces[-1], _MOST_PIECES - len(pieces))
     if pieces:
         yield pieces
+
+
+def _piece_before(text: str, end: int) -> Span:
+    """Return the place of the piece that ends at a position; an empty span if there is none."""
+    backwards = text[max(0, end - _PIECE_CHARS) : end][::-1]
+    piece = _PIECE.match(backwards)
+    length = len(piece[0]) if piece else 0
+    return end - length, end
+
+
+def _piece_after(text: str, start: int) -> Span:
+    """Return the place of the piece that starts at a position; an empty span if there is none."""
+    piece = _PIECE.match(text, start, start + _PIECE_CHARS)
+    return start, piece.end() if piece else start
+
+
+def _further_items(text: str, piece: Span, most: int) -> Iterator[Span]:
+    """Yield the places of up to `most` pieces that follow a piece in a list or a call, each after a comma."""
+    for _ in range(most):
+        start, end = piece
+        comma = _COMMA.match(text, end) if end > start else None
+        if comma is None:
+            return
+        piece = _piece_after(text, comma.end())
+        yield piece
 
 
 def _in_pieces(secret: Secret, pieces: list[Span]) -> Iterator[Secret]:
