@@ -72,7 +72,9 @@ def show_best_answers(
     _say_what_is_missing(found, explains=explains)
     if found.errors:
         return UNUSABLE
-    return DONE if messages else FINDINGS
+    if not messages:
+        return FINDINGS  # as grep, when nothing was found
+    return DONE
 
 
 def _print(messages: Sequence[BestMessage], look: Look, short: Mapping[str, str], *, explains: bool) -> None:

@@ -97,8 +97,10 @@ class MessagePrinter:
             plain |= {"answers": answers, "outcome": outcome.outcome, "duration_s": outcome.duration_s}
             if outcome.call is not None:
                 plain["arguments"] = outcome.call.plain_arguments()
-        elif not self._may_grow and (unanswered := placed.open_calls):
-            plain["open_calls"] = sorted(unanswered)
+        elif not self._may_grow:
+            unanswered = placed.open_calls
+            if unanswered:
+                plain["open_calls"] = sorted(unanswered)
         return plain
 
     def note(self, text: str) -> None:
@@ -114,8 +116,11 @@ class MessagePrinter:
             self._folded(compaction.summary, _SUMMARY_LINES, indent=_INDENT, style="dim")
 
     def _call_of(self, placed: LiveMessage) -> None:
-        """Print the arguments of a result's call, with `with_calls`, if the head shows only a part of them."""
-        if not self._with_calls or (outcome := placed.call_outcome) is None or outcome.call is None:
+        """Print the arguments of a result's call if `with_calls` is set and the head may show only a part of them."""
+        if not self._with_calls:
+            return
+        outcome = placed.call_outcome
+        if outcome is None or outcome.call is None:
             return
         call = outcome.call
         if call.is_shortened or self._full:

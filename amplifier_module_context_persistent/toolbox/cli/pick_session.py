@@ -101,13 +101,16 @@ class SessionChoices:
 
     def line_of(self, one: Overview, columns: int) -> str:
         """Return a session as a line: its age, the cost of resuming it, its id, its name or first line."""
-        when = f"{age(max(0.0, time() - one.last_s)) if one.has_time else '?':>4}"
+        when = "?"
+        if one.has_time:
+            when = age(max(0.0, time() - one.last_s))
         said = one.named.name or one.first_line
         if columns < _NARROW:
-            return one_line(f"{when}  {said}")
+            return one_line(f"{when:>4}  {said}")
         resuming = resume_cost(self._prices, one.last_request)
         cost = money(resuming.cost) if resuming is not None else ""
-        return one_line(f"{when}  {cost:>7}  {one.session.id[:_LEAST_ID]:<{_LEAST_ID}}  {said}")
+        short_id = one.session.id[:_LEAST_ID].ljust(_LEAST_ID)
+        return one_line(f"{when:>4}  {cost:>7}  {short_id}  {said}")
 
     def keep(self) -> None:
         """Store new list entries in the catalogues."""

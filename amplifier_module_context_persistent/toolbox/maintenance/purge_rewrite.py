@@ -355,14 +355,20 @@ class Rewrite:
         """Remove a control record, keep it for the end, or write it redacted."""
         name = name_of(value["_record"])
         kind = kind_of(name)
-        goes_with_messages = offset < self._cut_offset and not kind.outlives_messages
-        if kind.frames or kind.bundles:  # `_take_reset` writes a new reset where this one took effect
-            self.counts.controls_removed += self._purge.cleared and kind.frames
+        is_rewritten = kind.frames or kind.bundles
+        if is_rewritten:  # `_take_reset` writes a new reset where this one took effect
+            if kind.frames and self._purge.cleared:
+                self.counts.controls_removed += 1
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
-        elif not kind.permanent and (goes_with_messages or self._is_void(name, value)):
+            return
+        if kind.permanent:
+            self._keep_control(name, line, value, damaged=damaged)
+            return
+        goes_with_messages = offset < self._cut_offset and not kind.outlives_messages
+        if goes_with_messages or self._is_void(name, value):
             self.counts.controls_removed += 1
-        elif self._purge.cleared and not kind.permanent:
+        elif self._purge.cleared:
             self._late.append(control_body(line, value))
         else:
             self._keep_control(name, line, value, damaged=damaged)

@@ -145,10 +145,13 @@ def _title(transcript: Transcript) -> str:
     name = read_name(transcript.path).name
     if name:
         return name
-    turn = next(iter(transcript.turns()), None)
-    if turn is None:
+    first_turn = next(iter(transcript.turns()), None)
+    if first_turn is None:
         return ""
-    return next((first_line(message) for message in transcript.messages(turn.start, turn.start + 1)), "")[:_TITLE_CHARS]
+    task = next(transcript.messages(first_turn.start, first_turn.start + 1), None)
+    if task is None:
+        return ""
+    return first_line(task)[:_TITLE_CHARS]
 
 
 def _said(message: Message, bodies: Bodies) -> str:

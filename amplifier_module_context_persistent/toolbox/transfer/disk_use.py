@@ -140,29 +140,46 @@ def catalogue_bytes(projects: Iterable[str | os.PathLike[str]]) -> int:
 def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> None:
     """Add the bytes of a log's lines to their kinds, and set the bytes that a purge of hidden messages would free."""
     offsets, kinds = index.columns.offsets, use.kinds
-    ordinal = 0
-    with_hidden_bytes = 0  # of records that a purge of hidden messages removes too
+    ordinal = 0  # of the first message that begins at the line or after it
+    control_bytes = 0  # of control records that a purge of hidden messages would remove too
     for line in lines:
-        size = len(line.content) + 1
-        while ordinal < len(offsets) and offsets[ordinal] < line.offset:  # a damaged line holds several records
+        while ordinal < len(offsets) and offsets[ordinal] < line.offset:  # several times if a damaged line has several
             ordinal += 1
-        if ordinal < len(offsets) and offsets[ordinal] == line.offset:
+        is_message = ordinal < len(offsets) and offsets[ordinal] == line.offset
+        if is_message:
             _count_message(kinds, index, ordinal, line.content)
             continue
+        size = len(line.content) + 1
         name = _control_name(line.content)
-        kind = kind_of(name)
-        if name in _RECEIPTS:
-            kinds["receipts"] += size
-            if kinds["cleared"] and kind.depends_on_history:
-                with_hidden_bytes += size
-        elif name in _PLANS:
-            kinds["plans"] += size
-        else:
-            kinds["other"] += size
-            if kind.frames or kind.bundles:
-                with_hidden_bytes += size
+        kinds[_kind_of_use(name)] += size
+        if _goes_with_hidden(name, is_after_hidden=kinds["cleared"] > 0):
+            control_bytes += size
     if kinds["cleared"]:
-        use.purge_frees = kinds["cleared"] + with_hidden_bytes
+        use.purge_frees = kinds["cleared"] + control_bytes
+
+
+def _kind_of_use(name: str) -> str:
+    """Return the kind of disk use that has the control records of this name."""
+    if name in _RECEIPTS:
+        return "receipts"
+    if name in _PLANS:
+        return "plans"
+    return "other"
+
+
+def _goes_with_hidden(name: str, *, is_after_hidden: bool) -> bool:
+    """Return whether a purge of hidden messages probably removes a control record.
+
+    Args:
+        name: the name of the record's kind.
+        is_after_hidden: whether a hidden message is before the record.
+    """
+    kind = kind_of(name)
+    if name in _RECEIPTS:
+        return is_after_hidden and kind.depends_on_history
+    if name in _PLANS:
+        return False
+    return kind.frames or kind.bundles
 
 
 def _count_message(kinds: dict[str, int], index: Index, ordinal: int, content: bytes) -> None:

@@ -40,7 +40,10 @@ def erasures_of_log(reader: ReadableLog, location: str, found: Sequence[Erasure]
         OSError: the list of erasures cannot be read, so it is not known what was erased.
     """
     found = erasures() if found is None else found
-    return undone_among(reader, location, list(concerning(found, names_of(reader)))) if found else []
+    if not found:
+        return []
+    about = list(concerning(found, names_of(reader)))
+    return undone_among(reader, location, about)
 
 
 def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -> list[Erasure]:
@@ -51,11 +54,16 @@ def undone_among(reader: ReadableLog, location: str, about: Sequence[Erasure]) -
         location: its file, or its location in a database.
         about: the erasures to choose from; all are about the log's session.
     """
-    if not any(erasure.what != SESSION for erasure in about):
+    if all(erasure.what == SESSION for erasure in about):  # the content of the log does not matter
         return list(about)
     purges, carried_out = _purges(reader), salts_of_purges(reader)
-    left = [one for one in about if one.salt not in carried_out]
-    return [one for one in left if one.what == SESSION or _holds(reader, location, one, purges)]
+    undone = list[Erasure]()
+    for erasure in about:
+        if erasure.salt in carried_out:
+            continue
+        if erasure.what == SESSION or _holds(reader, location, erasure, purges):
+            undone.append(erasure)
+    return undone
 
 
 def salts_of_purges(reader: ReadableLog) -> set[str]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,7 +166,9 @@ class Export:
                     continue
                 message = as_hosts_write(message)
             clean = self._redacted(message, position + 1)
-            yield position, clean if self._into == "markdown" else _sendable(message, clean)
+            if self._into != "markdown":
+                clean = _sendable(message, clean)
+            yield position, clean
             self.messages += 1
 
     def _others(self) -> Iterator[str]:
@@ -282,13 +284,19 @@ def _sendable(message: Message, clean: Message) -> Message:
 
 
 def _changes(before: Any, after: Any) -> int:
-    """Return the number of values that differ between two versions of a message, counting nested values one by one."""
+    """Return the number of keys and values that differ between two versions of a message, counted one by one."""
     if isinstance(before, dict) and isinstance(after, dict) and len(before) == len(after):
-        pairs = zip(before.items(), after.items(), strict=True)
-        return sum((old != new) + _changes(value, changed) for (old, value), (new, changed) in pairs)
+        changed_keys = sum(1 for key, new_key in zip(before, after, strict=True) if key != new_key)
+        return changed_keys + _changes_in_pairs(before.values(), after.values())
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        return sum(_changes(value, changed) for value, changed in zip(before, after, strict=True))
-    return int(before is not after and before != after)
+        return _changes_in_pairs(before, after)
+    if before is after or before == after:
+        return 0
+    return 1
+
+
+def _changes_in_pairs(before: Iterable[Any], after: Iterable[Any]) -> int:
+    return sum(_changes(value, new_value) for value, new_value in zip(before, after, strict=True))
 
 
 def _printable(line: str) -> str:

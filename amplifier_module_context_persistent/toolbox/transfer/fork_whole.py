@@ -36,6 +36,9 @@ from .host_files import is_unfinished, making_session, write_host_files
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'
 _OF_AN_IMPORT = ("source", "imported_from")
 """Keys of a header that would make an import append to the fork."""
+_COPY_ALL = Purge(redact=str)
+"""A purge that removes and replaces nothing, since `str` returns a text unchanged. All records are written again,
+with new checksums."""
 
 
 def fork_id(reader: ReadableLog) -> str:
@@ -67,9 +70,10 @@ def fork_whole(
         if not is_unfinished(target):
             header = _header(reader, session_id, parent_id, new_id())
             with new_log(target, reads_back=True) as new:
-                lines = _ForkLines(new.write, header)
-                # a purge that removes nothing copies everything, with new checksums
-                Rewrite(cast("StoredLog", reader), Purge(redact=str), PurgeCounts(), lines, time=now()).run()
+                stored_log = cast("StoredLog", reader)  # every log in a file or a database is one
+                fork_lines = _ForkLines(new.write, header)
+                copying = Rewrite(stored_log, _COPY_ALL, PurgeCounts(), fork_lines, time=now())
+                copying.run()
                 new.finish()
         write_host_files(target, created=now(), parent_id=parent_id, is_fork=True, origin=origin)
 

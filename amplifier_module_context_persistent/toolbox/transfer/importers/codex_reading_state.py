@@ -221,13 +221,20 @@ class Rollout:
 
 def _add_reasoning(blocks: list[Message], block: Message) -> None:
     """Add a block. A reasoning text and an encrypted state that follow each other are joined to one block."""
-    last = blocks[-1] if blocks else {}
-    if last.get("type") == block.get("type") == "thinking":
-        said = [one["thinking"] for one in (last, block) if one["thinking"]]
-        if len(said) < 2 and ("content" in last) != ("content" in block):
-            blocks[-1] = {**last, **block, "thinking": "".join(said)}
-            return
-    blocks.append(block)
+    if blocks and _belong_together(blocks[-1], block):
+        last = blocks[-1]
+        blocks[-1] = {**last, **block, "thinking": last["thinking"] or block["thinking"]}
+    else:
+        blocks.append(block)
+
+
+def _belong_together(first: Message, second: Message) -> bool:
+    """Return whether of two blocks of reasoning only one has an encrypted state, and not both have a text."""
+    if first.get("type") != "thinking" or second.get("type") != "thinking":
+        return False
+    have_one_state = ("content" in first) != ("content" in second)
+    have_two_texts = bool(first["thinking"] and second["thinking"])
+    return have_one_state and not have_two_texts
 
 
 def text_in(content: Any) -> str:

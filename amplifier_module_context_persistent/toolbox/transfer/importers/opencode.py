@@ -39,13 +39,15 @@ def read(source: Source, account: Account) -> Iterator[Event]:
             account.lose(number, "no message of a user or an assistant")
             continue
         parts = [part for part in items(message.get("parts")) if isinstance(part, dict)]
-        read = list(_user(number, told, parts) if told["role"] == "user" else _answer(number, told, parts))
-        if any(isinstance(event, MessageRead) for event in read):
-            account.map(str(told["role"]))
+        role = str(told["role"])
+        of_role = _user if role == "user" else _answer
+        events = list(of_role(number, told, parts))
+        if any(isinstance(event, MessageRead) for event in events):
+            account.map(role)
+            yield from events
         else:
-            account.keep(f"{told['role']} without content")
-            read = [KeptEntry(message, number, str(told["role"]))]
-        yield from read
+            account.keep(f"{role} without content")
+            yield KeptEntry(message, number, role)
 
 
 def is_export(document: Any) -> bool:

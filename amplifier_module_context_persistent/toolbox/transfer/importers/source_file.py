@@ -108,7 +108,10 @@ class Source:
         self._files = files or FileSystem()
         self._copies: PrivateDirectory | None = None
         """The directory of the decrypted and decompressed file; None if it is not needed."""
-        self._first_error = self._no_document = ""
+        self._first_error = ""
+        """The error of the first line that is not blank, if it is not a whole JSON value."""
+        self._no_document = ""
+        """The reason why the file is not a JSON document, or cannot be read as one."""
         self._list_begin = 0
         """The number of bytes before a list that is too long to be parsed at once."""
         self.unit = "line"
@@ -234,25 +237,19 @@ class Source:
         return begin
 
     def _sample_of(self, said: Sequence[Line]) -> Sample:
-        """Make the sample from the first lines that are not blank, or from the document if the file is one."""
+        """Make the sample from the first lines that are not blank, or from the document if the file is one.
+
+        If the first line is not a whole JSON value, the file is probably a document of several lines.
+
+        Raises:
+            ImportRefusedError: the document is too large to be read.
+        """
         entries = tuple(line.value for line in said if isinstance(line.value, dict))
         self._first_error = said[0].error if said else ""
         if not self._first_error:
             return Sample(entries, self._only_value(said))
         if self.size > MOST_DOCUMENT_BYTES:
-            prefix = self._text_before_json()
-            if prefix is None:
-                return Sample(entries)
-            self._list_begin = prefix
-            begin = self._begin_of_list()
-            if begin:
-                return Sample((), long_list=begin)
-            self._no_document = (
-                f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
-            )
-            if not entries:
-                raise ImportRefusedError(self._no_document)
-            return Sample(entries)
+            return self._sample_of_large(entries)
         try:
             return Sample((), self._read_document())
         except ValueError as error:
@@ -260,6 +257,27 @@ class Source:
             what = "the file is cut: it ends within its JSON document" if is_cut else "not a JSON document"
             self._no_document = f"{what} ({error})"
             return Sample(entries)
+
+    def _sample_of_large(self, entries: tuple[dict[str, Any], ...]) -> Sample:
+        """Make the sample of a file that is too large to be parsed at once, if possible from its list.
+
+        Args:
+            entries: the objects in the first lines; the sample has these if the file is not a list.
+
+        Raises:
+            ImportRefusedError: the file is neither a list nor lines with objects.
+        """
+        prefix = self._text_before_json()
+        if prefix is None:
+            return Sample(entries)
+        self._list_begin = prefix
+        begin = self._begin_of_list()
+        if begin:
+            return Sample((), long_list=begin)
+        self._no_document = f"a JSON document of {self.size:,} bytes; at most {MOST_DOCUMENT_BYTES:,} are read at once"
+        if not entries:
+            raise ImportRefusedError(self._no_document)
+        return Sample(entries)
 
     def _only_value(self, said: Sequence[Line]) -> Any:
         """Return the only JSON value of a file, or None if it has several.
