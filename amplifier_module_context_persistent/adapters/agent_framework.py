@@ -197,7 +197,7 @@ class ViewStrategy:
     def _take_out(self, messages: Sequence[Message]) -> WorkingView[Message]:
         """Return the view that a list continues, for use by one call only.
 
-        It is the view that gave the list's beginning, else the last view of the session, else a new one.
+        It is the view that returned the beginning of the list, or else the last view of the session, or else a new one.
         """
         for view in reversed(self._running):
             if view.gave(messages):
@@ -245,11 +245,10 @@ def _checked(messages: Sequence[Message]) -> list[Message]:
 
 
 def _with_calls_at_their_results(messages: Sequence[Message]) -> list[Message]:
-    """Move each answer that calls tools, with the earlier of its results, to the last of its results.
+    """Move each answer with calls, and the results of its calls, to the place of the last of these results.
 
-    Two runs of one session may save in turns, call by call: then words of the other run are between a call and its
-    result. A view puts the call and its results together, and has to end as the list does, with the result that the
-    model must answer.
+    Two runs of one session may save in turns. Then messages of the other run are between a call and its result. A view
+    puts the call and its results together. It must end as the list does: with the result that the model must answer.
     """
     callers: dict[str | None, int] = {}
     caller_of: dict[int, int] = {}

@@ -80,7 +80,7 @@ class CatalogueSnapshots:
         return None
 
     def take(self, log: FileHandle, scanner: Scanner, known_end: bytes) -> Callable[[], None] | None:
-        """Take a snapshot and return a function that writes it, for any thread. Return None if none can be taken."""
+        """Take a snapshot, and return a function that writes it on any thread. Return None if none can be taken."""
         if scanner.offset < LEAST_LOG_BYTES or not len(scanner.index) or not may_be_written():
             return None
         with contextlib.suppress(OSError):

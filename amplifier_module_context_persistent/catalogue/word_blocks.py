@@ -65,7 +65,7 @@ class FoundBlocks:
 
 
 def asked_of(pattern: Pattern | AllWords) -> list[list[str]]:
-    """Return alternatives of runs: a matching text has all runs of one alternative. Empty if unknown."""
+    """Return alternatives of runs: a matching text has all runs of at least one alternative. [] if none are known."""
     alternatives = [sorted(set().union(*map(_runs, texts)))[:_MOST_ASKED] for texts in pattern.literals]
     return alternatives if all(alternatives) else []
 
@@ -207,10 +207,10 @@ def take_in(
         block: the block.
         seen: the coverage of the session when the block was made; None if there was none.
         begins: whether the session's words so far are no longer valid.
-        now: the coverage after it.
+        now: the coverage of the session with the block.
 
     Returns:
-        Whether it was added; not if another process added to the session meanwhile.
+        Whether the block was added. It is not added if another process has added one to the session meanwhile.
 
     Raises:
         DamagedError: the session's words were altered.

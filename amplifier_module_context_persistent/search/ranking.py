@@ -155,7 +155,8 @@ class Ranking:
         found: the best messages, best first.
         common: words of the question that counted only in messages with rarer ones.
         slips: words that no message has, each with the word that is looked for instead.
-        is_by_time_alone: whether no message has a word of the question, so that the time that it names answered.
+        is_by_time_alone: whether no message has a word of the question. Then the messages of the time that the question
+            names were found.
         unmatched: words that no message has, other than slips.
     """
 
@@ -270,7 +271,7 @@ def _terms(asked: Sequence[AskedTerm], index: RankedIndex) -> tuple[list[_Term],
 
 
 def _missing_words(known: Sequence[AskedTerm], unknown: Sequence[AskedTerm], slips: Sequence[Slip]) -> list[str]:
-    """Return the words that neither a message has nor a corrected slip explains; each once, without weak words."""
+    """Return the words of the question that no message has, each once. Corrected slips and weak words are left out."""
     found_words = {term.said for term in known}
     found_words.update(slip.said for slip in slips)
     unknown_words = dict.fromkeys(term.said for term in unknown if not term.is_weak and not term.is_joined)
@@ -318,7 +319,10 @@ def _add_up(terms: Sequence[_Term], index: RankedIndex, written: Written) -> tup
 
 
 def _divided(terms: Sequence[_Term]) -> tuple[list[_Term], list[_Term]]:
-    """Return the terms to look up in all messages, and those that are too common for that. The rarest is never."""
+    """Return the terms to look up in all messages, and the terms that are too common for that.
+
+    The rarest term is never too common.
+    """
     rare, common = list[_Term](), list[_Term]()
     postings_left = MOST_POSTINGS
     for term in terms:
@@ -331,7 +335,10 @@ def _divided(terms: Sequence[_Term]) -> tuple[list[_Term], list[_Term]]:
 
 
 def _add_common(scores: dict[int, float], terms: Sequence[_Term], index: RankedIndex) -> None:
-    """Add the points of common terms to the scores. The terms are looked up only in these messages and neighbours."""
+    """Add the points of common terms to the scores.
+
+    The terms are looked up only in the messages that have a score, and in their neighbours.
+    """
     with_neighbours = {place + distance for place in scores for distance in _WITH_NEIGHBOURS}
     numbers_by_segment = _numbers_of(with_neighbours, index)
     for term in terms:
@@ -345,7 +352,10 @@ def _add_common(scores: dict[int, float], terms: Sequence[_Term], index: RankedI
 
 
 def _lookups(term: _Term) -> list[tuple[int, float]]:
-    """Return the checksums to look a term up by, each with its share of the points. A later one replaces an earlier."""
+    """Return the checksums by which a term is looked up, each with its share of the points.
+
+    If a message has several of them, the points of the last one count.
+    """
     lookups = []
     if term.asked.plain:
         lookups.append((key_of(term.asked.plain), PLAIN_SHARE))

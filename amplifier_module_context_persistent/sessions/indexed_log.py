@@ -57,7 +57,7 @@ class IndexedLog:
     error: LogError | None = None
 
     def __post_init__(self) -> None:
-        """Find the catalogue once, since many sessions are asked."""
+        """Find the catalogue once, because it is needed several times for each of many sessions."""
         is_file = isinstance(self.session.path, Path)
         self.catalogue = catalogue_of(self.session.path) if is_file else None
         self.name = name_of(self.session.path) if is_file else ""
@@ -126,7 +126,7 @@ class IndexedLog:
         return fill.is_whole_of(self.path)
 
     def take_from_others(self) -> bool:
-        """Look what other processes have stored since the last look; return whether there is something new."""
+        """Read what other processes have stored since the last time, and return whether there is something new."""
         if self.on_server is not None:
             stored = kept_in_database(self.path)
             if stored is None or _is_same_part(stored, self.on_server):
@@ -240,7 +240,7 @@ def _is_same_part(one: RankedLog, other: RankedLog) -> bool:
 
 
 def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory: bool) -> RankedFill:
-    """Return a fill that continues what this process indexed of the log's file, or what the catalogue has of it."""
+    """Return a fill that continues the index of this process for the log's file, or else the index in the catalogue."""
     kept = (fills or {}).get(log.path)
     if kept is not None and kept.begun_with == log.known and kept.still_holds(reader):
         return kept

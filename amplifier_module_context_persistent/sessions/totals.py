@@ -322,7 +322,7 @@ def _bounds(period: Period) -> tuple[int | None, ...]:
 
 
 def _medians(by: Sequence[str]) -> str:
-    """Return the SQL query for the median durations of calls, by several of `BY`."""
+    """Return the SQL query for the median durations of calls, by several fields."""
     return _MEDIANS.format(keys=_key_columns(by), source=_source("calls", by))
 
 

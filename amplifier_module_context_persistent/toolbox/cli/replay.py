@@ -119,7 +119,7 @@ class _Policy:
 
 
 def _requests(transcript: Transcript, policy: _Policy | None, start: int, tell: Progress | None) -> Iterator[Seen]:
-    """Yield the requests from a message on: the recorded ones, or if a policy is given those under the policy."""
+    """Yield the requests from a message on: those under the policy if one is given, else the recorded ones."""
     if policy is None:
         yield from requests(transcript, start=start)
         return
@@ -193,7 +193,7 @@ class _Output:
 
 
 def _events(step: Step) -> Iterator[dict[str, Any]]:
-    """Yield a step as JSON objects: a message, or a request, before it the compaction that the request shows."""
+    """Yield a step as JSON objects: a message, or a request. The compaction that a request shows is before it."""
     if step.placed is not None:
         yield {
             "event": "message",
@@ -227,7 +227,7 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
 
 
 def _marks_as_json(marks: Marks | None) -> dict[str, Any]:
-    """Return the marks of the messages before a request for its event; None each if its view could not be made."""
+    """Return the marks of the messages before a request for its event; all are None if its view could not be made."""
     if marks is None:
         return {"inserted": None, "counts": None, "marks": None}
     return {

@@ -223,7 +223,7 @@ async def run(directory: Path, tell: Tell, *, resumed: bool, storage: str | None
 
 
 def _write_transcript(path: Path, messages: list[Stored]) -> None:
-    """Save what the command line saves: no system text, no values that are None, no thinking."""
+    """Save a transcript as the command line does: without system texts, thinking and values that are None."""
     lines = []
     for message in messages:
         if message["role"] not in ("system", "developer"):
@@ -245,9 +245,9 @@ def _telling(channel: TextIO) -> Tell:
 
 
 def main(arguments: list[str]) -> None:
-    """Play `first` or `resumed` in a directory; the environment names the database that has the log, if one has.
+    """Play `first` or `resumed` in a directory. If the log is in a database, the environment names the database.
 
-    Others on the machine may see a command's arguments, and a password in them.
+    It is no argument of the command, because others on the machine could see a password in an argument.
     """
     part, directory = arguments
     storage = os.environ.get(STORAGE_VARIABLE) or None

@@ -159,7 +159,7 @@ def _count_lines(use: DiskUse, index: Index, lines: Iterator[NumberedLine]) -> N
 
 
 def _kind_of_use(name: str) -> str:
-    """Return the kind of disk use that has the control records of this name."""
+    """Return the kind of bytes (one of `KINDS`) to which a control record is added. `name` is the record's kind."""
     if name in _RECEIPTS:
         return "receipts"
     if name in _PLANS:

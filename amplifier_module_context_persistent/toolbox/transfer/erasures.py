@@ -79,7 +79,7 @@ class SourceNames:
 
 @dataclass(frozen=True, slots=True)
 class TakenHashes:
-    """Salted hashes of the texts that a purge removed, by which the texts are found again."""
+    """Salted hashes of the texts that a purge removed. They find these texts in later imports."""
 
     salt: str
     hashes: frozenset[tuple[int, int, str]]

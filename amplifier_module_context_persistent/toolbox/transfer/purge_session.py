@@ -206,7 +206,7 @@ def purge_session(
 
     Raises:
         LogError: the errors of `purge_log`.
-        OSError: a file beside the log cannot be written or removed. Another purge of the session does this.
+        OSError: a file beside the log cannot be written or removed. Another purge of the session finishes this one.
     """
     path = planned.path
     if what.is_torn_only:

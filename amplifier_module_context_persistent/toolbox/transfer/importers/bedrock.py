@@ -100,10 +100,10 @@ def _numbers_in(directory: str) -> list[int]:
 
 
 def read(source: Source, account: Account) -> Iterator[Event]:
-    """Yield the session of the file.
+    """Yield the events of the session in a file of Bedrock's messages.
 
-    Strands stores each message in a file of its own. If the file is one of these, yield the whole session of the agent
-    whose directory has the file.
+    Strands stores each message in a file of its own. If the file is such a file, yield the events of its agent's whole
+    session.
     """
     document = source.sample.document
     body = mapping(document)

@@ -229,7 +229,7 @@ def _add_reasoning(blocks: list[Message], block: Message) -> None:
 
 
 def _belong_together(first: Message, second: Message) -> bool:
-    """Return whether of two blocks of reasoning only one has an encrypted state, and not both have a text."""
+    """Return whether two blocks are parts of one reasoning: only one has an encrypted state, and at most one a text."""
     if first.get("type") != "thinking" or second.get("type") != "thinking":
         return False
     have_one_state = ("content" in first) != ("content" in second)

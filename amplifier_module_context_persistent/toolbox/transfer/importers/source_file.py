@@ -142,7 +142,7 @@ class Source:
             raise
 
     def _make_plain(self, identity: str | None) -> None:
-        """Replace the open file by a decrypted copy, that by a decompressed one, and that by one in UTF-8, if needed.
+        """Replace the open file by a copy that is decrypted, decompressed and converted to UTF-8, as far as needed.
 
         Raises:
             ImportRefusedError: the file cannot be decrypted or decompressed.
@@ -379,7 +379,7 @@ class Source:
             return ()
 
     def strangeness(self) -> str:
-        """Return what is wrong with a file without a session (not text, blank, cut), or "" if nothing was found."""
+        """Return why the file has no session (it is not text, blank or cut), or "" if no reason was found."""
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
         for head, kind in _BINARY.items():
             if first.startswith(head):
