@@ -103,8 +103,9 @@ def _time_near(log: ReadableLog, positions: range) -> str:
     """Return the first time in some adjacent messages, or "" if they have none."""
     for position in positions[:_NEIGHBOURS]:
         for message in log.read([log.index.live[position]]):
-            if instant_of(said := timestamp_of(message)) is not None:
-                return said
+            time = timestamp_of(message)
+            if instant_of(time) is not None:
+                return time
     return ""
 
 

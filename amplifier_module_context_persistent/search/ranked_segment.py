@@ -40,7 +40,7 @@ _WEIGHT_MASK = (1 << _WEIGHT_BITS) - 1
 class Postings:
     """The messages of a segment that have a term, by their numbers in the segment, and the term's weight in each.
 
-    The numbers are computed from the distances at the first use. For a common term, most segments need only the weights.
+    The numbers are computed from the distances at the first use. Of a common term, most segments need only the weights.
 
     Args:
         distances: the distance of each message's number from the one before; the first one's from 0.

@@ -144,7 +144,9 @@ class _Term:
         """Return the points of a message, and whether they come from a neighbour."""
         own, get = self.own.get(place, 0.0), self.own.get
         near = max(get(place + distance, 0.0) * share for distance, share in NEAR)
-        return (near, True) if near > own else (own, False)
+        if near > own:
+            return near, True
+        return own, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,10 +354,7 @@ def _add_common(scores: dict[int, float], terms: Sequence[_Term], index: RankedI
 
 
 def _lookups(term: _Term) -> list[tuple[int, float]]:
-    """Return the checksums by which a term is looked up, each with its share of the points.
-
-    If a message has several of them, the points of the last one count.
-    """
+    """Return the checksums of a term, each with its share of the points. If a message has both, the last one counts."""
     lookups = []
     if term.asked.plain:
         lookups.append((key_of(term.asked.plain), PLAIN_SHARE))
@@ -432,7 +431,10 @@ def _weight_limit(postings: Sequence[tuple[int, Postings]], most: int) -> tuple[
     weights = b"".join(found.weights for _, found in postings)
     limit = MOST_WEIGHT
     left = most
-    while limit > 0 and (count := weights.count(limit)) <= left:
+    while limit > 0:
+        count = weights.count(limit)
+        if count > left:
+            break
         left -= count
         limit -= 1
     return limit, left

@@ -209,7 +209,10 @@ def fold(text: str, most_lines: int) -> tuple[str, str]:
         return shown, f"... {len(text) - len(shown):,} characters more; --full shows them"
     if len(kept) < len(lines):
         return shown, f"... {len(lines) - len(kept):,} lines more; --full shows them"
-    return shown, "... --full shows long lines whole" if max(map(len, lines)) > _LONGEST_LINE else ""
+    has_long_lines = max(map(len, lines)) > _LONGEST_LINE
+    if has_long_lines:
+        return shown, "... --full shows long lines whole"
+    return shown, ""
 
 
 def _shortened(line: str) -> str:

@@ -97,7 +97,8 @@ class SessionChoices:
             found = [one for text, one in self._seen if all(word in text for word in wanted)]
             if len(found) >= most or not self._look_further():
                 break
-        return found[:most], len(found) if wanted else self._count
+        count = len(found) if wanted else self._count
+        return found[:most], count
 
     def line_of(self, one: Overview, columns: int) -> str:
         """Return a session as a line: its age, the cost of resuming it, its id, its name or first line."""

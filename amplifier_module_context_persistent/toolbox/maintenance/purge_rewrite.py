@@ -272,7 +272,8 @@ class Rewrite:
         replace = self._purge.redact
         if replace:
             changed = redact_bytes(line, replace)
-            self.counts.unreadable_removed += changed != line
+            if changed != line:
+                self.counts.unreadable_removed += 1
             if changed is None:
                 self._lines.put_raw(_DAMAGED_RECORD)
                 return
@@ -346,7 +347,8 @@ class Rewrite:
         text.
         """
         changed = redact_message(value, replace)
-        self.counts.messages_redacted += changed != value
+        if changed != value:
+            self.counts.messages_redacted += 1
         goes_on = self._answer_altered and "+" in bound_to(value)
         self._answer_altered = value.get("role") == "assistant" and (changed != value or goes_on)
         return without_bound(changed) if self._answer_altered else changed
@@ -380,13 +382,15 @@ class Rewrite:
             if known is not value:
                 line, value = encode_object(known) + b"}", known
         changed = redact_control(value, self._purge.redact) if self._purge.redact else value
-        self.counts.controls_redacted += changed != value
-        if changed != value and (kind_of(name).named_by_hash or holds_item(value)):
+        is_changed = changed != value
+        if is_changed:
+            self.counts.controls_redacted += 1
+        if is_changed and (kind_of(name).named_by_hash or holds_item(value)):
             return
         self._plan_put = self._plan_put or name == "plan"
         if name in ("view", "asked"):
             self._asked = str(value.get("provider", "")), str(value.get("model", ""))
-        body = control_body(line, value) if changed == value else encode_object(changed)
+        body = encode_object(changed) if is_changed else control_body(line, value)
         self._put_control(body, damaged=damaged)
 
     def _put_control(self, body: bytes, *, damaged: bool) -> None:

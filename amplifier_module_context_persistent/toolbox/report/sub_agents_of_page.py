@@ -110,9 +110,22 @@ class _CallPlaces:
         called = self._calls.get(relatives_of(transcript.header).call_id)
         if called is not None:
             return called
-        began = next(filter(None, (time_ms(timestamp_of(message)) for message in transcript.messages(0, 20))), 0)
-        at = bisect_right(self._times, began)
-        return self._places[at - 1] if began and at else None
+        began_ms = _first_time_ms(transcript)
+        if not began_ms:
+            return None
+        earlier_times = bisect_right(self._times, began_ms)
+        if not earlier_times:
+            return None
+        return self._places[earlier_times - 1]
+
+
+def _first_time_ms(transcript: Transcript) -> int:
+    """Return the first time in the first messages, in milliseconds since 1970, or 0 if they have none."""
+    for message in transcript.messages(0, 20):
+        time = time_ms(timestamp_of(message))
+        if time:
+            return time
+    return 0
 
 
 def _read(

@@ -76,7 +76,10 @@ def _anthropic(view: SessionView) -> Iterator[str]:
 def _body(head: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
     messages = body.pop("messages")
     given = {key: value for key, value in head.items() if value} | body
-    yield f'{to_json(given)[:-1]}{"," if given else ""}"messages":[\n'
+    opened = to_json(given).removesuffix("}")
+    if given:
+        opened += ","
+    yield f'{opened}"messages":[\n'
     yield from json_lines(messages)
     yield "]}\n"
 
@@ -192,7 +195,9 @@ class Export:
     def what_was_redacted(self) -> str:
         """Return a sentence that says how many secrets were replaced. One value may have held several."""
         count = self.redactions.total()
-        return f"{count:,} {'secret was' if count == 1 else 'secrets were'} redacted."
+        if count == 1:
+            return "1 secret was redacted."
+        return f"{count:,} secrets were redacted."
 
     def redacted_kinds(self) -> list[tuple[str, int]]:
         """Return the number of replaced secrets of each kind, the most frequent kind first."""

@@ -230,7 +230,8 @@ class Source:
         begin, said = [], 0
         for line in lines:
             begin.append(line)
-            said += not line.is_blank and not line.is_continued
+            if not (line.is_blank or line.is_continued):
+                said += 1
             if said >= _SAMPLE_LINES or line.offset > _SAMPLE_BYTES:
                 return begin
         self._is_all_seen = True
