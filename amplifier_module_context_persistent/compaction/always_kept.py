@@ -58,7 +58,7 @@ STEPS = {
 
 
 class Hold(NamedTuple):
-    """How long one group of messages is spared: the stages at which a plan may first leave it out, and first cut it."""
+    """The first stage at which a plan may leave out a group of messages, and the first stage at which it may cut it."""
 
     position: int
     leave: Stage
@@ -111,7 +111,7 @@ def newest_of_hooks(draft: Draft) -> Iterator[Hold]:
 
 
 def first_message(draft: Draft) -> Iterator[Hold]:
-    """Hold the first message of a person. If it is larger than a share of the room, it is cut at paragraphs."""
+    """Hold the first message of a person. If it is larger than `FIRST_SHARE` of the room, it is cut at paragraphs."""
     first = draft.view.first_person
     if first is None or first == draft.view.turn:
         return
@@ -163,7 +163,7 @@ def recent_start(draft: Draft) -> int:
 
 
 def newest_results(draft: Draft) -> Iterator[Hold]:
-    """Hold the groups with the newest results: the newest always, others while their calls fit into `CALLS_SHARE`."""
+    """Hold groups with results: always the newest one, and the next newest while their calls fit into `CALLS_SHARE`."""
     room = int(CALLS_SHARE * draft.room_tokens)
     spared = draft.config.protected_tool_results
     for number, position in enumerate(groups_of_newest_results(draft)):
@@ -213,8 +213,8 @@ def list_of_what_to_do(draft: Draft) -> Iterator[Hold]:
 def last_words(draft: Draft) -> Iterator[Hold]:
     """Hold the final answers of finished turns: the newest whole, long ones cut to their head and tail.
 
-    If they exceed both `ANSWERS_SHARE` of the room and the free room, every other answer is not held, the oldest first,
-    until the rest fits.
+    The answers may take `ANSWERS_SHARE` of the room, or the free room if this is more. If they take more, every second
+    answer is not held, from the oldest on, until the others fit.
     """
     view = draft.view
     positions = [position for position in view.answers.values() if draft.kept[position] and position not in draft.fixed]

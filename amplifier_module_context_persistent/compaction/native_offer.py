@@ -175,9 +175,9 @@ def messages_to_compact(view: Sequence[Message], head: int, cut: int) -> list[Me
 def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:
     """Return the entries that a view keeps beside an item; an empty list if the first kept message is missing.
 
-    These are the entry with ordinal `first_kept` and all after it. Before it, these are system text, the groups with
-    pins, and the newest message of a person if none is after it. Late reminders of hooks are left to the item, because
-    hooks repeat them.
+    The entry with the ordinal `first_kept` and all later entries are kept. Of the earlier entries, system text and
+    groups with pins are kept, and the newest message of a person if no later entry is a message of a person. Earlier
+    reminders of hooks within the conversation are not kept, because hooks repeat them.
     """
     at = next((position for position, entry in enumerate(entries) if entry.ordinal == first_kept), None)
     if at is None:

@@ -156,8 +156,8 @@ class Forms:
     ) -> Iterator[Form]:
         """Yield forms that cut a result of a group to lines with terms that no other group shows.
 
-        For each result, the first form keeps the lines with all these terms, and the second keeps only the lines with
-        those of them that are needed. Forms that save too little are left out.
+        Each result has up to two forms. The first form keeps all lines with such a term. The second form keeps only the
+        lines with a term that is also in the arguments of a call. Forms that save too little are left out.
 
         Args:
             position: the position of the group.

@@ -35,7 +35,7 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
 
     Returns:
         The lines to put after results, by the result's id. A result gets such a line if a later change only added lines
-        between the shown lines. It also keeps such a line of the previous plan while it shows lines of the file.
+        beside the shown lines. It also keeps such a line of the previous plan while it shows lines of the file.
     """
     older: defaultdict[str, list[str]] = defaultdict(list)
     kept = draft.kept
@@ -91,7 +91,7 @@ def _later_changes(read: AnsweredCall, path: str, changes: Mapping[str, Sequence
 
 
 def _put_back(draft: Draft, positions: Iterable[int]) -> None:
-    """Put back those of the groups that the view leaves out."""
+    """Put groups back into the view, unless the view has them."""
     for position in positions:
         if not draft.kept[position]:
             draft.put_back(position)

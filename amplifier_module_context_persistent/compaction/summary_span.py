@@ -76,7 +76,7 @@ def older_ordinals(draft: Draft) -> frozenset[int]:
 
 
 def leave_out_span(draft: Draft, summary: Summary) -> None:
-    """Leave out the groups of which a summary replaces every message."""
+    """Leave out each group whose messages are all replaced by a summary."""
     for position in draft.kept_positions():
         group = draft.view.groups[position]
         if position not in draft.fixed and all(entry.ordinal in summary.ordinals for entry in group.entries()):

@@ -60,7 +60,7 @@ def append_in_parts(batch: Sequence[Prepare], append_part: AppendPart, *, wait: 
 
 
 def reset_parts(bodies: Sequence[bytes]) -> list[int]:
-    """Return the positions in a part before which the earlier records must be synced: those of commits of a reset.
+    """Return the positions of the commit records of resets in a part. Records before such a position are synced first.
 
     So a reset takes effect completely or not at all. A power cut may keep any blocks of the unsynced bytes, so all
     records of a reset must be on the disk before its commit.

@@ -156,7 +156,7 @@ class Index:
         return not self.columns.flags[ordinal] & UNHELD
 
     def withdraw(self, ordinal: int) -> None:
-        """Remove a damaged copy from the live history; it is no longer found by its id."""
+        """Remove a damaged copy of a message from the live history. The copy is no longer found by its id."""
         if self.is_live(ordinal):
             self.live = array("I", (one for one in self.live if one != ordinal))
             self.session.forget(ordinal)

@@ -111,7 +111,10 @@ class VerifiedPages:
 
 
 def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
-    """Yield the ordinal and the line of each record, split by the lengths in the index: a changed byte may be an LF."""
+    """Yield the ordinal and the line of each record.
+
+    Each line ends after its length in the index, and not at the next LF, because a changed byte may be an LF.
+    """
     position = 0
     for ordinal in ordinals:
         length = index.columns.lengths[ordinal]
@@ -120,7 +123,7 @@ def _split(index: Index, ordinals: range, lines: bytes) -> Iterator[Line]:
 
 
 def _is_ordinary(index: Index, line: Line, message: Message) -> bool:
-    """Return whether a verified line gives its message if it is only parsed and the log's keys are dropped."""
+    """Return whether a verified line gives its message by parsing alone, without the keys that the log added."""
     ordinal, content = line
     is_foreign = index.columns.flags[ordinal] & FOREIGN
     is_marked = content[_MARK_AT:-CRC_TAIL_BYTES] == MARK

@@ -488,7 +488,7 @@ class PersistentContextManager:
         )
 
     async def on_llm_request(self, event: Mapping[str, Any]) -> None:
-        """Note the host's id for the request that has the last view."""
+        """Remember the host's id of the request that has the last view."""
         self._pending.on_request(event)
 
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
@@ -508,14 +508,14 @@ class PersistentContextManager:
         await self._requests.hear(event, certain=True)
 
     def record_final_request(self, request: Any) -> Ticket:
-        """Note the request as the host sends it for the last view (capability `context.final_request_record`).
+        """Remember the request as the host sends it for the last view (capability `context.final_request_record`).
 
         Once `bind_signed_response` gets the ticket, the log gets the request's hash and the messages added to the view.
         """
         return self._requests.record_final_request(request)
 
     def bind_signed_response(self, ticket: Ticket) -> None:
-        """Note that the answer to a request was stored (capability `context.signed_replay`)."""
+        """Queue the record of a request whose answer was stored (capability `context.signed_replay`)."""
         self._requests.bind_signed_response(ticket)
 
     def claim_usage(self) -> Recorder:

@@ -126,7 +126,11 @@ class RequestFlow:
         return view
 
     def record_final_request(self, request: Any) -> Ticket:
-        """Note the request as it was sent for the last view. If it has additions, its answer is bound to no request."""
+        """Remember the request as it was sent for the last view.
+
+        If the request differs from the view, and its provider checks the messages before reasoning, the answer is bound
+        to no request.
+        """
         session = self._store.session
         if session is None:
             return Ticket(0)

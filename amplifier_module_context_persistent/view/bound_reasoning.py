@@ -269,7 +269,7 @@ def _is_altered(item: Item) -> bool:
 
 
 def _lost_tokens(item: Item) -> int:
-    """Return the number of tokens that an item loses if its thinking is left out, or 0 if it already is."""
+    """Return the number of tokens that an item loses if its thinking is left out; 0 if it shows no thinking."""
     if item.entry is None or item.silent or item.bare == "all":
         return 0
     return item.entry.reasoning.tokens - item.narrates * item.entry.reasoning.narration_tokens

@@ -48,9 +48,9 @@ class Gist:
     terms: Terms = NO_TERMS
     """Terms in the message that may be needed again."""
     uses: tuple[ToolUse, ...] = ()
-    """What each of the message's calls does."""
+    """The uses of tools by the message's calls, one for each call."""
     outcome: str = ""
-    """How the call of a result ended (`messages.outcome`); "" for other messages."""
+    """The outcome of the call that a result answers (`messages.outcome`); "" for other messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +376,7 @@ class _Size(NamedTuple):
 
 
 def _media_size(entry: Entry, numbers: AbstractSet[int]) -> _Size:
-    """Return the size of those media with these numbers that an entry still shows. They are sent in base64."""
+    """Return the size, in base64, of the media with these numbers. Media that the entry leaves out are not counted."""
     media = [medium for number, medium in entry.shown_media if number in numbers]
     return _Size(sum([medium.tokens for medium in media]), sum([medium.chars for medium in media]))
 

@@ -60,7 +60,7 @@ class Gap:
     messages: int = 0
     text: str = ""
     did: tuple[tuple[str, int], ...] = ()
-    """What tools did in the gap: each action in words, with the number of times."""
+    """The actions of tools in the gap: each action in words, with the number of times."""
     reference: str = ""
     """The id of the first message of the gap."""
     said: tuple[Quote, ...] = ()
@@ -200,7 +200,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """How a plan was made: by which strategy, for which budget, and the tokens of the view before and after it."""
+    """The strategy, the last step and the budget of a plan, and the tokens of the view before and after it."""
 
     strategy: str = "truncate"
     step: int = 0

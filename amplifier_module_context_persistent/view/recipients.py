@@ -55,7 +55,7 @@ _GATEWAY = re.compile(r"^.*?(?<![a-z0-9])(?=claude|gpt-|chatgpt-|codex|gemini|o\
 
 
 class Binding(NamedTuple):
-    """What some models bind their reasoning to."""
+    """A provider's rule: what has to be the same as in an answer's request for its reasoning to be accepted again."""
 
     family: str
     """The family of providers; "" for any."""

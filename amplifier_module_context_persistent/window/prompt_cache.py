@@ -1,4 +1,4 @@
-"""How long a provider keeps a session's prompt cache, and whether it is cold."""
+"""The decision whether a session's prompt cache at its provider is still warm, or cold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PromptCache:
         self._asked_at = ""
 
     def note_request(self, provider: str, model: str, *, now: str, viewed_at: str) -> bool:
-        """Note a request and return whether the cached prefix of the last request has expired.
+        """Remember a request's time, and return whether the cached prefix of the last request has expired.
 
         Args:
             provider: the provider of the request.

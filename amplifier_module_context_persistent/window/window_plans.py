@@ -89,7 +89,7 @@ class WindowPlans:
                 self._throttle.record_plan(plan.making.tokens_after, messages, plan.making.budget_tokens)
 
     def prepared(self, log: Log, request: ViewRequest) -> ViewRequest:
-        """Note the messages that plans must keep in full, and return the request.
+        """Remember the messages that plans must keep in full, and return the request.
 
         The returned request has `is_cold` only if a cold cache may bring the next plan forward.
         """

@@ -142,7 +142,7 @@ def stored_logs_with_names(
 
     These are logs whose kept list entry has a name, or is missing or outdated, and the logs in `hosted`.
 
-    None if the server does not tell: the tables may be older, or the role may not read list entries.
+    The result is None if the server does not tell: the tables may be older, or the role may not read list entries.
 
     Args:
         storage: a location without a log's name.
@@ -246,11 +246,16 @@ def stored_heads(storage: str, names: Sequence[str]) -> dict[str, tuple[int, ...
 
 
 def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bool) -> set[str]:
-    """Return the names of the logs with a message that contains a word of ASCII letters, or the bytes `unless`.
+    """Return the names of the logs that may have a message with a word.
 
-    Logs that the server cannot judge are included: those with archived lines, or with lines that their columns do not
-    describe completely. The server reads all other lines, in parallel if it is configured so. With `ignores_case` the
-    word is in lower case, and the search takes twice as long.
+    Logs that the server cannot judge are included: logs with archived lines, and logs with lines that their columns do
+    not describe completely. The server reads all other lines, in parallel if it is configured so.
+
+    Args:
+        storage: a location without a log's name.
+        word: a word of ASCII letters; in lower case with `ignores_case`.
+        unless: further bytes; a log with a line that contains them is included, too.
+        ignores_case: whether upper and lower case are the same. The search then takes twice as long.
 
     Raises:
         ValueError: the location is invalid.
@@ -274,9 +279,10 @@ def logs_with_word(storage: str, word: bytes, unless: bytes, *, ignores_case: bo
 def kept_glances(storage: str, names: Sequence[str]) -> dict[str, tuple[str, bytes]]:
     """Return the kept list entries of logs that have not changed since, by the logs' names.
 
-    Each is the entry, and the log's line whose text the entry shows; b"" if it shows none.
+    The result is empty if the server does not give them: the tables may be older, or the role may not read them.
 
-    Empty if the server does not give them: the tables may be older, or the role may not read them.
+    Returns:
+        The entry of each log, and the line of the log whose text the entry shows; b"" if the entry shows no line.
     """
     with suppress(LogUnreadableError), asking(storage, TIMEOUT_S) as (connection, location):
         layout = layout_of(connection)

@@ -135,7 +135,7 @@ def names_foreign_password(name: str) -> bool:
 
 
 def is_label(value: str, name: str) -> bool:
-    """Return whether a value is what a form calls its field, not a secret: `"password": "Contraseña"`.
+    """Return whether a value is the label of a field in a form, and no secret: `"password": "Contraseña"`.
 
     A key or a token is never a word; a word for a password in another language is not the password.
     """

@@ -145,7 +145,7 @@ def _first_code(text: str, end: int, *, heads_lines: bool) -> re.Match[str] | No
 
 
 def _is_line_of_list(text: str, label: re.Match[str], code: re.Match[str]) -> bool:
-    """Return whether a code is the only one that is shown of a list: a line of its own, in groups of the same length."""
+    """Return whether a code is the one shown line of a longer list: alone on a line, in groups of the same length."""
     groups = code[0].split("-")
     have_same_length = len({len(group) for group in groups}) == 1
     if len(groups) < 2 or not have_same_length:

@@ -1,6 +1,7 @@
 """Keys of known forms that a program's text writes in several pieces: `'rk_live_' + 'Ab…'`, `concat('rk_live_', …)`.
 
-The pieces around each join are read as one text; what is found there by its form goes from each of its pieces.
+The pieces around each join are searched as one text. A secret that is found there by its form is found in each of its
+pieces.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _JOIN = re.compile(
     """,
     re.VERBOSE,
 )
-"""What is between two pieces."""
+"""The text between two pieces."""
 _BEHIND_PREFIX = re.compile(
     r"""
     (?: ["'`] (?<=[A-Za-z0-9][_-]["'`]) (?=[\s,)+.$;<(]) (?:[\s,)(+.$;<{]|append|concat|push|write){1,40} [bruf]? ["'`]
@@ -32,8 +33,10 @@ _BEHIND_PREFIX = re.compile(
     """,
     re.VERBOSE,
 )
-"""What is between two pieces if the first one ends like the beginning of a key (`ghp_`): also the comma of a list or a
-call, a call that appends, the brackets of a template."""
+"""The text between two pieces if the first one ends like the beginning of a key (`ghp_`).
+
+It may also be the comma of a list or a call, a call that appends, or the brackets of a template.
+"""
 _IN_WORDS = re.compile(r"[ ](?<=[A-Za-z0-9][_-][ ])(?=[A-Za-z0-9 ]{12,400}[\])}|>])")
 """A space in `%w[…]`."""
 _ENDS_OF_PREFIXES = tuple([f"{end}{sign}" for end in "_-" for sign in ("'", '"', "`", "${", "#{")])
@@ -45,7 +48,7 @@ Span = tuple[int, int]
 
 
 def find_split_tokens(searched: SearchedText) -> list[Secret]:
-    """Find the pieces of the keys that a text has in several pieces."""
+    """Find the keys that are in several pieces in a text, and return the pieces."""
     found = list[Secret]()
     text = searched.text
     joins = [*_JOIN.finditer(text)]
@@ -105,7 +108,7 @@ def _further_items(text: str, piece: Span, most: int) -> Iterator[Span]:
 
 
 def _in_pieces(secret: Secret, pieces: list[Span]) -> Iterator[Secret]:
-    """Yield the parts of a secret of the joined text where they are in its pieces."""
+    """Yield the parts of a secret that was found in the joined pieces, each with its place in the whole text."""
     at = 0
     for start, end in pieces:
         first, last = max(secret.start, at), min(secret.end, at + end - start)
