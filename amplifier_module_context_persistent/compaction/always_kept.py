@@ -277,23 +277,27 @@ def interrupted_turns(draft: Draft) -> Iterator[Hold]:
     """
     view = draft.view
     answered = {hold.position for hold in last_words(draft)} | draft.fixed
-    chosen: list[tuple[int, int]] = []
-    alone = False
+    chosen_tokens = dict[int, int]()
+    is_open_before = False
     for start, end in pairwise(view.people):
-        if view.groups[start].head.ordinal + 1 == view.groups[end].head.ordinal:  # no message between them
+        has_messages_between = view.groups[start].head.ordinal + 1 != view.groups[end].head.ordinal
+        if not has_messages_between:
             continue
-        is_alone = view.answers.get(start) not in answered
+        is_open = view.answers.get(start) not in answered
         said = view.speaking[bisect_right(view.speaking, start) : bisect_left(view.speaking, end)]
-        if alone and is_alone and said:
-            chosen.append(min((_least_tokens(view.members[position]), -position) for position in said))
-            is_alone = False
-        alone = is_alone
-    room = int(INTERRUPTED_SHARE * draft.room_tokens)
-    for cost, position in reversed(chosen):
-        room -= cost
-        if room < 0:
+        is_pair = is_open_before and is_open and len(said) > 0
+        if is_pair:
+            tokens = {position: _least_tokens(view.members[position]) for position in said}
+            shortest = min(reversed(said), key=tokens.__getitem__)  # the newest of several
+            chosen_tokens[shortest] = tokens[shortest]
+        is_open_before = is_open and not is_pair
+    room_tokens = int(INTERRUPTED_SHARE * draft.room_tokens)
+    for position in reversed(chosen_tokens):
+        room_tokens -= chosen_tokens[position]
+        if room_tokens < 0:
             return
-        yield Hold(-position, Stage.HELD, shortest_cut=excerpt_cut(0) if view.groups[-position].results else None)
+        results_cut = excerpt_cut(0) if view.groups[position].results else None
+        yield Hold(position, leave=Stage.HELD, shortest_cut=results_cut)
 
 
 def _least_tokens(members: Sequence[Entry]) -> int:

@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Iterable
 
 from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
+from ..view.entry import Entry
 from .always_kept import LEAST_SAVED, Stage, groups_of_newest_results
 from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .losses import Loss
@@ -98,16 +99,35 @@ def use_room(draft: Draft) -> bool:
             if entry.id in draft.cuts and entry.form.offload is None  # an offloaded result is never shown longer
         ]
         for number, entry in enumerate(results):
-            cut, chars = draft.cuts[entry.id], max(entry.gist.terms.text_chars, default=0)
-            room = (target - draft.total_tokens) // (len(results) - number)
-            more = int(chars * room * 0.95 / max(1, entry.tokens))
-            longer = excerpt_cut(min(chars, cut.head_chars + cut.tail_chars + more), cut.lines)
-            is_worth_it = room >= MARKER_TOKENS and longer.shown_chars >= min(chars, LEAST_SHOWN_CHARS)
-            if is_worth_it and cut.shortens and not cut.instead:
-                draft.cut(position, entry, longer)
-                if entry.tokens - draft.tokens_of(entry) < MARKER_TOKENS and entry.form.offload is None:
-                    draft.show_whole(position, entry)
+            results_left = len(results) - number
+            _show_longer(draft, position, entry, (target - draft.total_tokens) // results_left)
     return True
+
+
+def _show_longer(draft: Draft, position: int, result: Entry, room_tokens: int) -> None:
+    """Show more of a shortened result, or the whole result if the longer cut would save too little.
+
+    Nothing changes if there is too little room, or if a note is shown in place of the result.
+
+    Args:
+        draft: the view in the making.
+        position: the position of the result's group.
+        result: the result.
+        room_tokens: the tokens that the result may take beyond its present ones.
+    """
+    cut = draft.cuts[result.id]
+    if room_tokens < MARKER_TOKENS or not cut.shortens or cut.instead:
+        return
+    all_chars = max(result.gist.terms.text_chars, default=0)
+    more_chars = int(all_chars * room_tokens * 0.95 / max(1, result.tokens))
+    longer = excerpt_cut(min(all_chars, cut.head_chars + cut.tail_chars + more_chars), cut.lines)
+    shows_enough = longer.shown_chars >= min(all_chars, LEAST_SHOWN_CHARS)
+    if not shows_enough:
+        return
+    draft.cut(position, result, longer)
+    saved_tokens = result.tokens - draft.tokens_of(result)
+    if saved_tokens < MARKER_TOKENS:
+        draft.show_whole(position, result)
 
 
 # Consequences of a choice: groups that a reader could not understand without the left-out ones are left out too.

@@ -166,10 +166,11 @@ def messages_to_compact(view: Sequence[Message], head: int, cut: int) -> list[Me
         head: the number of system messages at the start of the view.
         cut: the number of messages to be compacted after the first `head` messages.
     """
-    begin, rest = list(view[: head + cut]), view[head + cut :]
-    later = [message for message in rest if message.get("role") in INSTRUCTING]
-    first = next((at for at, message in enumerate(begin) if message.get("role") not in INSTRUCTING), len(begin))
-    return [*begin[:first], *later, *begin[first:]]
+    begin = view[: head + cut]
+    rest = view[head + cut :]
+    later_system = [message for message in rest if message.get("role") in INSTRUCTING]
+    system_end = next((at for at, message in enumerate(begin) if message.get("role") not in INSTRUCTING), len(begin))
+    return [*begin[:system_end], *later_system, *begin[system_end:]]
 
 
 def kept_after(entries: Sequence[Entry], first_kept: int) -> list[Entry]:

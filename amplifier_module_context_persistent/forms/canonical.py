@@ -130,7 +130,10 @@ def numbered_parts(parts: Sequence[Message], name: str) -> list[Message]:
 def part_number(message: Mapping[str, Any]) -> int:
     """Return the number that `numbered_parts` gave a message, from 0; -1 if it is the whole foreign message."""
     part = mark_of(message).get("part")
-    return part[0] if isinstance(part, list) and part and type(part[0]) is int else -1
+    if not isinstance(part, list) or not part:
+        return -1
+    number = part[0]
+    return number if type(number) is int else -1
 
 
 # -- blocks ------------------------------------------------------------------------------------------------------------

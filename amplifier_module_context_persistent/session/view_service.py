@@ -387,14 +387,17 @@ class ViewService:
         a `side_plan`, because receipts contain its id. A later process continues from the last `side_plan` of the log.
         """
         record = window.plan_record(log)
-        aside = [record.replace(b'"plan"', b'"side_plan"', 1)] if self._config.receipts else []
-        if window is not self._window:
-            self._history.defer(*aside)
+        side_records = list[bytes]()
+        if self._config.receipts:
+            side_records.append(record.replace(b'"plan"', b'"side_plan"', 1))
+        is_side_window = window is not self._window
+        if is_side_window:
+            self._history.defer(*side_records)
             return ""
         try:
             (outcome,) = log.append([self._history.control([record])])
         except LogError as error:
-            self._history.defer(*aside)
+            self._history.defer(*side_records)
             logger.error("the plan could not be stored and lives in memory only: %s", error)  # noqa: TRY400 - it needs no traceback
             return str(error)
         if isinstance(outcome, Exception):

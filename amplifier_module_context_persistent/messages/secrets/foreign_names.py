@@ -78,8 +78,11 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _spelled(name: str) -> str:
-    """Return a found name as `_PASSWORDS` and `_KEYS` spell it: in lower case, with spaces between its words."""
-    return name.lower().replace("_", " ").replace("-", " ") if name.lower() not in _ALL_PASSWORDS else name.lower()
+    """Return a found name as `_PASSWORDS` and `_KEYS` spell it: in lower case, usually with spaces between words."""
+    in_lower_case = name.lower()
+    if in_lower_case in _ALL_PASSWORDS:  # also a name with a hyphen, such as `palavra-passe`
+        return in_lower_case
+    return in_lower_case.replace("_", " ").replace("-", " ")
 
 
 _VERBS = r"lautet|ist|war|est|es|é|è|e|är|er|on|jest|to|je|adalah|là|это|هي|is"
