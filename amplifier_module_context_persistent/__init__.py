@@ -115,7 +115,7 @@ _NOT_ERRORS = {
     "to_openai": "forms.request_bodies",
     "to_openai_responses": "forms.request_bodies",
 }
-"""Where the public names are; all others are in `errors`."""
+"""The modules of public names; names that are not here are in `errors`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from .errors import DependencyError
 
 _LATER = ("filelock", "tiktoken")
-"""What a session imports after it was mounted."""
+"""Packages that a session imports after it was mounted."""
 
 
 @contextmanager

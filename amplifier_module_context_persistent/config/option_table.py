@@ -164,7 +164,7 @@ class BudgetKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class CompactionKeys:
-    """When a view is made smaller, how, and what stays in it."""
+    """Keys that decide when and how a view is made smaller, and what stays in it."""
 
     compaction_strategy: Strategy = _option(
         "truncate", ", ".join(f"`{name}`" for name in STRATEGIES), one_of(*STRATEGIES), "How views are made smaller."

@@ -107,7 +107,7 @@ class ReasoningShown:
         """Whether an answer of the turn so far shows reasoning."""
 
     def turn(self) -> None:
-        """Note that a person's turn begins."""
+        """Begin a new turn, at a message of a person."""
         self._in_turn = False
 
     def of(self, answer: Message, *, shows: bool) -> Bound:

@@ -43,7 +43,7 @@ from .reader import LogReader
 LEAST_LOG_BYTES = 16 << 10
 """A smaller log is archived only if it is named, because it needs a few disk blocks in either form."""
 OPEN = "the session is open; close it first"
-"""Why a log is not archived while a session has it open."""
+"""The reason why a log is not archived while a session has it open."""
 _UNKNOWN = "whether the session is open is not known here, since the system gives no locks"
 
 

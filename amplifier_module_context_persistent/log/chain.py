@@ -53,7 +53,7 @@ class Chain:
         self.begun = True
 
     def pass_strange(self, number: int) -> bool:
-        """Note that the line with this number does not verify; called before its checksum is stored.
+        """Remember a line that does not verify, by its number; called before its checksum is stored.
 
         Returns:
             Whether the line before it verified.

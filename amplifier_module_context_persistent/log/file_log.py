@@ -43,7 +43,7 @@ from .thread_pool import WAITING
 APPENDED_BYTES = 64 << 20
 """A snapshot is taken each time this many bytes were appended, so a resume after SIGKILL scans at most this many."""
 CLOSE_BYTES = 64 << 10
-"""When the log is closed, a snapshot is taken if at least this many bytes were appended since the last one."""
+"""A close takes a snapshot if at least this many bytes were appended since the last one."""
 
 
 class FileLog(LogReader):

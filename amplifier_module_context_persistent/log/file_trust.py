@@ -1,4 +1,4 @@
-"""Whose files are trusted: a log that another user may have forged is not read and not written."""
+"""The check of a file's owner and permissions: a log that another user may have forged is not read and not written."""
 
 from __future__ import annotations
 

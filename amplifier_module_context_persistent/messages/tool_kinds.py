@@ -67,7 +67,7 @@ _PATCH_KEYS = ("patch", "diff", "input", "patch_text")
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """What one call does: the kind of its tool, the tool's name as given, and the paths of the files that it names."""
+    """The use of a tool by one call: the tool's kind, its name as given, and the paths of files in the arguments."""
 
     kind: str
     name: str

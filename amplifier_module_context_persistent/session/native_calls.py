@@ -92,7 +92,7 @@ class NativeCompaction:
         await self._host.emit("context:native_fallback", {"reason": reason})
 
     def on_error(self, event: Mapping[str, Any]) -> None:
-        """Note that a provider refused a request because of the compaction item in it."""
+        """Take in a provider's error, and remember whether it refuses the compaction item in the request."""
         self._refused = self._refused or "compaction" in error_text(event).lower()
 
     async def close(self) -> None:

@@ -44,7 +44,7 @@ class PendingRequests:
         """The hash of each request, by the host's request id."""
 
     def hand_out(self, bound: str, provider: str = "", model: str = "") -> None:
-        """Note that a view was made, and for whom.
+        """Remember a view that was made, and its reader.
 
         A request that names its provider replaces views that were not sent to a model. If a person's message and
         another request come before the answer to a view, the turn was interrupted, and the new request replaces the
@@ -85,7 +85,7 @@ class PendingRequests:
                 self._named.popitem(last=False)
 
     def on_response(self, event: Mapping[str, Any]) -> None:
-        """Note that the next answer belongs to the request that the event names."""
+        """Assign the next answer to the request that the event names."""
         bound = self._named.pop(self._name_of(event), "")
         if bound in self._waiting:
             self._waiting = [bound]

@@ -43,7 +43,7 @@ SystemPromptFactory = Callable[[], Awaitable[str]]
 
 _EVENTS = {PREFILL: "prefill_refused", REASONING: "reasoning_refused", OTHERS: "reasoning_refused"}
 _COUNTS = 3
-"""How often a provider may be asked for the size of one request."""
+"""The most questions to a provider about the size of one request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ class Meter:
         return min(counted, self._limits.get(provider, counted))
 
     def hand_out(self, provider: str, counted: int, line: Hashable) -> None:
-        """Note that a view is sent to a provider.
+        """Remember a view that is sent to a provider, with a prediction of its size in the provider's tokens.
 
         Args:
             provider: the provider's name.
@@ -180,7 +180,7 @@ class Meter:
         return actual > most
 
     def answered(self) -> None:
-        """Note that the next assistant message was added; later reports do not belong to the view anymore."""
+        """Forget the view that was sent, because its answer was added: later reports do not belong to the view."""
         self._handed = None
 
     def on_response(self, event: Mapping[str, Any]) -> None:

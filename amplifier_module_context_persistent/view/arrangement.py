@@ -64,7 +64,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How the messages of a view are shown: the plan that it follows, and who reads it."""
+    """Facts that decide how the messages of a view are shown: the plan that the view follows, and its reader."""
 
     plan: Plan = NO_PLAN
     cut_tokens: Mapping[str, int] = field(default_factory=dict)

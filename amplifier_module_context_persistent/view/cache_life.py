@@ -1,4 +1,4 @@
-"""How long providers keep the prefix of a request in their prompt cache."""
+"""The time for which providers keep the prefix of a request in their prompt cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .recipients import ANTHROPIC, GEMINI, OPENAI, family_of
 
 
 class CacheLife(NamedTuple):
-    """How long a family of providers keeps a cached prefix after its last use."""
+    """The time for which a family of providers keeps a cached prefix after its last use."""
 
     family: str
     """The family of providers; "" for any."""

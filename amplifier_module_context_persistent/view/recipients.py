@@ -147,7 +147,7 @@ BINDINGS = (
     Binding(GEMINI, "", frozenset({MODEL, ACCOUNT}), "", "Gemini API docs, Thought signatures", "2026-11-22"),
     Binding("", "", frozenset({PREFIX, MODEL, ACCOUNT}), "", "none: the careful way", "2026-11-22"),
 )
-"""What models bind their reasoning to. The first matching row is used."""
+"""The rules of all providers. The first matching row is used."""
 
 _FIRST_BINDINGS = (
     Binding(ANTHROPIC, r"fable-5-[12]$", frozenset({PREFIX, MODEL}), r"opus-5(?:-5)?$", _PRESERVED, "2026-11-22"),

@@ -28,7 +28,7 @@ FREES_TOO_LITTLE = "the item frees too little"
 
 @dataclass(frozen=True, slots=True)
 class ItemStep:
-    """What happened to the provider's item before a view was made."""
+    """The outcome for the provider's item, decided before a view is made."""
 
     fallback: str = ""
     """The reason why an item is not shown, or "" if it is shown or there is none."""

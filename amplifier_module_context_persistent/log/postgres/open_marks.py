@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..database_location import Location
 
 _LIMIT_S = 2.0
-"""How long to wait for a mark, in seconds; then the session continues without it."""
+"""The most seconds to wait for a mark; then the session continues without it."""
 
 
 def mark_key(location: Location) -> int:

@@ -148,7 +148,7 @@ _HAS_BODY = (
     rf"|(?:(?!-{{4,5}}\ ?(?:BEGIN|END)\ )[\s\S]){{0,2000}}?{_BODY_LINE}(?:(?!-{{4,5}}\ ?(?:BEGIN|END)\ )[\s\S]){{0,40000}}-{{4,5}}\ ?END\ "
     r"|(?:\\+n|\r?\n)[A-Za-z0-9+/]{1,76}\Z|[\t\n\r\x20-\x7e]{0,40}[\x00-\x08\ufffd])"
 )
-"""What has to follow the first line of a key, because programs contain that line alone: a line of base64.
+"""The text that must follow the first line of a key: a line of base64. Programs contain the first line alone.
 
 It follows at once, or before the last line of the key; where the text is cut off, a part of it is enough. Bytes that are no text count too: decoded base64 has them.
 """

@@ -231,7 +231,7 @@ _FILLED = re.compile(r".*[/_-](?:x{8,}|X{8,}|\*{8,}|0{8,})", re.DOTALL)
 
 
 class Likelihood(Enum):
-    """How likely a name alone makes its value a secret."""
+    """The likelihood that a value is a secret, judged by its name alone."""
 
     NONE = 0
     WEAK = 1

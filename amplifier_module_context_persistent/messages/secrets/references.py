@@ -10,7 +10,7 @@ _AROUND_CHARS = 300
 _OPENS = re.compile(r"(?:\{\{|\{%|<%)(?:(?!\}\}|%\}|%>)[^\n])*\Z")
 _CLOSES = re.compile(r"(?:(?!\{\{|\{%|<%)[^\n])*?(?:\}\}|%\}|%>)")
 _ENCRYPTED = re.compile(r"(?<![A-Za-z])(?:ENC\[[A-Z0-9_]{3,20},[^\]\s]*|ENC\((?=[A-Za-z0-9+/=]+\)))\Z")
-"""What SOPS, eyaml and Jasypt write in the place of a value; the key that opens it is elsewhere."""
+"""An encrypted value in the form of SOPS, eyaml or Jasypt; its key is kept elsewhere."""
 _ENCRYPTED_CHARS = 4_000
 _SEALED_CHARS = 100
 _QUOTES = ("'", '"', "`")
