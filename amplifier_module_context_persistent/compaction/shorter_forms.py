@@ -170,24 +170,28 @@ class Forms:
         if self.cut[position] > Stage.FREE or position in self.shortest_cut or not only:
             return
         for entry in self._long_texts(position):
-            tokens, known = draft.tokens_of(entry), draft.cuts.get(entry.id)
+            tokens_now = draft.tokens_of(entry)
             places = entry.gist.terms.places
             unique = only & places.keys()
-            if not unique or tokens < LEAST_TOKENS:
+            if not unique or tokens_now < LEAST_TOKENS:
                 continue
-            if known is not None:
+            is_cut_now = entry.id in draft.cuts
+            if is_cut_now:
                 unique &= draft.terms_of(entry)
-            whole = max(1, sum(entry.gist.terms.text_chars))
-            before = set[Place]()
-            for word_loss, names in enumerate((unique, unique & needed), start=GONE_WORDS):
-                lines = {places[name] for name in names}
+            all_chars = max(1, sum(entry.gist.terms.text_chars))
+            lines_before = set[Place]()
+            for word_loss, terms in enumerate((unique, unique & needed), start=GONE_WORDS):
+                lines = {places[term] for term in terms}
+                is_repeated = lines == lines_before
+                lines_before = lines
+                if not lines or is_repeated:
+                    continue
                 chars = sum([last - first + 1 for _, first, last in lines])
-                saved = tokens - entry.tokens * chars // whole - MARKER_TOKENS
-                if lines and lines != before and saved >= MARKER_TOKENS and is_worth(saved, word_loss):
+                saved = tokens_now - entry.tokens * chars // all_chars - MARKER_TOKENS
+                if saved >= MARKER_TOKENS and is_worth(saved, word_loss):
                     cut = with_short_texts(excerpt_cut(0, tuple(sorted(lines))), entry.gist.terms.text_chars)
                     if cut not in self._tried.get(entry.id, ()):
                         yield Form(entry, cut, saved, word_loss)
-                before = lines
 
     def may_offer_cuts(self, position: int) -> bool:
         """Return whether a group has a text that is worth a cut before the `SHORTENING` stages."""

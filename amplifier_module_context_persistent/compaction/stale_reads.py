@@ -47,22 +47,23 @@ def replace_stale_reads(draft: Draft) -> dict[str, str]:
         result = read.result
         line = f"[{path} changed since; read it again]"
         cut_before = draft.request.so_far.plan.cuts.get(result.id, WHOLE)
-        said_before = line in cut_before.then
+        had_line_before = line in cut_before.then
         later = _later_changes(read, path, changes)
         hidden = [change for change in later if not kept[change.position]]
-        shown = set(_shown_lines(draft, result)) if hidden or said_before else set[str]()
+        if not hidden and not had_line_before:
+            continue
+        shown = set(_shown_lines(draft, result))
         if not shown:
             continue
         effects = [(change.position, replaced(change.position, change.number)) for change in hidden]
         text = "\n".join(shown)
         stale = [position for position, lines in effects if _takes_away(lines, shown, text)]
-        if stale and (read.position in draft.fixed or draft.view.groups[read.position].pinned):
+        must_stay_unaltered = read.position in draft.fixed or draft.view.groups[read.position].pinned
+        if stale and must_stay_unaltered:
             _put_back(draft, stale)
         elif stale:
-            edits = "1 edit" if len(later) == 1 else f"{len(later)} edits"
-            note = f"[out of date: {path} changed since by {edits}; read it again]"
-            draft.cut(read.position, result, Cut(0, 0, instead=note))
-        elif said_before or any(_puts_in(lines, shown) for _, lines in effects):
+            draft.cut(read.position, result, Cut(0, 0, instead=_note_about(path, edits=len(later))))
+        elif had_line_before or any(_puts_in(lines, shown) for _, lines in effects):
             older[result.id].append(line)
     return {result_id: "\n".join(dict.fromkeys(lines)) for result_id, lines in older.items()}
 
@@ -88,6 +89,12 @@ def _later_changes(read: AnsweredCall, path: str, changes: Mapping[str, Sequence
     """Return the calls that changed a file after it was read."""
     of_name = changes.get(file_name(path), ())
     return [change.call for change in of_name if change.call.position > read.position and same_file(change.path, path)]
+
+
+def _note_about(path: str, *, edits: int) -> str:
+    """Return the note that replaces the outdated result of a read."""
+    by = "1 edit" if edits == 1 else f"{edits} edits"
+    return f"[out of date: {path} changed since by {by}; read it again]"
 
 
 def _put_back(draft: Draft, positions: Iterable[int]) -> None:
