@@ -60,21 +60,24 @@ class RankedFill:
 
     def __init__(self, target: FillTarget | None, noted: KnownWords | None, known: KnownWords | None) -> None:
         self._target = target
-        self.begun_with = noted
-        """The words of the catalogue when the fill began."""
+        self.words_at_begin = noted
+        """The log's words in the catalogue when the fill began."""
         self._seen = noted.covered if noted is not None else None
         self.stored = _without_small(known.words) if known is not None else None
-        """The words of the log in the catalogue."""
-        self.made: list[Segment] = []
-        """Segments after those of the catalogue, in memory only."""
+        """The log's words that are in the catalogue now."""
+        self.memory_segments: list[Segment] = []
+        """The segments that are in memory only. They follow those in the catalogue or in the database."""
         self.end_offset = self.stored.end_offset if self.stored is not None else 0
         """The offset up to which the log is indexed."""
-        self.begun_on_server: RankedLog | None = None
-        """What the database of the log had stored when the fill began; None for a log in a file."""
+        self.server_part: RankedLog | None = None
+        """The part of the index that the log's database has stored before the segments in memory.
+
+        None for a log in a file.
+        """
         self.is_overtaken = False
         """Whether another process has stored words of the log meanwhile, so that this fill stores none."""
         self._ends: list[LogCoverage | None] = []
-        """The coverage of the log after each segment of `made`."""
+        """The coverage of the log after each segment in `memory_segments`."""
         self._builder = SegmentBuilder()
         self._covered: LogCoverage | None = None
 
@@ -87,15 +90,15 @@ class RankedFill:
         return self._covered is not None and self._covered.still_holds(reader)
 
     @property
-    def made_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """The number of bytes of the log whose index is in memory only."""
-        stored = self.stored or self.begun_on_server
+        stored = self.stored or self.server_part
         return self.end_offset - (stored.end_offset if stored is not None else 0)
 
     @property
-    def made_messages(self) -> int:
+    def memory_messages(self) -> int:
         """The number of messages whose index is in memory only."""
-        return sum(segment.messages for segment in self.made)
+        return sum(segment.messages for segment in self.memory_segments)
 
     def is_of(self, path: str | Path) -> bool:
         """Return whether the file at a path is the indexed one, which may have grown. The log is not opened."""
@@ -121,15 +124,15 @@ class RankedFill:
         Segments that could not be written before are written first.
         """
         if len(self._builder):
-            self.made.append(self._builder.segment())
+            self.memory_segments.append(self._builder.segment())
             self._ends.append(self._covered)
             self._builder = SegmentBuilder()
         if self._target is None or self._covered is None or self.is_overtaken:
             return
         try:
-            while self.made and self._write(self._target):
+            while self.memory_segments and self._write(self._target):
                 pass
-            if not self.made and self._seen is not None and self._seen != self._covered:
+            if not self.memory_segments and self._seen is not None and self._seen != self._covered:
                 with self._target.catalogue.writing() as connection:
                     note_covered(connection, self._target.name, seen=self._seen, now=self._covered)
         except CatalogueError:
@@ -137,13 +140,13 @@ class RankedFill:
 
     def drop_small(self) -> int:
         """Drop small segments in memory if there are many, to make one of them. Return the number of their messages."""
-        first = len(self.made)
-        while first and self.made[first - 1].chars < SMALL_TEXT:
+        first = len(self.memory_segments)
+        while first and self.memory_segments[first - 1].chars < SMALL_TEXT:
             first -= 1
-        if len(self.made) - first < MOST_SMALL:
+        if len(self.memory_segments) - first < MOST_SMALL:
             return 0
-        dropped = sum(segment.messages for segment in self.made[first:])
-        del self.made[first:], self._ends[first:]
+        dropped = sum(segment.messages for segment in self.memory_segments[first:])
+        del self.memory_segments[first:], self._ends[first:]
         return dropped
 
     def _write(self, target: FillTarget) -> bool:
@@ -152,7 +155,7 @@ class RankedFill:
         Raises:
             CatalogueError: the catalogue cannot be written now.
         """
-        segment, covered = self.made[0], self._ends[0]
+        segment, covered = self.memory_segments[0], self._ends[0]
         if covered is None or not is_same_file(target.path, covered.stamp):
             return False
         first = len(self.stored.segments) if self.stored is not None else 0
@@ -164,7 +167,7 @@ class RankedFill:
             self.is_overtaken = True
             return False
         self.stored, self._seen = kept, covered
-        del self.made[0], self._ends[0]
+        del self.memory_segments[0], self._ends[0]
         return True
 
 

@@ -213,10 +213,10 @@ class _OneLog:
     """The segments of one log as an index. The place of a message is its ordinal."""
 
     def __init__(self, fill: RankedFill, on_server: RankedLog | None, path: str, open_ones: ExitStack) -> None:
-        self._made = fill.made
+        self._made = fill.memory_segments
         self._stored: StoredSegments | None = None
         self._server: ServerWords | None = None
-        self.counts = [segment.messages for segment in fill.made]
+        self.counts = [segment.messages for segment in fill.memory_segments]
         self._first_made = 0
         if fill.stored is not None:
             connection = open_ones.enter_context(Catalogue(catalogue_of(path), 0).reading())

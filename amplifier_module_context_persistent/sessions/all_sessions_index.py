@@ -215,8 +215,8 @@ class _ManyLogs:
             if log.on_server is not None:
                 by_storage.setdefault(split_location(log.path)[0], []).append((log.on_server, len(self.places)))
                 place = self._add(counts_of(log.on_server), place)
-            self._made.update(enumerate(log.made, len(self.places)))
-            place = self._add((segment.messages for segment in log.made), place) + GAP
+            self._made.update(enumerate(log.memory_segments, len(self.places)))
+            place = self._add((segment.messages for segment in log.memory_segments), place) + GAP
         self._postings: dict[int, list[tuple[int, Postings]]] = {}
         self._columns: dict[int, MessageColumns] = {}
         self._stored = []

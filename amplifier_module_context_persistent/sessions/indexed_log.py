@@ -48,7 +48,7 @@ class IndexedLog:
     """The part of `known` that is used: the log's segments in the catalogue."""
     on_server: RankedLog | None = None
     """The log's entry in the index of its database; None for a log in a file."""
-    made: list[Segment] = field(default_factory=list)
+    memory_segments: list[Segment] = field(default_factory=list)
     """The log's segments in memory, which follow the stored ones."""
     end_offset: int = 0
     """The offset up to which the log is indexed, if `is_partial`."""
@@ -94,7 +94,7 @@ class IndexedLog:
     def use_stored(self) -> None:
         """Use the stored index, which covers the whole log."""
         if self.known is not None:
-            self.stored, self.made = self.known.words, []
+            self.stored, self.memory_segments = self.known.words, []
 
     def take_from_memory(self, fills: Fills | None) -> bool:
         """Use the index parts that this process made for earlier questions; return whether they cover the whole log.
@@ -109,19 +109,18 @@ class IndexedLog:
         return self._take_fill_of_file(fill)
 
     def _take_fill_of_database(self, fill: RankedFill, on_server: RankedLog) -> bool:
-        follows_stored = fill.begun_on_server is not None and _is_same_part(fill.begun_on_server, on_server)
-        if not follows_stored:
+        if not _follows(fill, on_server):
             return False
-        self.made = list(fill.made)
+        self.memory_segments = list(fill.memory_segments)
         self.end_offset = fill.end_offset
         return fill.end_offset == on_server.size
 
     def _take_fill_of_file(self, fill: RankedFill) -> bool:
-        follows_stored = fill.begun_with == self.known
+        follows_stored = fill.words_at_begin == self.known
         if not follows_stored or not fill.is_of(self.path):
             return False
         self.stored = fill.stored
-        self.made = list(fill.made)
+        self.memory_segments = list(fill.memory_segments)
         self.end_offset = fill.end_offset
         return fill.is_whole_of(self.path)
 
@@ -181,7 +180,9 @@ def fill_log(
             if fill.is_overtaken or not may_go_on():
                 break
         fill.finish()
-        log.stored, log.made, log.end_offset = fill.stored, fill.made, fill.end_offset
+        log.stored = fill.stored
+        log.memory_segments = fill.memory_segments
+        log.end_offset = fill.end_offset
         log.is_partial = next(iter(read), None) is not None
         return fill.is_overtaken
 
@@ -207,11 +208,12 @@ def _fill_on_server(
     """
     on_server = ServerFill(log.path, kept)
     in_memory = (fills or {}).get(log.path)
-    if in_memory is None or in_memory.begun_on_server is None or not _is_same_part(in_memory.begun_on_server, kept):
+    if in_memory is None or not _follows(in_memory, kept):
         in_memory = RankedFill(None, None, None)
-        in_memory.begun_on_server, in_memory.end_offset = kept, kept.end_offset
-    is_kept = not in_memory.made
-    first = kept.messages + in_memory.made_messages
+        in_memory.server_part = kept
+        in_memory.end_offset = kept.end_offset
+    is_kept = not in_memory.memory_segments
+    first = kept.messages + in_memory.memory_messages
     lacking_ones = list(batches(reader, first)) or [range(len(reader.index), len(reader.index))]
     for ordinals in lacking_ones:
         batch, end_offset = _batch_of(reader, ordinals), ends_of(reader, ordinals)
@@ -219,7 +221,7 @@ def _fill_on_server(
         if on_server.is_overtaken:
             return True
         if is_kept:
-            in_memory.begun_on_server = on_server.kept
+            in_memory.server_part = on_server.kept
         else:
             in_memory.take(batch)
         in_memory.end_offset = end_offset
@@ -230,8 +232,15 @@ def _fill_on_server(
     in_memory.finish()
     if fills is not None:
         fills[log.path] = in_memory
-    log.on_server, log.made, log.end_offset = on_server.kept, list(in_memory.made), in_memory.end_offset
+    log.on_server = on_server.kept
+    log.memory_segments = list(in_memory.memory_segments)
+    log.end_offset = in_memory.end_offset
     return False
+
+
+def _follows(fill: RankedFill, on_server: RankedLog) -> bool:
+    """Return whether a fill continues the part of a log's index that the database has now."""
+    return fill.server_part is not None and _is_same_part(fill.server_part, on_server)
 
 
 def _is_same_part(one: RankedLog, other: RankedLog) -> bool:
@@ -242,7 +251,7 @@ def _is_same_part(one: RankedLog, other: RankedLog) -> bool:
 def _begun(log: IndexedLog, reader: LogReader, fills: Fills | None, *, in_memory: bool) -> RankedFill:
     """Return a fill that continues the index of this process for the log's file, or else the index in the catalogue."""
     kept = (fills or {}).get(log.path)
-    if kept is not None and kept.begun_with == log.known and kept.still_holds(reader):
+    if kept is not None and kept.words_at_begin == log.known and kept.still_holds(reader):
         return kept
     known = still_known(reader, log.known)
     if in_memory or reader.index.damage or log.catalogue is None:

@@ -166,11 +166,11 @@ def test_a_segment_that_could_not_be_stored_is_stored_with_the_next() -> None:
     with closing(sqlite3.connect(target.catalogue.path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         fill.take(second)
-        assert len(fill.made) == 1
+        assert len(fill.memory_segments) == 1
     for batch in rest:
         fill.take(batch)
     fill.finish()
-    assert not fill.made
+    assert not fill.memory_segments
     assert words("long").covered.is_whole_of(path)
 
 

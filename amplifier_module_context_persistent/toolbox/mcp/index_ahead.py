@@ -41,7 +41,7 @@ class IndexAhead:
 
     def has_room(self) -> bool:
         """Return whether more may be indexed in memory."""
-        return sum(fill.made_bytes for fill in self.fills.values()) < MOST_LOG_BYTES
+        return sum(fill.memory_bytes for fill in self.fills.values()) < MOST_LOG_BYTES
 
     def wait(self, seconds: float) -> None:
         """Wait until everything is indexed, at most for some seconds."""
