@@ -163,7 +163,7 @@ async def mount(coordinator: Any, config: Mapping[str, Any] | None = None) -> Ca
 
     reads_files = bool((config or {}).get("memory_files"))
     with needed_packages(*["aiofiles"] * reads_files):
-        from .session.host import EVENTS
+        from .session.event_names import EVENTS
         from .session.manager import PersistentContextManager
         from .session.model_tools import mount_tools
 

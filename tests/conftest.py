@@ -21,7 +21,7 @@ from hypothesis import settings
 
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.search import pattern
-from amplifier_module_context_persistent.session.host import EVENTS
+from amplifier_module_context_persistent.session.event_names import EVENTS
 from amplifier_module_context_persistent.toolbox.demo.session import ScriptedLoader
 from tests.support import passed_before
 from tests.support.fakefs import FakeFiles

@@ -23,34 +23,6 @@ from ..view.recipients import Recipient
 
 logger = logging.getLogger(__name__)
 
-EVENTS = (
-    "context:pre_compact",
-    "context:post_compact",
-    "context:compaction",
-    "context:compaction_started",
-    "context:compaction_finished",
-    "context:compaction_futile",
-    "context:include",
-    "context:message_added:debug",
-    "context:set_messages_ignored",
-    "context:set_messages_taken",
-    "context:transcript_edited",
-    "context:redacted_on_write",
-    "context:usage",
-    "context:summary",
-    "context:summary_failed",
-    "context:native_compaction",
-    "context:native_fallback",
-    "context:degraded",
-    "context:log_lost_tail",
-    "context:system_prompt_restored",
-    "context:plan_not_stored",
-    "context:reasoning_left_out",
-    "context:reasoning_refused",
-    "context:prefill_refused",
-)
-
-
 _warned_at_validation: set[str] = set()
 """Warnings that the validation of a configuration logged; the mount that follows does not repeat them."""
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from amplifier_module_context_persistent.session.host import EVENTS
+from amplifier_module_context_persistent.session.event_names import EVENTS
 from tests.support.places import DOCS, ROOT
 from tests.support.sweeps import proof
 

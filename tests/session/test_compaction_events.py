@@ -12,7 +12,7 @@ from amplifier_core.llm_errors import ContextLengthError
 from amplifier_core.message_models import ChatResponse, TextBlock, Usage
 
 from amplifier_module_context_persistent import InMemoryContextManager, PersistentContextManager
-from amplifier_module_context_persistent.session.host import EVENTS
+from amplifier_module_context_persistent.session.event_names import EVENTS
 from tests.support.messages import user
 from tests.support.places import DOCS
 from tests.support.real_sessions import Host

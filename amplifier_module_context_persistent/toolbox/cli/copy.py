@@ -11,7 +11,7 @@ import click
 
 from ...log.database_location import shown_location
 from ..transfer.copy_log import copy_log, copy_target
-from ..transfer.erasures_of_log import check_not_erased
+from ..transfer.undone_erasures import check_not_erased
 from .error_messages import unusable
 from .progress import progress
 from .session_argument import complete, path_of, storage_option

@@ -20,7 +20,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, look_at
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erasure_list import lift, note_erasure
-from ..transfer.erasures import SESSION, Erasure, erasure_of, names_in_log
+from ..transfer.erasure_record import SESSION, Erasure, erasure_of, names_in_log
 from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left

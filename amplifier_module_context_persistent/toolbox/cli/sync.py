@@ -19,7 +19,7 @@ from ...sessions.filters import SessionFilter, matching
 from ...sessions.find_session import SessionFile
 from ...sessions.other_projects import named_projects
 from ...sessions.session_name import read_name
-from ..transfer.erasures import SESSION, Erasure
+from ..transfer.erasure_record import SESSION, Erasure
 from ..transfer.sync_erasures import (
     ErasingStep,
     TravellingErasures,

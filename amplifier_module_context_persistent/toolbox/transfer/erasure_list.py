@@ -23,7 +23,7 @@ from ...log.database_location import split_location, stored_name
 from ...log.filesystem import FileSystem, make_directories
 from ...paths import LOG_NAME
 from ...sessions.hosts import projects_dirs
-from .erasures import Erasure, erasure_from
+from .erasure_record import Erasure, erasure_from
 
 BACKUP_NAME = "context-backup.jsonl"
 """The name of the file that marks a directory as a backup (`backup_sessions.py`) and holds its list of erasures."""

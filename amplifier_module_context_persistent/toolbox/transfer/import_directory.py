@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ...errors import ContextPersistentError
 from ...paths import LOG_NAME
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
-from .erasures import ErasedError
+from .erasure_record import ErasedError
 from .host_files import TRANSCRIPT_NAME
 from .import_session import Import, ImportRefusedError, import_session, session_times
 from .importers.amplifier_agent import comes_with_transcript

@@ -12,7 +12,7 @@ from ...messages.replace_in_message import Replace, redact_message
 from ..maintenance.redact_control import redact_control
 from .drafts import SessionDraft
 from .erasure_list import erasures
-from .erasures import MESSAGES, SESSION, TEXT, ErasedError, Erasure, concerning, content_name, names_of_key
+from .erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure, concerning, content_name, names_of_key
 from .message_names import answers_in_draft, names_in_draft
 
 ADVICE = "--again imports it all the same"

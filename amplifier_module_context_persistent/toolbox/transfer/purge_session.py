@@ -35,7 +35,7 @@ from ..maintenance.reused_scan import KnownScan
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from .archive_session import archive_session, is_archived_session
 from .erasure_list import lift, note_erasure
-from .erasures import MESSAGES, TEXT, Erasure, TextRule, erasure_of, names_in
+from .erasure_record import MESSAGES, TEXT, Erasure, TextRule, erasure_of, names_in
 from .host_copies import backups, host_copies, named_in, told_matches
 from .host_files import HOSTS_NAMES, TRANSCRIPT_NAME, changed_since, is_hosts_log, own_files, update_host_files
 

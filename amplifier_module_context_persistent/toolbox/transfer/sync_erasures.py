@@ -38,11 +38,11 @@ from ..maintenance.purge_options import Purge
 from ..maintenance.written_files import DELETING, PURGING, WrittenFiles
 from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
-from .erasures import SESSION, TEXT, Erasure
-from .erasures_of_log import erasures_about, salts_of_purges
+from .erasure_record import SESSION, TEXT, Erasure
 from .host_files import HOSTS_NAMES
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
+from .undone_erasures import erasures_about, salts_of_purges
 
 
 @dataclass(slots=True)

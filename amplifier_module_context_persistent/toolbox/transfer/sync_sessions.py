@@ -30,8 +30,7 @@ from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like
 from .compare_logs import Parting, Relation, compare_logs, why_damaged
 from .copy_log import copy_log
-from .erasures import SESSION, ErasedError, Erasure
-from .erasures_of_log import erasures_of_log
+from .erasure_record import SESSION, ErasedError, Erasure
 from .fork_whole import fork_id, fork_whole, is_fork_of
 from .host_copies import backups
 from .host_files import is_unfinished, making_session, write_host_files
@@ -39,6 +38,7 @@ from .host_files_of_sync import beside_copy, finish, is_interrupted
 from .purge_session import remove_left
 from .replace_copy import replace_copy
 from .sync_sides import Projects, Side
+from .undone_erasures import erasures_of_log
 
 
 class What(Enum):

@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.toolbox.transfer.erasure_list import (
     lift,
     note_erasure,
 )
-from amplifier_module_context_persistent.toolbox.transfer.erasures import (
+from amplifier_module_context_persistent.toolbox.transfer.erasure_record import (
     SESSION,
     SourceNames,
     TakenHashes,

@@ -11,7 +11,7 @@ from amplifier_module_context_persistent.log.database_location import parse_loca
 from amplifier_module_context_persistent.log.postgres import migration_steps, row_security
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
 from amplifier_module_context_persistent.toolbox.transfer.erasure_list import erasures, lift, note_erasure
-from amplifier_module_context_persistent.toolbox.transfer.erasures import SESSION, SourceNames, erasure_of
+from amplifier_module_context_persistent.toolbox.transfer.erasure_record import SESSION, SourceNames, erasure_of
 from tests.support.postgres import TestServer
 from tests.support.sweeps import proof
 from tests.support.two_homes import Home, holders

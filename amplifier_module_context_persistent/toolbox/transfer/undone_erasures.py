@@ -22,7 +22,7 @@ from ...log.record_line import CONTROL_HEAD, Message
 from ..maintenance.purge_log import plan_purge
 from ..maintenance.purge_options import Purge
 from .erasure_list import erasures
-from .erasures import SESSION, TEXT, ErasedError, Erasure, concerning, names_at_start, names_of
+from .erasure_record import SESSION, TEXT, ErasedError, Erasure, concerning, names_at_start, names_of
 
 _PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 
