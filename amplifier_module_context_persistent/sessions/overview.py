@@ -140,7 +140,7 @@ _MAY_HOLD_SECRET = re.compile(
     r"\b[pP][iIıİ][nN]\b|[/:]\S*@"  # noqa: RUF001 - Turkish letters are told from "i" by no rule
     r"|(?<!\S)(?=\S{8})(?=\S*[^\W\d_])\S*\d"  # letters with a digit: a password, a key, also an id
     r"|(?=[\w+/=.-]{16})\S*\d|[\w+-]{30}"
-    r"|(?:[cC][oO][dD][eE]|[кК][оО][дД]|[пП][иИ][нН]).*\d{3}|\d{6}|\d{3} \d{3}|\d{4} \d{4}"  # noqa: RUF001
+    r"|(?:[cC][oO][dD][eE]|[кК][оО][дД]|[пП][иИ][нН]).*\d{3}|\d{6}|\d{3} \d{3}|\d{4} \d{4}"  # noqa: RUF001 - Russian words
     r"|(?:\b(?:\d+\. )?[a-zA-Z]{3,8}\s+){11}"  # the words of a seed phrase
 )
 

@@ -45,7 +45,7 @@ def _shortest_beginning(ids: Sequence[str], place: int) -> str:
         if not other.startswith(full):
             neighbours.append(other)
             break
-    shared = max((len(os.path.commonprefix([full, other])) for other in neighbours), default=0)  # noqa: RUF071
+    shared = max((len(os.path.commonprefix([full, other])) for other in neighbours), default=0)  # noqa: RUF071 - texts are compared, not paths
     return full[: max(LEAST_ID, shared + 1)]
 
 
