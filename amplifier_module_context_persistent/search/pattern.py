@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -37,8 +37,6 @@ MOST_SIZE = 20_000
 """The largest size of a regular expression after its counted repeats are written out."""
 _WINDOW_CHARS = 1 << 14
 WINDOW_S = 0.5  # seconds of processor time
-REPLACE_S = 10.0
-"""The most seconds of processor time to replace matches in one text."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BRACE = re.compile(r"\\.|\{(?!\d*,?\d*\})", re.DOTALL)
 
@@ -192,45 +190,6 @@ def exact_literals(query: str, expression: regex.Pattern[str]) -> list[list[str]
     times as fast as matching an expression with alternatives.
     """
     return [[]] if expression.flags & regex.IGNORECASE else literals_of(query)
-
-
-def replace_matches(
-    expression: regex.Pattern[str],
-    replacement: str,
-    text: str,
-    *,
-    taken: set[str] | None = None,
-    literals: Sequence[Sequence[str]] = ((),),
-) -> str:
-    """Replace every match in a text and return the new text.
-
-    Args:
-        expression: what is replaced.
-        replacement: the text in its place.
-        text: any text.
-        taken: a set to which the matches are added.
-        literals: the expression's `exact_literals`. A text without them is not matched.
-
-    Raises:
-        SlowPatternError: the expression takes too much time or memory; the text was not searched to its end.
-    """
-    if not _may_match(text, literals):
-        return text
-
-    def replace(match: regex.Match[str]) -> str:
-        if taken is not None:
-            taken.add(match.group())
-        return replacement
-
-    try:
-        return expression.sub(replace, text, concurrent=True, timeout=REPLACE_S)
-    except (TimeoutError, MemoryError) as error:
-        raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
-
-
-def _may_match(text: str, alternatives: Sequence[Sequence[str]]) -> bool:
-    """Return whether a text contains all literals of at least one alternative."""
-    return any(all(literal in text for literal in literals) for literals in alternatives)
 
 
 def compile_pattern(query: str, *, regex: bool) -> Pattern:

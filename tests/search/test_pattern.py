@@ -24,9 +24,9 @@ from amplifier_module_context_persistent.search.pattern import (
     compile_regex,
     exact_literals,
     regex_pattern,
-    replace_matches,
     text_pattern,
 )
+from amplifier_module_context_persistent.search.replace_matches import replace_matches
 from amplifier_module_context_persistent.search.word_search import words_pattern
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from tests.support.sessions_of_a_home import write

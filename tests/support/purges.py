@@ -8,7 +8,8 @@ from typing import Any
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.messages.replace_in_message import REPLACEMENT
-from amplifier_module_context_persistent.search.pattern import compile_regex, replace_matches
+from amplifier_module_context_persistent.search.pattern import compile_regex
+from amplifier_module_context_persistent.search.replace_matches import replace_matches
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge, PurgeCounts
 from tests.support.logs import STAMP, append_bodies, content_of

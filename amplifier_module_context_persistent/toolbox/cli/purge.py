@@ -22,7 +22,8 @@ from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.own_forms import OwnForms
 from ...messages.secrets.redact import redact_text
-from ...search.pattern import compile_regex, exact_literals, replace_matches
+from ...search.pattern import compile_regex, exact_literals
+from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile, SessionNameError
 from ..maintenance.purge_options import Purge, PurgeCounts

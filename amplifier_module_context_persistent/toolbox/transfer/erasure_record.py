@@ -38,7 +38,8 @@ from ...log.record_line import CRC_TAIL_BYTES
 from ...messages.replace_in_message import REPLACEMENT
 from ...messages.secrets.found import REDACTED
 from ...messages.secrets.redact import redact_text
-from ...search.pattern import compile_regex, replace_matches
+from ...search.pattern import compile_regex
+from ...search.replace_matches import replace_matches
 from .message_names import answers_in_stored, names_in_stored
 
 SESSION, TEXT, MESSAGES = "session", "text", "messages"

@@ -21,7 +21,7 @@ from amplifier_module_context_persistent.errors import (
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
-from amplifier_module_context_persistent.search import pattern
+from amplifier_module_context_persistent.search import pattern, replace_matches
 from amplifier_module_context_persistent.sessions.open_files import held_for_writing
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge, PurgeCounts
@@ -73,7 +73,7 @@ def test_an_expression_that_runs_away_is_given_up_and_nothing_is_changed(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A part of what was to go would be worse than none."""
-    monkeypatch.setattr(pattern, "REPLACE_S", 0.2)
+    monkeypatch.setattr(replace_matches, "REPLACE_S", 0.2)
     write_log(path, body(0), encode_message({"role": "user", "content": "a" * 40_000}, message_id="m", timestamp="t"))
     content = content_of(path)
     with pytest.raises(pattern.SlowPatternError, match="too much time"):

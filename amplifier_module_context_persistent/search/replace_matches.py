@@ -1,0 +1,111 @@
+r"""Replace the matches of an expression in a text, also where the text is written in another encoding.
+
+A person who removes `pässwort` means the word and not its spelling: a tool's result often is JSON with `p\u00e4sswort`
+in it, an address has `p%C3%A4sswort`, and a terminal may change the colour within a word. So a text with such an
+encoding is matched a second time, as a person reads it (`messages/secrets/readable.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import regex
+
+from ..messages.secrets.readable import readings
+from .pattern import SlowPatternError
+
+REPLACE_S = 10.0
+"""The most seconds of processor time to replace matches in one text."""
+_ENCODED = regex.compile(r"[\\%&=\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[")
+"""A character with which an encoding begins, or one that no terminal shows."""
+_CUTTING = regex.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\^\[|\\(?:u001|x1|033|e)|%1[bB]"
+)
+"""The same for what may stand within a word of plain letters, which no encoding changes."""
+_SAME_IN_ALL = regex.compile(r"(?:[A-Za-z0-9_-]|\\[._-])+")
+"""An expression for one word, which JSON, addresses and HTML write as it is."""
+
+
+def replace_matches(
+    expression: regex.Pattern[str],
+    replacement: str,
+    text: str,
+    *,
+    taken: set[str] | None = None,
+    literals: Sequence[Sequence[str]] = ((),),
+) -> str:
+    """Replace every match in a text and return the new text.
+
+    Args:
+        expression: what is replaced.
+        replacement: the text in its place.
+        text: any text.
+        taken: a set to which the matches are added; of a match in another encoding, the match and its spelling.
+        literals: the expression's `exact_literals`. A text without them is not matched.
+
+    Raises:
+        SlowPatternError: the expression takes too much time or memory; the text was not searched to its end.
+    """
+    try:
+        if _may_match(text, literals):
+            text = _replace_plain(expression, replacement, text, taken)
+        hints = _CUTTING if _SAME_IN_ALL.fullmatch(expression.pattern) else _ENCODED
+        if hints.search(text) is None:
+            return text
+        return _replace_encoded(expression, replacement, text, taken, literals)
+    except (TimeoutError, MemoryError) as error:
+        raise SlowPatternError("the expression takes too much time or memory on one of the texts") from error
+
+
+def _replace_plain(expression: regex.Pattern[str], replacement: str, text: str, taken: set[str] | None) -> str:
+    def replace(match: regex.Match[str]) -> str:
+        if taken is not None:
+            taken.add(match.group())
+        return replacement
+
+    return expression.sub(replace, text, concurrent=True, timeout=REPLACE_S)
+
+
+def _replace_encoded(
+    expression: regex.Pattern[str],
+    replacement: str,
+    text: str,
+    taken: set[str] | None,
+    literals: Sequence[Sequence[str]],
+) -> str:
+    """Replace the matches that only the decoded text has."""
+    spans = set[tuple[int, int]]()
+    for reading in readings(text):
+        if not _may_match(reading.text, literals):
+            continue
+        for match in expression.finditer(reading.text, concurrent=True, timeout=REPLACE_S):
+            if match.start() == match.end():
+                continue
+            start, end = reading.original(match.start(), match.end())
+            if text[start:end] == match.group():
+                continue
+            spans.add((start, end))
+            if taken is not None:
+                taken.update((match.group(), text[start:end]))
+    for start, end in reversed(list(_merged(sorted(spans)))):
+        text = text[:start] + replacement + text[end:]
+    return text
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield sorted spans; those that overlap become one."""
+    last: tuple[int, int] | None = None
+    for start, end in spans:
+        if last is not None and start < last[1]:
+            last = last[0], max(last[1], end)
+            continue
+        if last is not None:
+            yield last
+        last = start, end
+    if last is not None:
+        yield last
+
+
+def _may_match(text: str, alternatives: Sequence[Sequence[str]]) -> bool:
+    """Return whether a text contains all literals of at least one alternative."""
+    return any(all(literal in text for literal in literals) for literals in alternatives)

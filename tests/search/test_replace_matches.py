@@ -1,0 +1,55 @@
+"""What a person removes goes in every spelling of it."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+from amplifier_module_context_persistent.search.pattern import compile_regex, exact_literals
+from amplifier_module_context_persistent.search.replace_matches import replace_matches
+
+WORD = "p\u00e4ssw\u00f6rd-QX9"
+
+
+def replaced(query: str, text: str) -> tuple[str, set[str]]:
+    expression = compile_regex(query)
+    taken = set[str]()
+    return replace_matches(expression, "#", text, taken=taken, literals=exact_literals(query, expression)), taken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"echo": WORD}),
+        json.dumps({"inner": json.dumps({"echo": WORD})}),
+        f"https://x.test/?q={quote(WORD)}&a=1",
+        f"<b>{WORD.replace(chr(0xE4), '&auml;')}</b>",
+        f"{WORD[:4]}\x1b[31m{WORD[4:]}",
+        f"plain {WORD}, and {json.dumps(WORD)}",
+    ],
+)
+def test_a_text_goes_in_every_encoding(text: str) -> None:
+    """JSON, JSON in JSON, an address, HTML, a colour within the word; the rest of the text stays."""
+    after, taken = replaced(WORD, text)
+    assert "QX9" not in after
+    assert "#" in after
+    assert WORD in taken
+    assert replaced(WORD, after) == (after, set())
+
+
+def test_json_stays_json() -> None:
+    """A quotation mark and a line end within what goes are written as two characters each."""
+    text = json.dumps({"a": 'say "tea for two"\nnow', "b": 1})
+    after, _ = replaced('"tea for two"\nnow', text)
+    assert json.loads(after) == {"a": "say #", "b": 1}
+
+
+def test_a_word_of_plain_letters_is_found_under_a_colour() -> None:
+    after, taken = replaced("ZQsecret77x", "key ZQsec\x1b[1mret77x\x1b[0m and C:\\new\\table")
+    assert after == "key #\x1b[0m and C:\\new\\table"
+    assert taken == {"ZQsecret77x", "ZQsec\x1b[1mret77x"}
+
+
+def test_what_only_looks_encoded_stays() -> None:
+    text = "100%25 of C:\\users\\u00e4, a &amp; b"
+    assert replaced(WORD, text) == (text, set())
