@@ -276,7 +276,7 @@ class SessionMarkdown:
         `messages` are pairs of a position in the history and a redacted message.
         """
         session_id = session_id_in(self._transcript) or Path(self._transcript.path).stem
-        yield f"# Session {inline(session_id)}\n\n"
+        yield f"# Session {inline(str(self._redacted(session_id)))}\n\n"
         name = read_name(self._transcript.path).name
         if name:
             yield f"**{inline(str(self._redacted(name)))}**\n\n"

@@ -58,9 +58,10 @@ class AgentSession:
         """
         given = view.source.get("cwd")
         named = given if isinstance(given, str) and os.path.isabs(given) else os.getcwd()
+        working_dir = str(view.redacted(view.working_dir or named))
         session_id = view.new_id or uuid_of("", session_name(view))
         origin = "" if view.new_id else session_name(view)
-        return cls(session_id, view.working_dir or named, first_time(view), origin, is_copy=bool(view.new_id))
+        return cls(session_id, working_dir, first_time(view), origin, is_copy=bool(view.new_id))
 
     def mark(self, message: Message) -> dict[str, Any]:
         """Return the key and the value that mark the records of a message as exported; empty for a copy."""

@@ -73,12 +73,12 @@ class _StepWriter:
 
     def made(self) -> Iterator[Step]:
         """Yield all steps."""
-        transcript = self._view.transcript
+        transcript, clean = self._view.transcript, self._view.redacted
         live, book = transcript.reader.index.live, transcript.book
         plans: dict[str, list[PackedRecord]] = {}
         for packed, _ in book.made_for:
-            plans.setdefault(packed.upto, []).append(packed)
-        requests: dict[str, PlacedReceipt] = {noted.receipt.upto: noted for noted in book.requests}
+            plans.setdefault(clean(packed.upto), []).append(packed)
+        requests: dict[str, PlacedReceipt] = {clean(noted.receipt.upto): noted for noted in book.requests}
         before = ""
         for position, message in self._view.messages():
             self._take(message, requests.get(before))
@@ -162,7 +162,7 @@ class _StepWriter:
         text = self._view.transcript.book.heads.get(head)
         if text is not None:
             step = self._begin("system", {}, self._view.redacted(text))
-            step["extra"] = {OWN: {"head": head, "role": "system"}}
+            step["extra"] = {OWN: self._view.redacted({"head": head, "role": "system"})}
 
     def _observe(self, message: Message, call_id: str | None) -> None:
         own = {
@@ -184,7 +184,8 @@ class _StepWriter:
             return
         step = self._begin("system", {}, self._view.redacted(plan.summary or plan.notice.text))
         own = {"plan": plan.id, "strategy": plan.making.strategy, "keep": record.get("keep"), "upto": plan.upto}
-        step["extra"] = {"context_management": {"type": "compaction", "boundary": "replace"}, OWN: own}
+        management = {"type": "compaction", "boundary": "replace"}
+        step["extra"] = {"context_management": management, OWN: self._view.redacted(own)}
 
     def _request(self, asked: PlacedReceipt) -> dict[str, Any]:
         """Return the facts of a model call's receipt, with the ranges of steps that the model saw."""
@@ -203,7 +204,8 @@ class _StepWriter:
             "head": receipt.head,
             "hash": receipt.hash,
         }
-        return {key: value for key, value in facts.items() if value}
+        clean: dict[str, Any] = self._view.redacted({key: value for key, value in facts.items() if value})
+        return clean
 
     def _ordinals_seen(self, asked: PlacedReceipt) -> Sequence[int]:
         """Return the ordinals of the messages that a model call saw: what its plan keeps, and all messages after."""

@@ -38,14 +38,18 @@ def transcript(view: SessionView) -> Iterator[Record]:
         "version": VERSION,
         "gitBranch": str(view.source.get("git_branch") or ""),
     }
+    taken: set[str] = set()
     for number, (message, time) in enumerate(session.messages(view, "anthropic")):
         own, mark = uuid_of(session.id, given_id(message) or f"stand-in {number}"), session.mark(message)
+        if own in taken:  # ids that differ in a secret alone are the same when it is redacted
+            own = uuid_of(own, str(-number))
+        taken.add(own)
         for record in _records(message, own, is_copy=session.is_copy):
             yield {"parentUuid": parent, **shared, **record, "timestamp": time, **mark}
             parent = str(record["uuid"])
     title = view.source.get("title")
     if title:
-        yield {"type": "summary", "summary": str(view.redacted(title)), "leafUuid": parent}
+        yield {"type": "summary", "summary": str(title), "leafUuid": parent}
 
 
 def _records(message: Message, own: str, *, is_copy: bool) -> Iterator[Record]:

@@ -54,7 +54,8 @@ class _Spans:
 
     def made(self) -> Iterator[dict[str, Any]]:
         """Yield all spans."""
-        last_before_plans = {str(packed.record().get("upto")) for packed, _ in self._view.transcript.book.made_for}
+        plans = [packed.record() for packed, _ in self._view.transcript.book.made_for]
+        last_before_plans = {self._view.redacted(str(plan.get("upto"))) for plan in plans}
         began = self._now
         heard: list[Message] = []  # since the last answer
         compacted = False  # since the last answer

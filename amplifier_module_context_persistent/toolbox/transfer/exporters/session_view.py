@@ -19,7 +19,8 @@ class SessionView:
     """A session that is being exported.
 
     `messages` yields pairs of a position in the live history and a redacted message. `redacted` redacts any other value
-    that is exported.
+    that is exported. The properties and functions of this file return redacted values; what an exporter takes from
+    `transcript` itself, it gives to `redacted`.
     """
 
     transcript: Transcript
@@ -32,21 +33,21 @@ class SessionView:
 
     @property
     def source(self) -> dict[str, Any]:
-        """The `source` field in the header of an imported log; empty for a log that was not imported."""
+        """The `source` field in the header of an imported log, redacted; empty for a log that was not imported."""
         given = self.transcript.header.get("source")
-        return given if isinstance(given, dict) else {}
+        clean: dict[str, Any] = self.redacted(given if isinstance(given, dict) else {})
+        return clean
 
     @property
     def session_id(self) -> str:
-        """The session's id; empty if its log names none."""
-        return str(self.transcript.header.get("session_id") or "")
+        """The session's id, redacted; empty if its log names none."""
+        return str(self.redacted(str(self.transcript.header.get("session_id") or "")))
 
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The tool definitions in the form of the source, redacted."""
         given = self.source.get("tools")
-        clean = self.redacted(given if isinstance(given, list) else [])
-        return [tool for tool in clean if isinstance(tool, dict)]
+        return [tool for tool in given if isinstance(tool, dict)] if isinstance(given, list) else []
 
 
 Exporter = Callable[[SessionView], Iterator[str]]
@@ -64,10 +65,11 @@ def json_lines(values: Iterable[Any]) -> Iterator[str]:
 
 
 def session_name(view: SessionView) -> str:
-    """Return a name for the session: its id, else its directory's id, else its file's name. It is never a path."""
+    """Return a name for the session, redacted: its id, else its directory's id, else its file's name; never a path."""
     path = view.transcript.path
     given = session_id_in(view.transcript) or Path(path).stem
-    return well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
+    name = well_formed(given.replace("\\", "/").rstrip("/").rpartition("/")[2]) or "session"
+    return str(view.redacted(name))
 
 
 def first_time(view: SessionView) -> datetime:
