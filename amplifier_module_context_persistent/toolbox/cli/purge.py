@@ -30,7 +30,7 @@ from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erasure_record import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
-from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session
+from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, extent, what_follows
 from .error_messages import UnusableError, reason_beside, unusable
@@ -382,10 +382,14 @@ def _purge_one(one: SessionPurge, what: Purge, rule: Rule, report: PurgeReport) 
         done, because = purge_session(one, what, now=utc_now, rule=rule, files=files)
     if because:
         report.say(f"{one.own} stays as it is: {because}; close it, then purge again.")
+    still = still_holding(one, what)
+    for file in still:
+        report.say(f"Still left, in a field that a purge does not change: {file}")
+    one.copies += still
     if done != one.counts:
         report.say(f"{one.path}: the log had changed in the meantime; this was removed:")
         report.counts(done)
-    return not because
+    return not (because or still)
 
 
 def _replacing(expression: str, taken: set[str]) -> Callable[[str], str]:

@@ -66,6 +66,10 @@ _OWN_KEYS = frozenset(
     ]
 )
 """The fields that an import or a fork writes to `metadata.json`; the host adds other fields."""
+_TEXT_KEYS = ("name", "description", "working_dir")
+"""The fields of `metadata.json` in which a purge replaces a text."""
+NAME_KEYS = ("name", "description", "name_source")
+"""The fields of `metadata.json` about the session's name."""
 _USER = ROLES.index("user")
 
 
@@ -197,14 +201,16 @@ def was_rewinding(log: str | Path) -> bool:
 
 
 def update_host_files(
-    log: str | Path, *, time: str | None, redact: Callable[[str], str] | None = None
+    log: str | Path, *, time: str | None, change: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> tuple[list[str], str]:
     """Update the host's files after the history of their log was cut or purged.
+
+    A `metadata.json` of ours is updated even if there is no `transcript.jsonl`, as on a stick.
 
     Args:
         log: the log.
         time: keep copies of the old files, with this time in their names; None to keep no copies.
-        redact: removes a text from the name and the description that we gave the session.
+        change: returns the new fields of a `metadata.json` of ours; `with_texts_replaced` or `without_name`.
 
     Returns:
         The paths of the changed files, and the reason if files exist but none was changed, else "".
@@ -213,7 +219,8 @@ def update_host_files(
         OSError: a file cannot be written.
     """
     target = Path(log).with_name(TRANSCRIPT_NAME)
-    if not is_hosts_log(log) or not target.is_file() or target.is_symlink():
+    has_transcript = target.is_file() and not target.is_symlink()
+    if not is_hosts_log(log) or not (has_transcript or _has_own_metadata(log)):
         _finish(log, REWINDING)
         return [], ""
     with keep_closed(os.fspath(log)) as is_closed:
@@ -224,11 +231,19 @@ def update_host_files(
         else:
             try:
                 with metadata_lock(target.parent):
-                    return _rewritten(log, target, time, redact), ""
+                    return _rewritten(log, target, time, change), ""
             except LockTimeoutError as error:
                 return [], str(error.strerror)
     _finish(log, REWINDING)  # the host writes its files itself
     return [], because
+
+
+def _has_own_metadata(log: str | Path) -> bool:
+    """Return whether the only file for the host beside a log is a `metadata.json` that we wrote."""
+    metadata = Path(log).with_name(METADATA_NAME)
+    if os.path.lexists(metadata.with_name(TRANSCRIPT_NAME)) or metadata.is_symlink():
+        return False
+    return WrittenFiles.beside(log).owns(METADATA_NAME)
 
 
 def _finish(log: str | Path, what: str) -> None:
@@ -236,7 +251,9 @@ def _finish(log: str | Path, what: str) -> None:
         note.finish()
 
 
-def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable[[str], str] | None) -> list[str]:
+def _rewritten(
+    log: str | Path, target: Path, time: str | None, change: Callable[[dict[str, Any]], dict[str, Any]] | None
+) -> list[str]:
     """Rewrite the host's files and return their paths. The caller ensures that no other program changes them.
 
     A file that belongs to the host is not noted as ours afterwards either.
@@ -244,24 +261,35 @@ def _rewritten(log: str | Path, target: Path, time: str | None, redact: Callable
     clear_up(log)
     note, metadata = WrittenFiles.beside(log), target.with_name(METADATA_NAME)
     is_ours = note.owns(METADATA_NAME)
-    changed = [os.fspath(target)]
+    changed = list[str]()
     with Transcript(log) as transcript:
         reader = transcript.reader
-        _keep(target, time)
-        _replace(note, target, transcript_lines(reader, as_hosts_see(reader)))
+        if target.is_file():
+            _keep(target, time)
+            _replace(note, target, transcript_lines(reader, as_hosts_see(reader)))
+            changed.append(os.fspath(target))
         fields = read_metadata(target.parent)
         if fields:
             _keep(metadata, time)
             new_fields = {**fields, "turn_count": host_turns(transcript)}
-            if redact is not None and is_ours:
-                for key in ("name", "description"):
-                    if isinstance(fields.get(key), str):
-                        new_fields[key] = redact(fields[key])
+            if change is not None and is_ours:
+                new_fields = change(new_fields)
             _replace(note, metadata, [_pretty(new_fields)])
             changed.append(os.fspath(metadata))
     if note.begun == REWINDING:
         note.finish()
     return changed
+
+
+def with_texts_replaced(fields: Mapping[str, Any], replace: Callable[[str], str]) -> dict[str, Any]:
+    """Return metadata with its texts replaced; ids, times, the bundle and the model stay."""
+    new = {key: replace(fields[key]) for key in _TEXT_KEYS if isinstance(fields.get(key), str)}
+    return {**fields, **new}
+
+
+def without_name(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata without the session's name and description, which may be made from messages."""
+    return {key: value for key, value in fields.items() if key not in NAME_KEYS}
 
 
 def rename_imported(log: str | Path, before: str, title: str) -> bool:

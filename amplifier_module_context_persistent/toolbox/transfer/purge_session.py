@@ -4,8 +4,9 @@ Rules:
 - Before the log changes, a note beside it says that a purge has begun (`toolbox/maintenance/written_files.py`). A purge
   that finds the note finishes the interrupted one.
 - The log is purged first. Then the `transcript.jsonl` that a fork or an import wrote is written again, and a redacted
-  text is replaced in the name and the description that the fork or the import gave the session. Copies that a rewind
-  kept, and files that killed operations left ("leftovers"), are deleted.
+  text is replaced in the name, the description and the working directory in the `metadata.json` that we wrote. If all
+  messages are removed, the name and the description go too, because they may be made from messages. Copies that a
+  rewind kept, and files that killed operations left ("leftovers"), are deleted.
 - Files that the host wrote or changed stay. They are reported if they hold content that was to be removed.
 - An archived log is written as a plain log, and then archived again.
 """
@@ -17,7 +18,9 @@ import glob
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ...catalogue.catalogue_file import remove_catalogue
 from ...errors import ArchiveError, LogError, LogFailedError
@@ -37,7 +40,18 @@ from .archive_session import archive_session, is_archived_session
 from .erasure_list import lift, note_erasure
 from .erasure_record import MESSAGES, TEXT, Erasure, TextRule, erasure_of, names_in
 from .host_copies import backups, host_copies, named_in, told_matches
-from .host_files import HOSTS_NAMES, TRANSCRIPT_NAME, changed_since, is_hosts_log, own_files, update_host_files
+from .host_files import (
+    HOSTS_NAMES,
+    NAME_KEYS,
+    TRANSCRIPT_NAME,
+    changed_since,
+    is_hosts_log,
+    own_files,
+    read_metadata,
+    update_host_files,
+    with_texts_replaced,
+    without_name,
+)
 
 
 @dataclass(slots=True)
@@ -137,7 +151,23 @@ def _falls_behind(own: list[Path], what: Purge, planned: SessionPurge) -> bool:
     """Return whether the files that we wrote for the host hold, or will hold, content that their log lacks."""
     if planned.finishes or not planned.counts.is_nothing:
         return True
+    if what.everything:
+        return any(read_metadata(file.parent).keys() & {*NAME_KEYS} for file in own)
     return what.redact is not None and any(told_matches(file, what.redact) for file in own)
+
+
+def still_holding(planned: SessionPurge, what: Purge) -> list[str]:
+    """Return the files of ours beside a purged log that still hold a text that was to be removed, each with the number.
+
+    Raises:
+        LogUnreadableError: the log cannot be read.
+        OSError: a file cannot be read.
+    """
+    path = planned.path
+    if what.redact is None or stored_name(path) is not None or not os.path.lexists(path):
+        return []
+    found = [(file, told_matches(file, what.redact)) for file in own_files(path)]
+    return [f"{file}: {matches}" for file, matches in found if matches]
 
 
 def plan_places_left(what: Purge) -> list[SessionPurge]:
@@ -234,11 +264,20 @@ def purge_session(
         note.save()
         raise
     if planned.own is not None:
-        _, because = update_host_files(path, time=None, redact=what.redact)
+        _, because = update_host_files(path, time=None, change=_change_of_metadata(what, done))
     remove_left(planned.removed, path)
     if not because:
         WrittenFiles.beside(path).finish()
     return done, because
+
+
+def _change_of_metadata(what: Purge, done: PurgeCounts) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+    """Return how a purge changes the `metadata.json` that we wrote, or None if only its count of turns changes."""
+    if what.redact is not None:
+        return partial(with_texts_replaced, replace=what.redact)
+    if what.everything or (what.took is not None and not done.messages_kept):  # a sync repeats a purge of everything
+        return without_name
+    return None
 
 
 def _purge_noted(
