@@ -16,7 +16,7 @@ from typing import Any, cast
 from ..errors import LogUnreadableError
 from .archive_format import HEAD, is_archive
 from .archived_bytes import ArchivedBytes, archived_bytes
-from .filesystem import FileSystem, Opened, open_file, unreadable
+from .filesystem import FileSystem, Opened, open_file, open_regular, unreadable
 from .thread_pool import WAITING
 
 logger = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ def is_archived(path: str | os.PathLike[str]) -> bool:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return is_archive(file.read(len(HEAD)), os.fspath(path))
 
 
@@ -243,7 +243,7 @@ def first_line(path: str | os.PathLike[str], most_bytes: int) -> bytes:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         line = file.readline(most_bytes)
     if not is_archive(line, os.fspath(path)):
         return line
@@ -256,7 +256,7 @@ def beginning(path: str | os.PathLike[str], size: int) -> bytes:
     Raises:
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         first = file.read(max(size, len(HEAD)))
     if not is_archive(first, os.fspath(path)):
         return first[:size]

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import sys
+from io import BufferedReader
 
 from ..errors import AppendError, LogCreateError, LogUnreadableError
 from . import os_file_lock
@@ -230,6 +231,24 @@ def open_file(files: FileSystem, path: str, *, writable: bool, create: bool) -> 
             files.close(fd)
         raise unreadable(error, path) from error
     return fd, status
+
+
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
+    """Open a regular file for reading, through a link, too. Nothing waits for a FIFO or reads a device.
+
+    Raises:
+        OSError: the file cannot be read, or is no regular file.
+    """
+
+    def opened(name: str, _: int) -> int:
+        fd = os.open(name, os.O_RDONLY | (_COMMON & ~_NOFOLLOW))
+        mode = os.fstat(fd).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # `open` refuses a directory itself
+            os.close(fd)
+            raise OSError(errno.EINVAL, "this is no regular file", os.fspath(path))
+        return fd
+
+    return open(path, "rb", opener=opened)
 
 
 def _open_readonly(files: FileSystem, path: str, refused: OSError) -> int:

@@ -19,7 +19,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import cast
 
-from ..log.filesystem import unreadable
+from ..log.filesystem import open_regular, unreadable
 from ..log.open_reader import file_reader
 from ..log.reader import LogReader
 from ..log.record_line import name_of
@@ -242,7 +242,8 @@ def _torn_texts(file: LogReader, next_line: int) -> Iterator[HiddenText]:
 
 def _saved_tail(name: str) -> str:
     try:
-        return _text(Path(name).read_bytes())
+        with open_regular(name) as file:
+            return _text(file.read())
     except OSError as error:
         raise unreadable(error, name) from error
 

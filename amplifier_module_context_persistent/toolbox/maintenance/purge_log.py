@@ -20,14 +20,13 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ...errors import PurgeError
 from ...log.append_lock import AppendLock
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
-from ...log.filesystem import FileSystem
+from ...log.filesystem import FileSystem, open_regular
 from ...log.open_reader import file_reader, open_reader
 from ...log.reader import LogReader
 from ...log.record_line import encode_control
@@ -213,7 +212,8 @@ def _count_beside(reader: ReadableLog, purge: Purge, counts: PurgeCounts) -> Non
 def _matches(name: str, replace: Replace) -> bool:
     """Return whether a saved tail contains text to be redacted; False if the file cannot be read."""
     try:
-        content = Path(name).read_bytes()
+        with open_regular(name) as file:
+            content = file.read()
     except OSError:
         return False
     return holds_match(content, replace)

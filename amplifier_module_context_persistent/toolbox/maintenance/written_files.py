@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...log.atomic_file import NewFile
-from ...log.filesystem import FileSystem
+from ...log.filesystem import FileSystem, open_regular
 
 NOTE_SUFFIX = ".written"
 """The suffix of the note's file, appended to the log's path."""
@@ -163,7 +163,7 @@ def content_of(path: str | Path) -> Content:
         OSError: the file cannot be read.
     """
     digest, size = hashlib.sha256(), 0
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         while block := file.read(_BLOCK_BYTES):
             digest.update(block)
             size += len(block)

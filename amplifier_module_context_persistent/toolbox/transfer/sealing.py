@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ...errors import ContextPersistentError, DependencyError
 from ...installation import needs_extra
 from ...log.atomic_file import NewFile
+from ...log.filesystem import open_regular
 from ...paths import SEALED_ENDING
 from .plain_copies import PrivateDirectory
 from .zstandard import most_unpacked_bytes, opened_zstd, zstd
@@ -142,7 +143,7 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
         name = os.path.basename(path).removesuffix(SEALED_ENDING)
         plain = directory.file(name.removesuffix(".zst"))
         packed = directory.file("packed")
-        with open(path, "rb") as sealed, open(packed, "wb") as file:
+        with open_regular(path) as sealed, open(packed, "wb") as file:
             unseal(sealed, file, identities)
         _unpack(packed, plain)
         yield plain

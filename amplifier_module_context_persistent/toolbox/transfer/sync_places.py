@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from ...log.atomic_file import NewFile
+from ...log.filesystem import open_regular
 
 _NAME = "context-synced.json"
 _VERSION = 1
@@ -23,7 +24,7 @@ def synced_places() -> list[str]:
     A file that cannot be read counts as empty.
     """
     try:
-        with _path().open("rb") as file:
+        with open_regular(_path()) as file:
             value = json.loads(file.read(_MOST_BYTES))
         if value["version"] != _VERSION:
             return []
