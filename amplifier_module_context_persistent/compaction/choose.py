@@ -13,15 +13,14 @@ from collections.abc import Iterable
 from ..messages.elide import LEAST_SHOWN_CHARS, excerpt_cut
 from ..view.entry import Entry
 from .always_kept import LEAST_SAVED, Stage, groups_of_newest_results
-from .draft import MARKER_TOKENS, Draft
+from .draft import GAP_TOKENS, MARKER_TOKENS, Draft
 from .losses import Loss
 from .markers import SHARE
 from .shorter_forms import Forms
 
 LEAST_MARKERS = (
-    330  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; other values: docs/experiments.md
+    300  # tokens for markers of gaps (15 of them), or a quarter of a smaller target; other values: docs/experiments.md
 )
-MARKED_GAP_TOKENS = 22  # a gap's marker in a view of many gaps: it also counts people's messages and answers
 LEAST_USED = 0.85  # of the target; a smaller view gets back groups that still fit
 
 
@@ -142,8 +141,7 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
     """
     stretches = _between_gaps(draft)
     room = max(int(SHARE * draft.target_tokens), min(LEAST_MARKERS, draft.target_tokens // 4))
-    marker_tokens = MARKED_GAP_TOKENS if draft.gap_tokens else 0
-    excess = marker_tokens * (len(stretches) + 1) - room
+    excess = draft.gap_tokens * (len(stretches) + 1) - room
     if excess <= 0:
         return
     leave, sizes = forms.leave, draft.sizes
@@ -154,7 +152,7 @@ def merge_gaps(draft: Draft, forms: Forms) -> None:
         if stay.isdisjoint(between):
             human = max([leave[p] for p in between]) >= Stage.PEOPLE
             ranked.append((human, between[0] if human else sum([sizes[p] for p in between]), between))
-    for _, _, between in sorted(ranked)[: -(-excess // MARKED_GAP_TOKENS)]:
+    for _, _, between in sorted(ranked)[: -(-excess // GAP_TOKENS)]:
         for position in between:
             draft.leave_out(position)
 

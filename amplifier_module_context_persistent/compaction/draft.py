@@ -21,7 +21,7 @@ from .answer_items import answer_cut
 from .groups import Groups
 from .persons_words import Divided, divided, prose_chars, told_lines, words_cut
 from .plan_request import PlanRequest
-from .quotes import QuotedTokens, quote_tokens, rooms_of
+from .quotes import SAID_SHARE, estimated_tokens, quote_tokens
 from .whole_rows import with_whole_rows
 
 MARKER_TOKENS = 20  # the approximate size of a cut's marker; a cut that saves less is not worth it
@@ -89,12 +89,14 @@ class Draft:
         self.threshold_tokens = self.unmovable_tokens + int(movable * request.config.compact_threshold)
         self.total_messages = sum(1 + len(group.results) for group in view.groups)
         is_quoted = self.gap_tokens > 0 and not request.summary_so_far
-        rooms = rooms_of(self.room_tokens) if is_quoted else None
-        quoted_so_far = quote_tokens(request.so_far.plan.left_out.gaps or (), request.count)
-        self.quotes = QuotedTokens(view.groups, quoted_so_far, rooms)
-        """The quotes of the groups that are left out."""
+        self.quotes_room = int(SAID_SHARE * self.room_tokens) if is_quoted else 0
+        """The tokens that quotes may take."""
+        self._quotes = [estimated_tokens(group) if is_quoted else 0 for group in view.groups]
+        """For each group, the estimated tokens of the quotes that it has if it is left out."""
+        self._quotes_sum = quote_tokens(request.so_far.plan.left_out.gaps or (), request.count) if is_quoted else 0
+        """The tokens of all quotes, including those that do not fit into `quotes_room`."""
         gap_tokens = self.gap_tokens * sum(self.gap_before)
-        self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + self.quotes.shown
+        self.total_tokens = self.fixed_tokens + sum(self.sizes) + gap_tokens + min(self._quotes_sum, self.quotes_room)
         self._shown: dict[str | int, tuple[Cut | None, frozenset[str]]] = {}
         self._estimated: dict[str, _Estimated] = {}
         """The messages whose tokens are estimated, by id."""
@@ -182,17 +184,18 @@ class Draft:
         gap_before = self.gap_before[position] or (position > 0 and not kept[position - 1])
         gap_after = after < len(kept) and (self.gap_before[after] or not kept[after])
         freed = self.sizes[position] + self.gap_tokens * (gap_before + gap_after - 1)
-        return freed - self.quotes.shown_of(position)
+        quoted = self._quotes[position]
+        return freed - max(0, min(quoted, self.quotes_room - self._quotes_sum)) if quoted else freed
 
     def quoted_tokens(self, position: int) -> int:
         """Estimate the number of tokens in the quotes that are shown of a group if it is left out."""
-        return self.quotes.of(position)
+        return self._quotes[position]
 
     def leave_out(self, position: int) -> None:
         """Leave a group out of the view."""
         self.total_tokens -= self.freed_by_leaving_out(position)
         self.total_messages -= 1 + len(self.view.groups[position].results)
-        self.quotes.leave_out(position)
+        self._quotes_sum += self._quotes[position]
         self.kept[position] = False
 
     def may_fit_again(self, position: int, most_tokens: int) -> bool:
@@ -202,14 +205,14 @@ class Draft:
         """
         if self._estimated:
             return True  # estimated tokens may still change
-        own = self.sizes[position] - self.gap_tokens - self.quotes.of(position)
+        own = self.sizes[position] - self.gap_tokens - self._quotes[position]
         return self.total_tokens + own <= most_tokens
 
     def put_back(self, position: int) -> None:
         """Put a left-out group back into the view."""
         self.kept[position] = True
         self.total_messages += 1 + len(self.view.groups[position].results)
-        self.quotes.bring_back(position)
+        self._quotes_sum -= self._quotes[position]
         self.total_tokens += self.freed_by_leaving_out(position)
         if self._estimated:
             self._settle([one for one in self._estimated.values() if one.position == position])

@@ -190,7 +190,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
     shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
     known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
     dropped = [position for position, kept in enumerate(draft.kept) if not kept]
-    said = quotes_of(groups, dropped, draft.request.fetch, draft.quotes.rooms)
+    said = quotes_of(groups, dropped if draft.quotes_room else (), draft.request.fetch, draft.quotes_room)
     found: list[Gap] = []
     last, missing_so_far = -1, 0
     start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
@@ -203,7 +203,7 @@ def find_gaps(draft: Draft) -> tuple[Gap, ...]:
         if missing > missing_so_far:
             found.append(_gap(draft, last, position, missing - missing_so_far, known, said))
         last, missing_so_far = position, missing
-    return within_room(found, draft.quotes.rooms, draft.request.count)
+    return within_room(found, draft.quotes_room, draft.request.count)
 
 
 def _shown_places(draft: Draft) -> list[int]:

@@ -289,11 +289,11 @@ def test_long_messages_of_people_are_shortened(words: str, target: int, ids: str
 @pytest.mark.parametrize(
     ("words", "target", "places"),
     [
-        ("u:10 u:60 u:30 u:10 a:30", 120, "0 2 3 4"),  # the oldest but the first one
+        ("u:10 u:22 u:30 u:10 a:30", 100, "0 2 3 4"),  # the oldest but the first one
         ("u:10 u:20 u:30 u:10 a:30", 61, "0 3 4"),
         ("u:10 u:20 u:30 u:10 a:30", 20, "0 3 4"),  # the first one not even then
         ("s:10 u:10 u:10 u:10! u:10 a:30", 20, "0 1 3 4 5"),
-        ("u:10 a:9 u:20 a:9 u:30 u:10 a:30", 110, "0 4 5 6"),  # with its answer
+        ("u:10 a:9 u:20 a:9 u:30 u:10 a:30", 100, "0 4 5 6"),  # with its answer
     ],
 )
 def test_people_go_oldest_first(words: str, target: int, places: str) -> None:

@@ -5,12 +5,11 @@ import pytest
 from amplifier_module_context_persistent.compaction.always_kept import PROMISES
 from amplifier_module_context_persistent.compaction.choose import (
     LEAST_MARKERS,
-    MARKED_GAP_TOKENS,
     close_turn,
     leave_nobody_unanswered,
     merge_gaps,
 )
-from amplifier_module_context_persistent.compaction.draft import Draft
+from amplifier_module_context_persistent.compaction.draft import GAP_TOKENS, Draft
 from amplifier_module_context_persistent.compaction.markers import SHARE
 from amplifier_module_context_persistent.compaction.planner import compact
 from amplifier_module_context_persistent.compaction.shorter_forms import Forms
@@ -27,7 +26,7 @@ def merged(made: Draft) -> Draft:
     return made
 
 
-@pytest.mark.parametrize(("target", "gone"), [(4 * 12 * MARKED_GAP_TOKENS, 40), (4 * (15 * MARKED_GAP_TOKENS - 1), 20)])
+@pytest.mark.parametrize(("target", "gone"), [(4 * 12 * GAP_TOKENS, 40), (4 * (15 * GAP_TOKENS - 1), 20)])
 def test_no_more_is_merged_than_is_needed(target: int, gone: int) -> None:
     """The smallest stretches go first, and only until the markers fit; also where they lack a single token."""
     sizes = (30, 90, 20, 80, 70, 60, 50, 40, 95, 85, 45, 55, 65, 75)
@@ -42,7 +41,7 @@ def test_no_more_is_merged_than_is_needed(target: int, gone: int) -> None:
 @pytest.mark.parametrize("target", [1_600, 4_000, 20_000, 60_000])
 def test_people_stay_while_the_markers_between_them_are_few(target: int) -> None:
     """Up to so many tokens of markers none of their messages goes; beyond it the oldest go, with their answers."""
-    most = max(int(SHARE * target), min(LEAST_MARKERS, target // 4)) // MARKED_GAP_TOKENS
+    most = max(int(SHARE * target), min(LEAST_MARKERS, target // 4)) // GAP_TOKENS
     for turns, gone in ((most, False), (most + 20, True)):
         made = draft("u:9 " + "t:9 u:2 a:2 " * turns + "u:9", target)
         for position in range(1, 3 * turns, 3):
@@ -77,7 +76,7 @@ def test_what_is_held_is_never_left_out_for_a_marker(pinned: str) -> None:
 def test_a_plan_has_no_more_markers_than_there_is_room_for() -> None:
     """Small groups that would stay between gaps go, and larger ones come back for them."""
     made = compact(request_of(history("u:9 " + "t:400 a:12 " * 200 + "u:9"), 9_000, protected_recent=0.0))
-    assert 0 < len(made.plan.left_out.gaps or ()) * MARKED_GAP_TOKENS <= LEAST_MARKERS
+    assert 0 < len(made.plan.left_out.gaps or ()) * GAP_TOKENS <= LEAST_MARKERS
 
 
 @pytest.mark.parametrize(

@@ -80,10 +80,9 @@ def test_a_marker_counts_what_was_said() -> None:
     """People's messages and answers come before the calls, which a marker in a user's message names as the model's."""
     work = history("u:9 u:9 t:9 a:9 u:9 t:9 t:9 u:9")
     (first,) = without(work, [1, 2, 3, 4, 5, 6]).left_out.gaps or ()
-    marker = "[9 messages left out: 2 user messages, 1 answer, you called bash x3; recall m1]"
-    assert first.text.split("\n")[0] == marker
+    assert first.text == "[9 messages left out: 2 user messages, 1 answer, you called bash x3; recall m1]"
     (after_result,) = without(work, [3, 4]).left_out.gaps or ()
-    assert (after_result.after, after_result.text.split("\n")[0]) == (
+    assert (after_result.after, after_result.text) == (
         "m2",
         "[2 messages left out: 1 user message, 1 answer; recall m3]",
     )

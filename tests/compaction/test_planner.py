@@ -109,7 +109,7 @@ def test_what_a_summary_replaces_is_left_out() -> None:
 def test_a_window_of_the_newest_messages_is_all_that_stays() -> None:
     """However little what is older would take, but for the first person's message."""
     window = {"compaction_strategy": "sliding_window", "keep_recent": 5}
-    made = plan("u:10 a:50 t:50 a:50 u:10 a:400 u:10 a:400 u:10 a:10", 2_120, fixed=300, **window)
+    made = plan("u:10 a:50 t:50 a:50 u:10 a:400 u:10 a:400 u:10 a:10", 2_060, fixed=300, **window)
     assert made.plan.keep == ("m0", "m5", "m6", "m7", "m8", "m9")
 
 
@@ -139,7 +139,7 @@ def test_system_text_does_not_raise_the_goal_for_people() -> None:
         made = plan(words, 2_600, fixed=fixed).plan
         assert made.making.target_tokens == 1_600
         assert made.making.tokens_after <= 1_600 + 40
-    assert plan(f"{people} t:400", 2_600, fixed=600).plan.making.tokens_after > 1_600 + 140
+    assert plan(f"{people} t:400", 2_600, fixed=600).plan.making.tokens_after > 1_600 + 200
 
 
 def test_the_beginning_that_the_plan_before_kept_stays_for_the_cache() -> None:

@@ -7,7 +7,7 @@ import pytest
 from amplifier_module_context_persistent.compaction.draft import Draft
 from amplifier_module_context_persistent.compaction.markers import find_gaps
 from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
-from amplifier_module_context_persistent.compaction.quotes import Rooms, shortened, within_room
+from amplifier_module_context_persistent.compaction.quotes import shortened, within_room
 from amplifier_module_context_persistent.messages.message import text_of
 from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Plan, Quote
 from tests.support.drafts import count, request_of
@@ -53,44 +53,6 @@ def test_the_words_of_a_group_that_goes_are_quoted() -> None:
     assert gaps(work(step(1, said=CAUSE), step(2)), [2])[0].said == ()
 
 
-def said_by_user(number: int, text: str) -> list[Message]:
-    return [{"role": "user", "content": text, "metadata": {"message_id": f"u{number}"}}]
-
-
-def test_a_persons_message_that_goes_is_quoted() -> None:
-    """A wish of weeks ago still counts; "go on" says nothing without what was before it."""
-    asked = work(said_by_user(1, "All amounts are integers in cents."), step(2), said_by_user(3, "go on"), step(4))
-    (gap,) = gaps(asked, [1, 2, 3, 4])
-    assert [quote.text for quote in gap.said] == ['The user said: "All amounts are integers in cents."']
-    (long,) = gaps(
-        work(said_by_user(1, "Deploy to staging. " + "It has been slow. " * 90 + "Never to production.")), [1]
-    )
-    assert long.said[0].text.startswith('The user said: "Deploy to staging.')
-    assert long.said[0].text.endswith('Never to production."')
-    assert len(long.said[0].text) < 400
-
-
-def test_peoples_messages_have_a_share_of_their_own() -> None:
-    """However much the model said, it takes no room of the person; the newest messages stay longest."""
-    asked = [said_by_user(number, f"Wish {number} is about one more table.") for number in range(40)]
-    spoken = [step(number, said=CAUSE) for number in range(40)]
-    many = work(*[part for pair in zip(asked, spoken, strict=True) for part in pair])
-    (gap,) = gaps(many, list(range(1, 81)), target=4_000)
-    words = [quote.id for quote in gap.said if quote.text.startswith("The user said")]
-    others = [quote.id for quote in gap.said if quote.text.startswith("You said")]
-    assert words == [f"u{number}" for number in range(40 - len(words), 40)]
-    assert others == [f"a{number}" for number in range(40 - len(others), 40)]
-    assert 10 < len(words) < 40
-    assert 1 < len(others) < 10
-    (alone,) = gaps(work(*spoken), list(range(1, 41)), target=4_000)
-    assert [quote.id for quote in alone.said] == others
-    two = (Gap("m1", said=gap.said[:20], text="[…]"), Gap("m2", said=gap.said[20:], text="[…]"))
-    less = within_room(two, Rooms(words=100, others=100), count)
-    kept = [quote.id for part in less for quote in part.said]
-    assert {"u38", "u39", "a39"} <= set(kept)
-    assert words[0] not in kept
-
-
 @pytest.mark.parametrize(
     ("tool", "result", "quoted"),
     [
@@ -125,10 +87,10 @@ def test_quotes_have_a_share_of_the_room() -> None:
     answer = Quote("r0", 'Edit was rejected: "no"')
     said = [Quote(f"a{number}", f'You said: "{"word " * 40}{number}"') for number in range(9)]
     both = (Gap("m1", said=(answer, *said[:4]), text="[…]"), Gap("m2", said=tuple(said[4:]), text="[…]"))
-    first, second = within_room(both, Rooms(others=200), count)
+    first, second = within_room(both, 200, count)
     assert first == Gap("m1", said=(answer,))
     assert second == Gap("m2", said=tuple(said[-3:]))
-    assert within_room(both, Rooms(others=9_000), count) == both
+    assert within_room(both, 9_000, count) == both
     many = work(*[step(number, said=CAUSE) for number in range(30)])
     (gap,) = gaps(many, list(range(1, 31)), target=2_000)
     assert [quote.id for quote in gap.said] == ["a28", "a29"]

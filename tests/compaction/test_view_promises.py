@@ -307,14 +307,12 @@ def test_nothing_of_a_person_is_cut_to_save_little(desk: Desk, words: str) -> No
 
 
 def inserted_share(work: Work, view: list[Message]) -> float:
-    """The share of a view's tokens that is no part of the session. Quotes of what a person said are a part of it."""
+    """The share of a view's tokens that is no part of the session."""
     inserted = 0
-    said = " ".join(text_of(message) for message in work.messages if message["role"] == "user")
     for message in view:
         place = place_of(message)
         source = set() if place is None else set(text_of(work.messages[place]).split("\n"))
         lines = [line for line in text_of(message).split("\n") if line not in source and not cut_line(line, source)]
-        lines = [line for line in lines if not is_quote(line, said)]
         inserted += count({**message, "content": "\n".join(lines), "tool_calls": []}) if lines else 0
     return inserted / sum(map(count, view))
 
@@ -322,18 +320,6 @@ def inserted_share(work: Work, view: list[Message]) -> float:
 def cut_line(line: str, source: set[str]) -> bool:
     """Whether it is a part of a line of the session."""
     return len(line) >= 24 and any(line in whole for whole in source)
-
-
-def is_quote(line: str, said: str) -> bool:
-    """Whether a line below a marker quotes what a person said."""
-    words = line.removeprefix('The user said: "').removesuffix('"')
-    return words != line and all(part in said for part in words.split(" … "))
-
-
-def quoted_share(view: list[Message], said: str) -> float:
-    """The share of a view's tokens in quotes of what a person said."""
-    lines = [line for message in view for line in text_of(message).split("\n") if is_quote(line, said)]
-    return count({"role": "user", "content": "\n".join(lines)}) / sum(map(count, view))
 
 
 @proof
@@ -347,8 +333,7 @@ def quoted_share(view: list[Message], said: str) -> float:
 def test_what_is_inserted_is_a_small_part(turns: int, calls: int, words: int, command: str, budget: int) -> None:
     """Markers, the notice and what says that a text was cut: 6 % of the tokens, in the mean of a session's views.
 
-    At a small budget with very many turns it is 8 %. Quotes of what people said are a tenth at most,
-    and apart. No three messages of people stand together without an answer.
+    At a small budget with very many turns it is 8 %. No three messages of people stand together without an answer.
     """
     desk = Desk()
     work = Work(desk)
@@ -366,8 +351,6 @@ def test_what_is_inserted_is_a_small_part(turns: int, calls: int, words: int, co
             view = desk.ask(budget).view
             assert view is not None
             shares.append(inserted_share(work, view))
-            said = " ".join(text_of(message) for message in work.messages if message["role"] == "user")
-            assert quoted_share(view, said) <= 0.1
             runs = groupby(message["role"] for message in view if place_of(message) is not None)
             assert max(len(list(run)) for role, run in runs if role == "user") <= 2
         work.say("Yes.")

@@ -103,8 +103,7 @@ def cut(made: Draft) -> str:
 
 def check_total(made: Draft) -> None:
     gaps = sum(not kept for kept, _ in groupby(made.kept))
-    sizes = sum(made.sizes[place] for place in made.kept_positions())
-    assert made.total_tokens == sizes + gaps * made.gap_tokens + made.quotes.shown
+    assert made.total_tokens == sum(made.sizes[place] for place in made.kept_positions()) + gaps * made.gap_tokens
     assert made.total_messages == sum(1 + len(made.view.groups[place].results) for place in made.kept_positions())
 
 
