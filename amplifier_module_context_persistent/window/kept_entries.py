@@ -24,7 +24,7 @@ from ..view.entry import (
     without_some_media,
 )
 from ..view.plan import NO_PLAN, Plan, is_plan_for, kept_ordinals
-from .cold_start import BATCH
+from .entries_without_plan import BATCH
 from .message_source import MessageSource
 from .plan_state import PlanState, hidden, state_without_plan, visible
 from .request import ViewRequest

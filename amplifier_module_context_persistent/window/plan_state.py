@@ -26,7 +26,7 @@ from ..view.entry import (
 )
 from ..view.plan import NO_PLAN, Plan, live_positions
 from ..view.tool_groups import Group, last_human, tool_groups
-from .cold_start import ClassifyAll, group_around, in_place, near_and_older
+from .entries_without_plan import ClassifyAll, group_around, in_place, near_and_older
 from .message_source import MessageSource
 
 

@@ -17,7 +17,7 @@ from ..messages.message import Message, texts_of
 from ..messages.metadata import is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
-from .cold_start import BATCH
+from .entries_without_plan import BATCH
 from .ephemerals import Extras
 
 _HOST_ROLES = frozenset({"user", "system", "developer"})

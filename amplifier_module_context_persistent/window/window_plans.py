@@ -24,7 +24,7 @@ from ..view.arrangement import Arrangement
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, LeftOut, Plan
 from ..view.tool_groups import last_human, tool_groups
-from .cold_start import in_place
+from .entries_without_plan import in_place
 from .kept_entries import KeptEntries
 from .message_source import MessageSource, collector_paused
 from .plan_gain import frees_enough

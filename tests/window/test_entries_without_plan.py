@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amplifier_module_context_persistent.window.cold_start import older_candidates
+from amplifier_module_context_persistent.window.entries_without_plan import older_candidates
 from tests.support.checker import assert_valid
 from tests.support.counters import count
 from tests.support.histories import messages
@@ -72,7 +72,7 @@ def test_people_system_text_and_pins_survive(monkeypatch: pytest.MonkeyPatch) ->
     """The view has the same lasting messages, and the same newest ones, as if all had been looked at."""
     desk = long_history()
     far = built(desk)
-    monkeypatch.setattr("amplifier_module_context_persistent.window.cold_start.FAR_BUDGETS", 10**9)
+    monkeypatch.setattr("amplifier_module_context_persistent.window.entries_without_plan.FAR_BUDGETS", 10**9)
     near = built(desk)
     assert_valid(far, budget_tokens=BUDGET, count=count)
     assert lasting(far) == lasting(near)
