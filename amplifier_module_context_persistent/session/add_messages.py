@@ -32,7 +32,7 @@ from ..messages.metadata import (
     metadata_of,
 )
 from ..messages.offload import may_offload
-from ..tokens.calibration import Meter
+from ..tokens.meter import Meter
 from .host import Host
 from .pending_requests import PendingRequests
 from .record_builder import EncodedMessages

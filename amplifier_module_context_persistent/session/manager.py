@@ -21,7 +21,7 @@ from ..forms.request_bodies import written_as
 from ..log.base import Log
 from ..messages.message import Message
 from ..search.recall_page import RecallPage, check_wanted
-from ..tokens.calibration import Meter, Recorder
+from ..tokens.meter import Meter, Recorder
 from ..window.retained_texts import checked_bodies
 from .add_messages import Additions
 from .choose_log import ChosenLog, choose_log
@@ -494,13 +494,13 @@ class PersistentContextManager:
     async def on_llm_response(self, event: Mapping[str, Any]) -> None:
         """Record the usage that a provider reports for the last view."""
         self._pending.on_response(event)
-        self._meter.on_response(event)
+        self._meter.learn_from_response(event)
         await self._requests.hear(event)
         await self._requests.settle_usage()
 
     async def on_provider_error(self, event: Mapping[str, Any]) -> None:
         """Take in a provider's error. If it refuses the last view, the next view is shorter or shows no reasoning."""
-        self._meter.on_error(event)
+        self._meter.learn_from_error(event)
         await self._requests.on_provider_error(event)
 
     async def _on_binding_retry(self, event: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..messages.message import Message
 from ..messages.metadata import BOUND_KEY, is_answer, is_human, is_kept_from_models
-from ..tokens.calibration import of_session
+from ..tokens.meter import of_session
 from ..view.recipients import bond_of
 
 _MOST_NAMED = 64

@@ -7,7 +7,8 @@ A fact is one of these names, and the reader that it is about:
   after their views are made. From then on no view shows stored reasoning to any reader that checks prefixes.
 - `others`: the reader dropped reasoning because of its maker. Views for this reader show no stored reasoning.
 
-A session never forgets a fact; a new session begins without any.
+A session never forgets a fact; a new session begins without any. What follows the refusal of a view as too long is in
+`tokens/refused_as_too_long`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..log.record_line import encode_control
-from ..tokens.calibration import of_session
+from ..tokens.meter import of_session
 from ..view.recipients import Recipient, kept_name, plain_model
 from .host import error_text
 

@@ -21,7 +21,7 @@ from ..errors import FloorError, LogError, RecordError, RetentionError
 from ..log.record_line import encode_control
 from ..messages.message import Message
 from ..messages.text import well_formed
-from ..tokens.calibration import Meter
+from ..tokens.meter import Meter
 from ..view.recipients import Recipient
 from ..window.request import ViewResult, sizes
 from .compaction_events import SEMANTIC, CompactionEvents, method_of

@@ -26,8 +26,8 @@ from ..log.not_a_log import check_may_be_written
 from ..log.thread_pool import DATABASE_THREADS, FILE_THREADS, WAITING
 from ..messages.message import Message
 from ..messages.offload import may_offload, offload
-from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message, open_counter
+from ..tokens.meter import Meter
 from ..view.rules_of_log import late_system_of
 from ..window.ephemerals import Extras
 from .choose_log import ChosenLog

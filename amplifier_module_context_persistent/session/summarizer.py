@@ -14,7 +14,7 @@ from ..compaction.plan_request import Summary
 from ..compaction.summary_span import Span, why_no_summary
 from ..errors import SummaryError
 from ..messages.message import Message
-from ..tokens.calibration import Meter
+from ..tokens.meter import Meter
 from ..tokens.usage import read_usage
 from ..window.summary_request import instruction
 from .compaction_events import counts_of

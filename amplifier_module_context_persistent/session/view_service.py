@@ -18,8 +18,8 @@ from ..log.base import Log
 from ..log.index import Index
 from ..messages.message import Message
 from ..messages.metadata import given_id
-from ..tokens.calibration import Meter
 from ..tokens.counter import TokenCounter, count_message
+from ..tokens.meter import Meter
 from ..view.arrangement import last_line
 from ..view.bound_reasoning import tools_hash
 from ..view.plan import budget_in_use, is_plan_for

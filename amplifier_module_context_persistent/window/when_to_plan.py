@@ -8,7 +8,9 @@
 - the plan in force was made for a much smaller budget.
 
 If the provider's cache no longer has the prefix, a request pays for all its tokens. So this is the cheapest moment to
-make a plan. `view/cache_life.py` says how long providers keep a prefix.
+make a plan, such as after a pause. `view/cache_life` says how long providers keep a prefix. `prompt_cache` compares the
+time since the last request with it, and `session/view_service` notes the result as `ViewRequest.is_cold`.
+`WindowPlans._may_be_early` says which views ignore it.
 """
 
 from __future__ import annotations

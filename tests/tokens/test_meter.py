@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amplifier_module_context_persistent.tokens.calibration import DOUBTS, Meter
+from amplifier_module_context_persistent.tokens.meter import DOUBTS, Meter
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def response(actual, **fields):
 def test_a_report_is_taken_once_for_the_view_that_it_answered(meter, readings):
     """The first report after a view counts, the next one belongs to something else."""
     meter.hand_out("p", 1_000, "line")
-    meter.on_response(response(1_300))
-    meter.on_response(response(1_400))
+    meter.learn_from_response(response(1_300))
+    meter.learn_from_response(response(1_400))
     assert [(r.counted, r.actual) for r in readings] == [(1_000, 1_300)]
 
 
 def test_a_report_without_a_view_is_ignored(meter, readings):
     """Calls that other parts of the host make teach nothing."""
-    meter.on_response(response(1_000))
+    meter.learn_from_response(response(1_000))
     meter.hand_out("p", 1_000, "line")
     meter.answered()
-    meter.on_response(response(1_000))
+    meter.learn_from_response(response(1_000))
     assert readings == []
 
 
@@ -46,31 +46,31 @@ def test_a_report_without_a_view_is_ignored(meter, readings):
 def test_reports_of_other_sessions_and_providers_are_ignored(meter, readings, strange):
     """Session and provider must be the view's own."""
     meter.hand_out("p", 1_000, "line")
-    meter.on_response(response(1_000, **strange))
+    meter.learn_from_response(response(1_000, **strange))
     assert readings == []
-    meter.on_response(response(1_100))
+    meter.learn_from_response(response(1_100))
     assert len(readings) == 1
 
 
 def test_the_first_report_may_be_much_larger_but_not_smaller(meter, readings):
     """An unknown overhead is learned; a call of another size is not."""
     meter.hand_out("p", 1_000, "line")
-    meter.on_response(response(120))
+    meter.learn_from_response(response(120))
     assert readings == []
-    meter.on_response(response(26_000))
+    meter.learn_from_response(response(26_000))
     assert readings[0].calibration.overhead_tokens == pytest.approx(25_000, abs=50)
 
 
 def test_implausible_reports_are_ignored_until_they_are_the_rule(meter, readings):
     """One report of another size is passed over; after several in a row the calibration begins anew."""
     meter.hand_out("p", 10_000, "line")
-    meter.on_response(response(10_000))
+    meter.learn_from_response(response(10_000))
     for _ in range(DOUBTS - 1):
         meter.hand_out("p", 10_500, "line")
-        meter.on_response(response(90_000))
+        meter.learn_from_response(response(90_000))
     assert len(readings) == 1
     meter.hand_out("p", 10_500, "line")
-    meter.on_response(response(90_000))
+    meter.learn_from_response(response(90_000))
     assert readings[-1].actual == 90_000
     assert readings[-1].calibration.observations == 1
 
@@ -79,7 +79,7 @@ def test_the_budget_is_corrected_for_its_provider_only(meter):
     """A calibrated provider's budget shrinks by overhead and ratio; another's stays."""
     assert meter.counted_budget("p", 100_000) == 100_000
     meter.hand_out("p", 1_000, "line")
-    meter.on_response(response(21_000))
+    meter.learn_from_response(response(21_000))
     assert meter.counted_budget("p", 100_000) == pytest.approx(80_000, abs=100)
     assert meter.counted_budget("q", 100_000) == 100_000
 
@@ -88,7 +88,7 @@ def test_a_disabled_meter_corrects_nothing_but_listens():
     """With token_meter: estimate reports are taken and budgets left alone."""
     meter = Meter(enabled=False, session_id=None)
     meter.hand_out("p", 1_000, "line")
-    meter.on_response(response(21_000))
+    meter.learn_from_response(response(21_000))
     assert len(meter.readings) == 1
     assert meter.counted_budget("p", 100_000) == 100_000
 
@@ -96,12 +96,12 @@ def test_a_disabled_meter_corrects_nothing_but_listens():
 def test_a_view_that_continues_is_predicted_from_the_last_actual(meter, readings):
     """On one line the anchor is the last true size; on another the whole view is predicted."""
     meter.hand_out("p", 10_000, "line")
-    meter.on_response(response(32_000))
+    meter.learn_from_response(response(32_000))
     meter.hand_out("p", 11_000, "line")
-    meter.on_response(response(33_300))
+    meter.learn_from_response(response(33_300))
     assert readings[-1].predicted == 33_000
     meter.hand_out("p", 5_000, "another line")
-    meter.on_response(response(26_500))
+    meter.learn_from_response(response(26_500))
     assert readings[-1].predicted == pytest.approx(26_700, abs=700)
 
 
@@ -109,7 +109,7 @@ def test_a_claim_wins(meter, readings):
     """Once the view is claimed only the claim's recorder is listened to."""
     meter.hand_out("p", 1_000, "line")
     record = meter.claim()
-    meter.on_response(response(9_999))
+    meter.learn_from_response(response(9_999))
     assert readings == []
     record(input_tokens=2, cache_write_tokens=1_500)
     assert readings[0].actual == 1_502
@@ -129,7 +129,7 @@ def test_a_claim_ends_with_its_view(meter, readings):
 def test_calibrations_come_back_from_the_log(meter, readings):
     """A meter that loads what another one recorded starts calibrated."""
     meter.hand_out("p", 1_000, "line")
-    meter.on_response(response(21_000))
+    meter.learn_from_response(response(21_000))
     again = Meter(enabled=True, session_id="s1")
     again.load({("p", "m"): readings[0].record()})
     assert again.counted_budget("p", 100_000) == meter.counted_budget("p", 100_000)
@@ -154,6 +154,6 @@ def test_one_refusal_teaches_once(meter, readings):
     meter.hand_out("p", 1_000, "line")
     refused = {"session_id": "s1", "provider": "p", "model": "m", "error": {"type": "ContextLengthError"}}
     for _ in range(2):
-        meter.on_error(refused)
+        meter.learn_from_error(refused)
     assert [(reading.limit, reading.overflow) for reading in meter.readings] == [(900, True)]
     assert meter.counted_budget("p", 100_000) == 900
