@@ -1,13 +1,10 @@
 """The texts that compaction inserts: the markers of gaps, the notice, and the summary; and their places.
 
-A group is a message with the results of its calls. A gap is a place where a view leaves groups out. Its marker is a
-text that says so. The notice is one text that sums up what the whole view leaves out. A cut shortens a message's text,
-and can also put a line after it.
+A group is a message with the results of its calls. A gap is a place where a view leaves groups out (`gaps`). Its marker
+is a text that says so. The notice is one text that sums up what the whole view leaves out (`notice_wording`). A cut
+shortens a message's text, and can also put a line after it.
 
 Rules:
-- A gap ends before a kept group that is in the log, and never before the system text at the beginning. Messages that
-  are not among the plan's entries but are shown anyway do not count as missing. Messages that no view can show do count
-  as missing: an answer of thinking alone, a blank message, a result without a call.
 - A marker is between two groups. It is the last line of the last result before the gap, or else a user message before
   the next kept group. In the turn in progress a user message would begin a new turn, except right after the person's
   own message. So a gap there that does not follow a result is marked after the results of the next group
@@ -21,25 +18,22 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
 from ..messages.elide import WHOLE
-from ..messages.tool_kinds import CHANGE, READ, ToolUse, file_name
-from ..view.inserted_messages import inserted_message
-from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan, Quote
+from ..messages.tool_kinds import CHANGE, READ, ToolUse
+from ..view.plan import SUMMARY_TAGS, Gap, Notice, Plan
 from .always_kept import STEPS, Stage
 from .draft import CHARS_A_TOKEN, MARKER_TOKENS, Draft
 from .failed_commands import MOST_KNOWN, each_once, failed_commands
-from .groups import Groups
-from .marker_wording import ANSWER, PERSON, brief_marker, counted, long_marker
-from .quotes import quotes_of, within_room
-from .told_files import files_text
+from .gaps import find_gaps
+from .marker_wording import brief_marker, long_marker
+from .notice_wording import notice_text
 
 SHARE = 0.08  # of the target, for all markers and the notice
-NOTICE_SHARE = 0.02  # of the budget; if even the shortest notice is longer, there is no notice
 
 
 def with_left_out(draft: Draft, plan: Plan) -> Plan:
@@ -181,133 +175,6 @@ def _unmarkable(draft: Draft, plan: Plan) -> set[str]:
     return {gap.before for gap in plan.left_out.gaps or () if not gap.after and gap.before in after_model_text}
 
 
-# Gaps, and their markers
-
-
-def find_gaps(draft: Draft) -> tuple[Gap, ...]:
-    """Return the gaps of a draft in order. Unchanged gaps have their marker texts; new and larger gaps have none."""
-    groups, index = draft.view.groups, draft.request.history.index_of
-    shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
-    known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
-    dropped = [position for position, kept in enumerate(draft.kept) if not kept]
-    said = quotes_of(groups, dropped if draft.quotes_room else (), draft.request.fetch, draft.quotes_room)
-    found: list[Gap] = []
-    last, missing_so_far = -1, 0
-    start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
-    for position in draft.kept_positions():
-        head = groups[position].head
-        place = index(head.ordinal)
-        if position < start or not head.id or place < 0:
-            continue
-        missing = place - shown_before[place]
-        if missing > missing_so_far:
-            found.append(_gap(draft, last, position, missing - missing_so_far, known, said))
-        last, missing_so_far = position, missing
-    return within_room(found, draft.quotes_room, draft.request.count)
-
-
-def _shown_places(draft: Draft) -> list[int]:
-    """Return the positions in the live history of all messages that the view shows, in order."""
-    request, members = draft.request, draft.view.members
-    dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
-    dropped.update([entry.ordinal for entry in draft.view.beside])
-    shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
-    return request.history.places_of(shown)
-
-
-def _gap(
-    draft: Draft,
-    last: int,
-    position: int,
-    messages: int,
-    known: Mapping[str, Gap],
-    quotes: Mapping[int, tuple[Quote, ...]],
-) -> Gap:
-    """Return the gap between two kept groups. An unchanged gap is taken from the previous plan.
-
-    Args:
-        draft: the view in the making.
-        last: the position of the group before the gap; -1 if there is none.
-        position: the position of the next kept group.
-        messages: the number of missing messages.
-        known: the gaps of the previous plan, by the id of the message after them.
-        quotes: the quotes of groups that this plan leaves out, by position.
-    """
-    before, after = draft.view.groups[position].head.id, _marked_result(draft, last, position)
-    if last + 1 == position:  # this plan leaves out nothing new here, which is the most frequent case
-        part = known.get(before)
-        if part is not None and part.messages == messages and part.after == after:
-            return part
-    between = range(last + 1, position)
-    if all(draft.kept[at] for at in between):
-        heads = [draft.view.groups[at].head.id for at in range(last + 1, position + 1)]
-        parts = [known[head_id] for head_id in heads if head_id in known]
-        if [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
-            return parts[0]
-
-    did, ids, said = Counter[str](), list[str](), list[Quote]()
-    before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
-    for at in range(last + 1, position + 1):
-        head = draft.view.groups[at].head
-        part = known.get(head.id)
-        if part is not None:  # this gap contains a gap of the previous plan
-            did.update(dict(part.did))
-            ids.append(part.reference)
-            said += part.said
-        ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
-        before_head = head.ordinal
-        if at in between and not draft.kept[at]:
-            did.update(_actions_of(draft.view, at))
-            said += quotes.get(at, ())
-            ids.append(head.id)
-    reference = next(filter(None, ids), "")
-    return Gap(before, after, messages, "", _most_frequent(did), reference, tuple(said))
-
-
-def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
-    """Return the most frequent actions of tools with their counts.
-
-    The rarer actions are counted by the name of their tool alone, so that no call is lost.
-    """
-    found = Counter(dict(did.most_common(MOST_KNOWN)))
-    for what, times in did.most_common()[MOST_KNOWN:]:
-        found[what.partition(" ")[0]] += times
-    return tuple(found.most_common())
-
-
-def _marked_result(draft: Draft, last: int, position: int) -> str:
-    """Return the id of the result that has a gap's marker as its last line; "" if no result can have it.
-
-    It is the last result of the group before the gap (`last`). In the turn in progress, if that group does not end with
-    a result, it is the last result of the group after the gap (`position`). Earlier turns have no marker in a pinned
-    group.
-    """
-    view, turn = draft.view, draft.view.turn
-    is_open = turn is not None and position > turn
-    if last >= 0 and view.takes_line(last) and (is_open or not view.groups[last].pinned):
-        return view.members[last][-1].id
-    if is_open and view.takes_line(position):
-        return view.members[position][-1].id
-    return ""
-
-
-def _actions_of(view: Groups, position: int) -> list[str]:
-    """Return what was done in a group: the action of each call in words, or who wrote its text."""
-    head = view.groups[position].head
-    if head.human:
-        return [PERSON]
-    if view.speaks(position) and not head.calls:
-        return [ANSWER]
-    return [_action_of(use) for use in head.gist.uses]
-
-
-def _action_of(use: ToolUse) -> str:
-    """Return the action of a call in words: the name of its tool, and the name of the file if it changes one."""
-    if use.kind == CHANGE and use.paths:
-        return f"{use.name} {file_name(use.paths[0])}"
-    return use.name
-
-
 def _files(known: Sequence[str], uses: Sequence[ToolUse], kind: str) -> tuple[str, ...]:
     """Return the known files and the files of calls of one kind, each once, the newest last."""
     named = list(known)
@@ -352,66 +219,3 @@ def _with_texts(draft: Draft, gaps: Sequence[Gap], briefs: Sequence[str], room_t
             texts[at] = longer
     pairs = zip(gaps, texts, strict=True)
     return tuple(gap if gap.text == text else replace(gap, text=text) for gap, text in pairs)
-
-
-# The notice
-
-
-def notice_text(draft: Draft, plan: Plan, *, step: int, room_tokens: int) -> str:
-    """Return the longest notice that the configuration, the budget and the room allow; "" if none is short enough.
-
-    Shorter wordings leave out the names of files first, then the failed commands, and then how to read the rest. The
-    room (`room_tokens`) limits only wordings with names of files.
-    """
-    most_tokens = min(draft.config.compaction_notice_token_reserve, int(draft.request.budget_tokens * NOTICE_SHARE))
-    files = files_text(plan.left_out.changed, plan.left_out.read)
-    for wording in _notice_wordings(draft, plan, files, step=step, most_tokens=most_tokens):
-        text = f"<system-reminder>\n{wording}\n</system-reminder>"
-        names_files = files != "" and files in wording
-        most = min(most_tokens, room_tokens) if names_files else most_tokens
-        if draft.request.count(inserted_message("user", text)) <= most:
-            return text
-    return ""
-
-
-def _notice_wordings(draft: Draft, plan: Plan, files: str, *, step: int, most_tokens: int) -> list[str]:
-    """Return the wordings of the notice that `compaction_notice_verbosity` allows, the longest first."""
-    config, gaps = draft.config, plan.left_out.gaps or ()
-    places = f", in {len(gaps)} places that are marked" if len(gaps) > 1 else ""
-    minimal = f"{_number(plan.left_out.messages, 'earlier message')} left out of this view{places}."
-    if config.compaction_notice_verbosity == "minimal":
-        return [minimal]
-    shortened = sum(cut.shortens for cut in plan.cuts.values())
-    cut = f" {_number(shortened, 'long text')} shortened." if shortened else ""
-    failed = _failed(draft, plan.left_out.in_vain, most_tokens // 2)
-    way_back = WAY_BACK if config.offers_recall else NO_WAY_BACK
-    normal = f"{minimal}{cut}{files}{failed} {way_back}"
-    wordings = [normal, f"{minimal}{cut}{failed} {way_back}", f"{minimal}{cut} {way_back}", minimal]
-    if config.compaction_notice_verbosity == "verbose":
-        wordings.insert(0, f"{normal} Compaction went to step {step} to fit {draft.request.budget_tokens:,} tokens.")
-    return wordings
-
-
-WAY_BACK = (
-    "The tool recall gives them back: by search (query), or by the id that a marker or a cut text names "
-    "(reference). Recall or look again rather than guess what was said."
-)
-NO_WAY_BACK = (
-    "They are kept in the session's log; "
-    "work from what is shown, and look again at a file or a result rather than guess what it said."
-)
-
-
-def _failed(draft: Draft, commands: Sequence[str], most_tokens: int) -> str:
-    """Return a sentence that names the newest failed commands, as many as fit into `most_tokens`; "" if none fits."""
-    tokens, newest = 0, list[str]()
-    for command in reversed(commands):
-        tokens += draft.request.count(inserted_message("user", command))
-        if tokens > most_tokens:
-            break
-        newest.insert(0, command)
-    return f" Commands that failed in them: {' | '.join(newest)}." if newest else ""
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"

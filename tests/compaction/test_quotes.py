@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.compaction.draft import Draft
-from amplifier_module_context_persistent.compaction.markers import find_gaps
+from amplifier_module_context_persistent.compaction.gaps import find_gaps
 from amplifier_module_context_persistent.compaction.plan_request import ViewSoFar
 from amplifier_module_context_persistent.compaction.quotes import shortened, within_room
 from amplifier_module_context_persistent.messages.message import text_of

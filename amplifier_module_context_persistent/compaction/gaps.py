@@ -1,0 +1,145 @@
+"""The gaps of a view: the places where it leaves out groups, how many messages each lacks, and what was done in them.
+
+A group is a message with the results of its calls. `markers` writes a gap's marker.
+
+Rule: a gap ends before a kept group that is in the log, and never before the system text at the beginning. Messages
+that are not among the plan's entries but are shown anyway do not count as missing. Messages that no view can show do
+count as missing: an answer of thinking alone, a blank message, a result without a call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ..messages.tool_kinds import CHANGE, ToolUse, file_name
+from ..view.plan import Gap, Quote
+from .draft import Draft
+from .failed_commands import MOST_KNOWN
+from .groups import Groups
+from .marker_wording import ANSWER, PERSON
+from .quotes import quotes_of, within_room
+
+
+def find_gaps(draft: Draft) -> tuple[Gap, ...]:
+    """Return the gaps of a draft in order. Unchanged gaps have their marker texts; new and larger gaps have none."""
+    groups, index = draft.view.groups, draft.request.history.index_of
+    shown_before = {place: number for number, place in enumerate(_shown_places(draft))}
+    known = {gap.before: gap for gap in draft.request.so_far.plan.left_out.gaps or ()}
+    dropped = [position for position, kept in enumerate(draft.kept) if not kept]
+    said = quotes_of(groups, dropped if draft.quotes_room else (), draft.request.fetch, draft.quotes_room)
+    found: list[Gap] = []
+    last, missing_so_far = -1, 0
+    start = next((position for position, group in enumerate(groups) if not group.head.instructs), len(groups))
+    for position in draft.kept_positions():
+        head = groups[position].head
+        place = index(head.ordinal)
+        if position < start or not head.id or place < 0:
+            continue
+        missing = place - shown_before[place]
+        if missing > missing_so_far:
+            found.append(_gap(draft, last, position, missing - missing_so_far, known, said))
+        last, missing_so_far = position, missing
+    return within_room(found, draft.quotes_room, draft.request.count)
+
+
+def _shown_places(draft: Draft) -> list[int]:
+    """Return the positions in the live history of all messages that the view shows, in order."""
+    request, members = draft.request, draft.view.members
+    dropped = {entry.ordinal for at, kept in enumerate(draft.kept) if not kept for entry in members[at]}
+    dropped.update([entry.ordinal for entry in draft.view.beside])
+    shown = {*request.history.shown_anyway, *[entry.ordinal for entry in request.entries]} - dropped
+    return request.history.places_of(shown)
+
+
+def _gap(
+    draft: Draft,
+    last: int,
+    position: int,
+    messages: int,
+    known: Mapping[str, Gap],
+    quotes: Mapping[int, tuple[Quote, ...]],
+) -> Gap:
+    """Return the gap between two kept groups. An unchanged gap is taken from the previous plan.
+
+    Args:
+        draft: the view in the making.
+        last: the position of the group before the gap; -1 if there is none.
+        position: the position of the next kept group.
+        messages: the number of missing messages.
+        known: the gaps of the previous plan, by the id of the message after them.
+        quotes: the quotes of groups that this plan leaves out, by position.
+    """
+    before, after = draft.view.groups[position].head.id, _marked_result(draft, last, position)
+    if last + 1 == position:  # this plan leaves out nothing new here, which is the most frequent case
+        part = known.get(before)
+        if part is not None and part.messages == messages and part.after == after:
+            return part
+    between = range(last + 1, position)
+    if all(draft.kept[at] for at in between):
+        heads = [draft.view.groups[at].head.id for at in range(last + 1, position + 1)]
+        parts = [known[head_id] for head_id in heads if head_id in known]
+        if [(part.before, part.after, part.messages) for part in parts] == [(before, after, messages)]:
+            return parts[0]
+
+    did, ids, said = Counter[str](), list[str](), list[Quote]()
+    before_head = draft.view.members[last][-1].ordinal if last >= 0 else -1
+    for at in range(last + 1, position + 1):
+        head = draft.view.groups[at].head
+        part = known.get(head.id)
+        if part is not None:  # this gap contains a gap of the previous plan
+            did.update(dict(part.did))
+            ids.append(part.reference)
+            said += part.said
+        ids += [entry.id for entry in draft.view.beside if before_head < entry.ordinal < head.ordinal]
+        before_head = head.ordinal
+        if at in between and not draft.kept[at]:
+            did.update(_actions_of(draft.view, at))
+            said += quotes.get(at, ())
+            ids.append(head.id)
+    reference = next(filter(None, ids), "")
+    return Gap(before, after, messages, "", _most_frequent(did), reference, tuple(said))
+
+
+def _most_frequent(did: Counter[str]) -> tuple[tuple[str, int], ...]:
+    """Return the most frequent actions of tools with their counts.
+
+    The rarer actions are counted by the name of their tool alone, so that no call is lost.
+    """
+    found = Counter(dict(did.most_common(MOST_KNOWN)))
+    for what, times in did.most_common()[MOST_KNOWN:]:
+        found[what.partition(" ")[0]] += times
+    return tuple(found.most_common())
+
+
+def _marked_result(draft: Draft, last: int, position: int) -> str:
+    """Return the id of the result that has a gap's marker as its last line; "" if no result can have it.
+
+    It is the last result of the group before the gap (`last`). In the turn in progress, if that group does not end with
+    a result, it is the last result of the group after the gap (`position`). Earlier turns have no marker in a pinned
+    group.
+    """
+    view, turn = draft.view, draft.view.turn
+    is_open = turn is not None and position > turn
+    if last >= 0 and view.takes_line(last) and (is_open or not view.groups[last].pinned):
+        return view.members[last][-1].id
+    if is_open and view.takes_line(position):
+        return view.members[position][-1].id
+    return ""
+
+
+def _actions_of(view: Groups, position: int) -> list[str]:
+    """Return what was done in a group: the action of each call in words, or who wrote its text."""
+    head = view.groups[position].head
+    if head.human:
+        return [PERSON]
+    if view.speaks(position) and not head.calls:
+        return [ANSWER]
+    return [_action_of(use) for use in head.gist.uses]
+
+
+def _action_of(use: ToolUse) -> str:
+    """Return the action of a call in words: the name of its tool, and the name of the file if it changes one."""
+    if use.kind == CHANGE and use.paths:
+        return f"{use.name} {file_name(use.paths[0])}"
+    return use.name
