@@ -1,8 +1,9 @@
-"""`docs/cli.md` names every command, its examples can be run, and `--help` says the rest."""
+"""`docs/cli.md` names every command, the commands that any page shows can be parsed, and `--help` says the rest."""
 
 from __future__ import annotations
 
 import re
+import shlex
 
 import click
 import pytest
@@ -13,6 +14,17 @@ from amplifier_module_context_persistent.toolbox.cli.main import main as command
 from tests.support.places import DOCS
 
 PAGE = DOCS / "cli.md"
+SHOWN = re.compile(r"`context-persistent ([^`]+)`|^(?:\$ |    )?context-persistent (.*?)(?: +#.*)?$", re.MULTILINE)
+
+
+def examples_of(text: str) -> list[str]:
+    """The commands in a text and in its blocks of code, without `context-persistent`."""
+    found = [inline or line for inline, line in SHOWN.findall(text)]
+    return [one for one in found if "COMMAND" not in one and one[0] != "-"]
+
+
+EXAMPLES = {path.name: found for path in DOCS.glob("*.md") if (found := examples_of(path.read_text(encoding="utf-8")))}
+"""The commands that each page shows."""
 
 
 def help_of(name: str) -> str:
@@ -38,20 +50,25 @@ def test_help_fits_80_columns(name: str) -> None:
     assert TABLE[name].load().help
 
 
-def test_examples_name_commands_and_options_that_there_are() -> None:
-    """Each command of the page's questions can be parsed."""
-    page = PAGE.read_text(encoding="utf-8")
-    examples = [
-        one for one in re.findall(r"`context-persistent ([^`]+)`", page) if "COMMAND" not in one and one[0] != "-"
-    ]
-    assert len(examples) > 20
-    for example in examples:
-        name, *arguments = re.findall(r"'[^']*'|\S+", example)
-        parser = TABLE[name].load()
+@pytest.mark.parametrize("page", sorted(EXAMPLES))
+def test_examples_name_commands_and_options_that_there_are(page: str) -> None:
+    """Each command that a page shows can be parsed."""
+    for example in EXAMPLES[page]:
+        name, *arguments = shlex.split(example)
+        parser: click.Command = TABLE[name].load()
         parent = click.Context(command, **command.context_settings)  # or a command remembers that it has no `-h`
-        parser.make_context(name, [one.strip("'") for one in arguments], parent=parent, resilient_parsing=True)
-        options = {option for parameter in parser.params for option in parameter.opts}
+        if isinstance(parser, click.Group):
+            found = parser.get_command(parent, arguments.pop(0))
+            assert found is not None, example
+            parser = found
+        parser.make_context(name, [*arguments], parent=parent, resilient_parsing=True)
+        options = {option for parameter in parser.params for option in parameter.opts} | {"--help"}
         assert {argument for argument in arguments if re.match(r"--?[a-zA-Z]", argument)} <= options, example
+
+
+def test_the_page_of_commands_has_examples() -> None:
+    """One for each question at least."""
+    assert len(EXAMPLES["cli.md"]) > 20
 
 
 def test_sections_name_each_command_once() -> None:

@@ -56,7 +56,7 @@ _MOST_NAMED = 10  # the number of messages with redactions to list
     show_default=True,
     help="Which views are made again and proved: the first under each plan and up to 100 others, all, or none.",
 )
-@click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/report.md.")
+@click.option("--prices", "table", metavar="FILE", help="Prices by model, as JSON; see docs/costs.md.")
 @click.option("--no-redact", is_flag=True, help="Leave in what looks like a secret.")
 @own_forms_options
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
