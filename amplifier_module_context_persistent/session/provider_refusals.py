@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from ..log.record_line import encode_control
 from ..tokens.meter import of_session
-from ..view.recipients import Recipient, kept_name, plain_model
+from ..tokens.model_names import bare_name, kept_name
+from ..view.recipients import Recipient
 from .host import error_text
 
 PREFILL, REASONING, OTHERS = "prefill", "reasoning", "others"
@@ -80,7 +81,7 @@ def knows(facts: Iterable[tuple[str, str, str]], what: str, provider: str, model
         if kind != what:
             continue
         same_provider = not own_provider or not reader.provider or own_provider == reader.provider
-        same_model = not own_model or not reader.model or plain_model(own_model) == plain_model(reader.model)
+        same_model = not own_model or not reader.model or bare_name(own_model) == bare_name(reader.model)
         if what == REASONING or (same_provider and same_model):
             return True
     return False

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ContextPersistentError
-from ..tokens.tariff_steps import TARIFF_STEPS, is_name_of, plain_model_name, undated_name
+from ..tokens.model_names import is_name_of, plain_model_name, undated_name
+from ..tokens.tariff_steps import TARIFF_STEPS
 
 PRICES_AS_OF = "2026-11-23"
 """The day on which the prices of `DEFAULT_PRICES` were looked up."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Mapping
+
+from .model_names import is_name_of, plain_model_name
 
 _OPENAI_TOKENS = 272_000
 _GOOGLE_TOKENS = 200_000
@@ -34,24 +35,6 @@ TARIFF_STEPS: Mapping[str, int] = {
     "gemini-2.5-pro": _GOOGLE_TOKENS,
 }
 """The largest request at the usual price, in input tokens, by model."""
-
-_SUFFIX = r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3,4}))?(?:-v\d+)?(?::\w+)?(?:\[1m\])?"
-"""The possible endings of a model's name: a date or build, a host's version, or a router's or an agent's variant."""
-
-
-def plain_model_name(model: str) -> str:
-    """Return a model's name in a form for comparison, since some routers write the dots of versions as hyphens."""
-    return re.sub(r"(?<=\d)\.(?=\d)", "-", model.lower())
-
-
-def is_name_of(model: str, known: str) -> bool:
-    """Return whether a name means a known model; it may have a router's prefix and a date. Both are plain names."""
-    return re.fullmatch(rf"(?:.*[/.])?{re.escape(known)}{_SUFFIX}", model) is not None
-
-
-def undated_name(model: str) -> str:
-    """Return a model's plain name without a date, build or variant at its end."""
-    return re.sub(rf"(?<=.){_SUFFIX}\Z", "", plain_model_name(model), count=1)
 
 
 @functools.cache

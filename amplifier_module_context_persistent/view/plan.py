@@ -20,8 +20,8 @@ from ..log.index import Index
 from ..log.record_line import encode_control, name_of
 from ..messages.elide import Cut
 from ..messages.message import Message
+from ..tokens.model_names import kept_name
 from .entry import Entry
-from .recipients import kept_name
 from .rules_of_log import WIRE
 
 IMPORTED = "imported"

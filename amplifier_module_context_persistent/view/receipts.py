@@ -23,8 +23,9 @@ import orjson
 from ..config import Config
 from ..log.record_line import encode_control
 from ..messages.message import Message
+from ..tokens.model_names import kept_name
 from .arrangement import Item
-from .recipients import FIRST_RULES, RULES, kept_name
+from .recipients import FIRST_RULES, RULES
 from .render import common_length
 
 DIGEST_BYTES = 16

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 from ..messages.message import THINKING_BLOCKS, Message, blocks_of, is_block
 from ..messages.metadata import bound_to, metadata_of
+from ..tokens.model_names import bare_name, first_bare_name, kept_name
 
 ANTHROPIC, OPENAI, GEMINI = "anthropic", "openai", "gemini"
 FAMILIES = frozenset({ANTHROPIC, OPENAI, GEMINI})
@@ -47,11 +48,6 @@ _PARTS = (
     (OPENAI, ("openai", "codex", "chatgpt", "gpt-", "o1-", "o3-", "o4-")),
     (GEMINI, ("gemini", "google")),
 )
-NAME_CHARS = 64
-"""The most characters of a provider's or a model's name that records keep."""
-_SNAPSHOT = re.compile(r"(?:[-@](?:latest|\d{4}-?\d{2}-?\d{2}|\d{3}))?(?:-v\d+)?(?::\w+)?$")
-_GATEWAY = re.compile(r"^.*?(?<![a-z0-9])(?=claude|gpt-|chatgpt-|codex|gemini|o\d)")
-"""The prefix that gateways add to a model's name: a region, a vendor, their own name."""
 
 
 class Binding(NamedTuple):
@@ -232,7 +228,7 @@ class Recipient:
         row = next((row for row in PREFILL if row.family == family), None)
         if row is None:
             return False
-        model = plain_model(self.model)
+        model = bare_name(self.model)
         if model and not any(name in model for name in row.names):
             return False
         version = row.version.search(model)
@@ -251,7 +247,7 @@ class Recipient:
         return _binding_of(self.family, self._plain(self.model), self.rules)
 
     def _plain(self, model: str) -> str:
-        return plain_model(model) if self.rules > FIRST_RULES else _first_plain_model(model)
+        return bare_name(model) if self.rules > FIRST_RULES else first_bare_name(model)
 
     @property
     def checks_prefix(self) -> bool:
@@ -307,28 +303,6 @@ def family_of(provider: str, model: str = "") -> str:
             if any(part in name for part in parts):
                 return family
     return provider.lower()
-
-
-@lru_cache(maxsize=256)
-def kept_name(name: str) -> str:
-    """Return a provider's or a model's name in the form that records keep.
-
-    Only the part after the last slash is kept of a long name: the ARN of an inference profile is longer than
-    `NAME_CHARS`, and ends with the name of the model (Amazon Bedrock User Guide, Inference profiles).
-    """
-    if len(name) <= NAME_CHARS:
-        return name
-    return (name.rpartition("/")[2] or name)[:NAME_CHARS]
-
-
-def plain_model(model: str) -> str:
-    """Return a model's name without a gateway's prefix and without the date at its end. Points become hyphens."""
-    return _GATEWAY.sub("", _first_plain_model(model))
-
-
-@lru_cache(maxsize=256)
-def _first_plain_model(model: str) -> str:
-    return _SNAPSHOT.sub("", model.lower().rpartition("/")[2]).replace(".", "-")
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.messages.normalize import normalise
+from amplifier_module_context_persistent.tokens.model_names import bare_name
 from amplifier_module_context_persistent.view.recipients import (
     BINDINGS,
     CHAIN_NAMES,
@@ -14,7 +15,6 @@ from amplifier_module_context_persistent.view.recipients import (
     Recipient,
     bond_of,
     family_of,
-    plain_model,
 )
 from amplifier_module_context_persistent.view.unbound_messages import without_bonds, without_names
 from tests.support.answers import FAMILIES, answer
@@ -238,4 +238,4 @@ def test_each_row_has_a_source_and_a_date() -> None:
 def test_a_model_has_one_name_wherever_it_runs() -> None:
     """Routers and dates are no part of it."""
     names = ("claude-opus-4-5", "anthropic/claude-opus-4.5", "claude-opus-4-5-20251101", "claude-opus-4-5@latest")
-    assert {plain_model(name) for name in names if "@" not in name} == {"claude-opus-4-5"}
+    assert {bare_name(name) for name in names if "@" not in name} == {"claude-opus-4-5"}
