@@ -23,7 +23,7 @@ from ..log.file_handle import is_archived
 from ..log.filesystem import FileSystem
 from ..messages.metadata import instant_of, seconds_between
 from .find_session import SessionFile
-from .open_files import Identity, held_for_writing, is_open
+from .session_is_open import Identity, held_for_writing, is_open
 from .session_name import SessionName, name_from_glance
 
 if TYPE_CHECKING:

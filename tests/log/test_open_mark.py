@@ -16,7 +16,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log import open_mark
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.open_mark import OpenMark, is_marked, keep_closed
-from amplifier_module_context_persistent.sessions.open_files import is_open
+from amplifier_module_context_persistent.sessions.session_is_open import is_open
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import append_bodies, body

@@ -20,8 +20,8 @@ from ...log.archive_log import LEAST_LOG_BYTES, OPEN, Archived
 from ...log.database_location import stored_name
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.open_files import is_held, is_open
 from ...sessions.overview import held_logs, look_at
+from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log

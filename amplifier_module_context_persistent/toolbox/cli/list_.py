@@ -30,11 +30,11 @@ from ...sessions.find_session import (
     SessionFile,
     stored_session_pages,
 )
-from ...sessions.open_files import Identity
 from ...sessions.other_projects import earlier_checkouts_hint, other_projects_hint
 from ...sessions.overview import Overview, held_logs, look_at
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
+from ...sessions.session_is_open import Identity
 from .error_messages import UnusableError, unreadable, unusable
 from .filter_options import check_places, filter_options, no_project_error, say_unknown, say_without_time, watched
 from .parameters import check_place

@@ -21,8 +21,8 @@ from ...log.open_log import open_log
 from ...log.open_mark import keep_closed
 from ...log.open_reader import file_reader, open_reader
 from ...log.record_line import CRC_TAIL_BYTES, has_crc, seal, stored_crc
-from ...sessions.open_files import is_held
 from ...sessions.raw_records import StoredLog
+from ...sessions.session_is_open import is_held
 
 _BATCH_BYTES = 4 << 20
 _END_BYTES = 32

@@ -23,8 +23,8 @@ from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
 from ...messages.json_fields import present
 from ...sessions.delete_log import delete_log, files_of
-from ...sessions.open_files import is_held
 from ...sessions.overview import Overview
+from ...sessions.session_is_open import is_held
 from ...sessions.shared_checkpoint import shared_checkpoints
 from ...sessions.sub_agents import root_of
 from ...sessions.transcript import Transcript

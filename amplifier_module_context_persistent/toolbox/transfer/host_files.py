@@ -30,7 +30,7 @@ from ...log.filesystem import FileSystem, make_directories
 from ...log.open_mark import keep_closed
 from ...log.record_line import ROLES
 from ...paths import LOG_NAME
-from ...sessions.open_files import is_held
+from ...sessions.session_is_open import is_held
 from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
 from ...sessions.transcript import Transcript

@@ -25,7 +25,7 @@ from ...log.base import ReadableLog
 from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import open_reader
 from ...sessions.find_session import SessionFile
-from ...sessions.open_files import is_open
+from ...sessions.session_is_open import is_open
 from .append_to_copy import OPEN, append_to_copy
 from .archive_session import archive_like
 from .compare_logs import Parting, Relation, compare_logs, why_damaged

@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search import pattern, replace_matches
-from amplifier_module_context_persistent.sessions.open_files import held_for_writing
+from amplifier_module_context_persistent.sessions.session_is_open import held_for_writing
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge, PurgeCounts
 from amplifier_module_context_persistent.view.receipts import Receipt
