@@ -18,7 +18,7 @@ from amplifier_module_context_persistent.sessions.session_name import (
     read_metadata,
     read_name,
 )
-from amplifier_module_context_persistent.toolbox.cli.session_argument import complete
+from amplifier_module_context_persistent.toolbox.cli.completion import complete
 from tests.support.commands import is_harmless, run, shows
 from tests.support.messages import user
 from tests.support.sessions_of_a_home import log_of, write

@@ -2,7 +2,7 @@
 
 `log.owner` is the role that created a log. A row with a `log_id` belongs to the owner of this log. Rows of `erasure`
 (the list of erasures) have their own owner. The tables are found in the catalog, so partitions and the tables of later
-steps are covered too (`schema.bring_up`).
+steps are covered too (`schema.migrate_tables`).
 """
 
 from __future__ import annotations

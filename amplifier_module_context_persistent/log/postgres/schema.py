@@ -143,14 +143,14 @@ def create_schema(connection: psycopg.Connection[Any], schema: str, *, has_parts
     """
     statements = create_statements(schema, has_parts=has_parts)
     if schema_version(connection, schema) is not None:
-        bring_up(connection, schema)
+        migrate_tables(connection, schema)
         return
     with connection.transaction():
         connection.execute("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext(%s))", [f"{schema}.version"])
         connection.execute(statements.encode())
 
 
-def bring_up(
+def migrate_tables(
     connection: psycopg.Connection[Any], schema: str, *, tell: Callable[[str], None] = lambda _: None
 ) -> list[Step]:
     """Do the missing steps of existing tables, and return these steps. Errors as for `migrate`."""
@@ -164,7 +164,7 @@ def bring_up(
 
 
 def version_after(before: int) -> int:
-    """Return the version that tables of the version `before` have after `bring_up`. Tables keep their layout."""
+    """Return the version that tables of the version `before` have after `migrate_tables`. Tables keep their layout."""
     return max(before, min(LAYOUTS))
 
 

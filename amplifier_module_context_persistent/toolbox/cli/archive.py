@@ -25,6 +25,7 @@ from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log
+from .completion import complete
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, say_left_by_age
 from .error_messages import reason_beside
@@ -33,15 +34,7 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options, sp
 from .parameters import TimeType, check_place
 from .progress import progress
 from .sealed_files import encrypt_to_option, public_keys
-from .session_argument import (
-    complete,
-    file_name,
-    last_path,
-    no_catalogue_option,
-    path_of,
-    storage_option,
-    with_their_sub_agents,
-)
+from .session_argument import file_name, last_path, no_catalogue_option, path_of, storage_option, with_their_sub_agents
 from .session_rows import scaled
 from .terminal import counted, escaped, one_line, say
 

@@ -12,9 +12,10 @@ import click
 from ...log.database_location import shown_location
 from ..transfer.copy_log import copy_log, copy_target
 from ..transfer.undone_erasures import check_not_erased
+from .completion import complete
 from .error_messages import unusable
 from .progress import progress
-from .session_argument import complete, path_of, storage_option
+from .session_argument import path_of, storage_option
 from .terminal import counted, say
 
 

@@ -18,17 +18,10 @@ from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview
 from ..transfer.delete_sessions import is_fork, with_sub_agents
 from ..transfer.purge_session import places_left
+from .completion import complete
 from .delete_listed import clear_up, delete_listed, looked_at
 from .erasing import erasing_options
-from .session_argument import (
-    complete,
-    path_of,
-    picked,
-    session_file,
-    sessions_that_may_belong,
-    storage,
-    storage_option,
-)
+from .session_argument import path_of, picked, session_file, sessions_that_may_belong, storage, storage_option
 
 
 @click.command()

@@ -14,10 +14,11 @@ from ...sessions.session_diff import PartAfterFork, diff_of
 from ...sessions.session_name import read_name
 from ...tokens.on_demand import named_counter
 from .amounts import money
+from .completion import complete
 from .error_messages import UnusableError, unreadable
 from .exit_codes import DONE, FINDINGS
 from .open_transcript import open_transcript
-from .session_argument import complete, path_of, session_argument, session_name
+from .session_argument import path_of, session_argument, session_name
 from .terminal import counted, cut, one_line, say
 
 _MOST_LINES = 20

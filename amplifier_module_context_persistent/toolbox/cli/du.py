@@ -21,18 +21,12 @@ from ...log.filesystem import FileSystem
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ..transfer.disk_use import KINDS, DiskUse, catalogue_bytes, disk_use
+from .completion import complete
 from .error_messages import reason
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .progress import progress
-from .session_argument import (
-    complete,
-    last_path,
-    no_catalogue_option,
-    path_of,
-    storage_option,
-    with_their_sub_agents,
-)
+from .session_argument import last_path, no_catalogue_option, path_of, storage_option, with_their_sub_agents
 from .session_rows import scaled
 from .short_ids import shortest_ids
 from .tables import show_table, without_empty

@@ -17,12 +17,12 @@ from ...sessions.file_uses import ACTIONS, LEFT_OUT, FileUse, files_of
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.sub_agents import with_sub_agents
+from .completion import complete
 from .exit_codes import DONE, FINDINGS
 from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .sealed_files import reads_sealed
 from .session_argument import (
     NAME_ONE,
-    complete,
     last_path,
     no_catalogue_option,
     path_of,

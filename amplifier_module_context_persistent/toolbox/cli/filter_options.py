@@ -23,11 +23,12 @@ from ...sessions.filters import ALL_SESSIONS, FilterError, SessionFilter, candid
 from ...sessions.find_session import SessionFile, session_files, sessions_in
 from ...sessions.given_times import check_range
 from ...sessions.other_projects import named_projects
+from .completion import complete, complete_tool
 from .error_messages import UnusableError, unreadable, unusable
 from .parameters import TimeType, check_place
 from .progress import progress
 from .sealed_files import how_to_read, say_left_sealed, sealed_files_in
-from .session_argument import complete, complete_tool, is_place, storage
+from .session_argument import is_place, storage
 from .terminal import counted, escaped, one_line
 
 if TYPE_CHECKING:

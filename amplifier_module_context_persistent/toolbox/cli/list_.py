@@ -39,8 +39,9 @@ from .error_messages import UnusableError, unreadable, unusable
 from .filter_options import check_places, filter_options, no_project_error, say_unknown, say_without_time, watched
 from .parameters import check_place
 from .progress import progress
+from .read_from_replica import read_replica
 from .sealed_files import say_left_sealed
-from .session_argument import no_catalogue_option, read_replica, storage, storage_option
+from .session_argument import no_catalogue_option, storage, storage_option
 from .session_rows import ListedSession, SessionRows
 from .short_ids import shortest_ids
 from .terminal import console, one_line

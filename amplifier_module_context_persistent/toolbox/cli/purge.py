@@ -31,6 +31,7 @@ from ..transfer.erasure_record import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding
+from .completion import complete, complete_turn_or_id
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, extent, what_follows
 from .error_messages import UnusableError, reason_beside, unusable
@@ -40,8 +41,6 @@ from .own_forms_options import own_forms_options
 from .progress import progress
 from .session_argument import (
     NAME_ONE,
-    complete,
-    complete_turn_or_id,
     find_path,
     last_path,
     name_for_errors,

@@ -11,10 +11,11 @@ import shlex
 import click
 
 from ..transfer.rewind_session import Rewind, rewind_session
+from .completion import complete_turn_or_id
 from .confirm import ask
 from .error_messages import unusable
 from .ranges import turn_or_id
-from .session_argument import SessionFirst, complete_turn_or_id, session_argument
+from .session_argument import SessionFirst, session_argument
 from .terminal import counted, say
 
 

@@ -23,24 +23,16 @@ from ...search.word_search import AllWords, words_pattern
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
 from ...sessions.pattern_in_session import search
+from .completion import complete
 from .error_messages import UnusableError, check_tools, shown_path, unreadable, unusable
 from .exit_codes import DONE, FINDINGS, UNUSABLE
 from .filter_options import check_no_filter, chosen_sessions, filter_options, split_places
 from .match_printer import MatchPrinter, SearchedSessions
 from .open_transcript import open_transcript
 from .progress import progress
+from .read_from_replica import leave_replica, read_replica
 from .sealed_files import reads_sealed
-from .session_argument import (
-    complete,
-    last_path,
-    leave_replica,
-    no_catalogue_option,
-    path_of,
-    read_replica,
-    session_file,
-    storage,
-    storage_option,
-)
+from .session_argument import last_path, no_catalogue_option, path_of, session_file, storage, storage_option
 from .terminal import counted, one_line
 
 FindPlaces = Callable[[LogReader], list[int] | None]

@@ -6,12 +6,10 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from ...catalogue.catalogue_file import switched_off
 from ...errors import LogError
@@ -35,21 +33,19 @@ from ...sessions.find_session import (
     sessions_with_id_prefix,
 )
 from ...sessions.other_projects import last_session
-from ...sessions.session_name import key_of, read_names
 from ...sessions.sub_agents import with_sub_agents
+from .completion import complete
 from .error_messages import UnusableError, reason, shown_path, tell_parts_left, unusable
 from .sealed_files import how_to_read, plain_path
 from .terminal import one_line, say
 
 if TYPE_CHECKING:
-    from ...sessions.transcript import Transcript
+    pass
 
 R = TypeVar("R")
 
 NAME_ONE = "name one SESSION: a path, an id or a name, the beginning of one, or --last"
 _STORAGE = f"{__name__}.storage"
-_REPLICA = f"{__name__}.replica"
-_MOST_BYTES = 64 << 20  # longer logs are not read for a completion
 
 
 def storage_option(command: Callable[..., R]) -> Callable[..., R]:
@@ -99,33 +95,6 @@ def storage() -> str | None:
     """Return the location of the current command's database, without a password; None for the disk."""
     found: str | None = click.get_current_context().meta.get(_STORAGE)
     return found
-
-
-def read_replica() -> None:
-    """Let the current command read from the replica that `--storage` names, and print how far it is behind.
-
-    If the replica cannot be reached, the command reads from the primary, and a message says so.
-    """
-    place = storage()
-    if place is None or not parse_location(place).read:
-        return
-    from ...log.postgres.replica import reading_from_replica
-
-    context, reading = click.get_current_context(), ExitStack()
-    try:
-        said = str(reading.enter_context(reading_from_replica(place)))
-        context.meta[_REPLICA] = reading
-        context.call_on_close(reading.close)
-    except LogError as error:
-        said = f"the replica cannot be read, so the primary is: {reason(error)}"
-    click.echo(one_line(said), err=True)
-
-
-def leave_replica() -> None:
-    """Let the current command read from the primary from now on."""
-    reading: ExitStack | None = click.get_current_context().meta.get(_REPLICA)
-    if reading is not None:
-        reading.close()
 
 
 def find_path(name: str) -> str:
@@ -251,72 +220,6 @@ def say_how_to_go_on(path: str) -> None:
     where = "" if project == project_slug(".") else f", in the directory of the project {project}"
     say(f"Go on with it{where}:")
     say(f"  {shlex.join(['amplifier', 'session', 'resume', session_id])}")
-
-
-def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return completions: ids that begin so, or ids of sessions whose names begin so, or else files."""
-    sessions = session_files()
-    found = [session for session in sessions if session.id.startswith(incomplete)]
-    wanted_key = key_of(incomplete)
-    if not found and wanted_key:
-        names = read_names(session.path for session in sessions)
-        found = [session for session, name in zip(sessions, names, strict=True) if name.key.startswith(wanted_key)]
-    if not found:
-        return [CompletionItem(incomplete, type="file")]
-    names = read_names(session.path for session in found)
-    return [
-        CompletionItem(one_line(session.id), help=one_line(name.name) or None)
-        for session, name in zip(found, names, strict=True)
-    ]
-
-
-def complete_tool(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the completions of a tool's name, among the tools of the session named before."""
-    names = _look(context, lambda transcript: transcript.tool_names())
-    return [CompletionItem(one_line(name)) for name in names if name.startswith(incomplete)]
-
-
-def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return completions: turn numbers, or ids of turns' first messages, of the session named before."""
-    from ...messages.metadata import given_id
-
-    def turns_and_ids(transcript: Transcript) -> list[str]:
-        turns = transcript.turns()
-        ids = list[str]()
-        for turn in turns:
-            ids.extend(given_id(message) or "" for message in transcript.messages(turn.start, turn.start + 1))
-        return [*(str(turn.number) for turn in turns), *ids]
-
-    found = _look(context, turns_and_ids)
-    return [CompletionItem(one_line(text)) for text in found if text and text.startswith(incomplete)]
-
-
-def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
-    """Return what `look` finds in the session named so far; empty if there is none, or its log is too long."""
-    from ...sessions.transcript import Transcript
-
-    try:
-        path = _named_so_far(context)
-        if not isinstance(path, Path) or path.stat().st_size > _MOST_BYTES:
-            return []
-        with Transcript(path) as transcript:
-            return look(transcript)
-    except (LogError, OSError, ValueError):
-        return []
-
-
-def _named_so_far(context: click.Context) -> Path | str | None:
-    """Return the log of the session that the incomplete command line names; None if it names none.
-
-    Raises:
-        ValueError: no session has that name.
-    """
-    given = context.params
-    left = context.args  # while an option lacks its value, click has not parsed the arguments before it
-    name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
-    if name:
-        return find_session(str(name))
-    return last_session().path if given.get("last") else None
 
 
 class SessionFirst(click.Command):

@@ -29,7 +29,8 @@ from .error_messages import UnusableError, unusable
 from .exit_codes import UNUSABLE
 from .filter_options import chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
-from .session_argument import no_catalogue_option, read_replica, storage_option
+from .read_from_replica import read_replica
+from .session_argument import no_catalogue_option, storage_option
 from .tables import table, width_of
 from .terminal import console, escaped, one_line
 

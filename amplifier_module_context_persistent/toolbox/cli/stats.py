@@ -41,8 +41,9 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options
 from .many_sessions import gathering, source_line, source_of
 from .open_transcript import open_transcript
 from .progress import progress
+from .read_from_replica import read_replica
 from .sealed_files import reads_sealed
-from .session_argument import NAME_ONE, optional_session_argument, picked, read_replica
+from .session_argument import NAME_ONE, optional_session_argument, picked
 from .spend_limit import SpendLimit, SpendLimitType
 from .stats_by import ByType, two_at_most
 from .stats_of_many import show_many

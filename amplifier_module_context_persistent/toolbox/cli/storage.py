@@ -21,9 +21,9 @@ from ...log.postgres.partitions import LEAST_SERVER, is_partitioned
 from ...log.postgres.row_security import secure_rows, secured_statements, tables_with_logs, unsecured_tables
 from ...log.postgres.schema import (
     SCHEMA_VERSION,
-    bring_up,
     create_schema,
     create_statements,
+    migrate_tables,
     rights,
     schema_version,
     version_after,
@@ -184,7 +184,7 @@ def _prepare(connection: psycopg.Connection[Any], schema: str, asked: _Asked) ->
         create_schema(connection, schema, has_parts=has_parts)
         added = STEPS
     elif asked.migrate:
-        added = bring_up(connection, schema, tell=_tell_waits)
+        added = migrate_tables(connection, schema, tell=_tell_waits)
     if asked.grants:  # for any other role the server grants nothing and only warns
         check_may_alter(connection, schema)
     secured = secure_rows(connection, schema, tell=_tell_waits) if asked.row_security else []

@@ -20,6 +20,7 @@ from ...log.database_location import stored_name
 from ...log.file_log import FileLog
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ..maintenance.verify import Finding, Report, verify_log
+from .completion import complete
 from .confirm import ask, check_can_ask
 from .erasing import erasing_options
 from .error_messages import UnusableError, reason, unusable
@@ -28,7 +29,6 @@ from .filter_options import check_no_filter, chosen_sessions, filter_options, sp
 from .progress import progress
 from .sealed_files import plain_path, reads_sealed
 from .session_argument import (
-    complete,
     find_path,
     last_path,
     name_for_errors,

@@ -1,0 +1,87 @@
+"""The words that a shell completes after Tab: sessions, and the tools and turns of the session named before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from ...errors import LogError
+from ...sessions.find_session import find_session, session_files
+from ...sessions.other_projects import last_session
+from ...sessions.session_name import key_of, read_names
+from .terminal import one_line
+
+if TYPE_CHECKING:
+    from ...sessions.transcript import Transcript
+
+_MOST_BYTES = 64 << 20  # longer logs are not read for a completion
+
+
+def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return completions: ids that begin so, or ids of sessions whose names begin so, or else files."""
+    sessions = session_files()
+    found = [session for session in sessions if session.id.startswith(incomplete)]
+    wanted_key = key_of(incomplete)
+    if not found and wanted_key:
+        names = read_names(session.path for session in sessions)
+        found = [session for session, name in zip(sessions, names, strict=True) if name.key.startswith(wanted_key)]
+    if not found:
+        return [CompletionItem(incomplete, type="file")]
+    names = read_names(session.path for session in found)
+    return [
+        CompletionItem(one_line(session.id), help=one_line(name.name) or None)
+        for session, name in zip(found, names, strict=True)
+    ]
+
+
+def complete_tool(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the completions of a tool's name, among the tools of the session named before."""
+    names = _look(context, lambda transcript: transcript.tool_names())
+    return [CompletionItem(one_line(name)) for name in names if name.startswith(incomplete)]
+
+
+def complete_turn_or_id(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return completions: turn numbers, or ids of turns' first messages, of the session named before."""
+    from ...messages.metadata import given_id
+
+    def turns_and_ids(transcript: Transcript) -> list[str]:
+        turns = transcript.turns()
+        ids = list[str]()
+        for turn in turns:
+            ids.extend(given_id(message) or "" for message in transcript.messages(turn.start, turn.start + 1))
+        return [*(str(turn.number) for turn in turns), *ids]
+
+    found = _look(context, turns_and_ids)
+    return [CompletionItem(one_line(text)) for text in found if text and text.startswith(incomplete)]
+
+
+def _look(context: click.Context, look: Callable[[Transcript], list[str]]) -> list[str]:
+    """Return what `look` finds in the session named so far; empty if there is none, or its log is too long."""
+    from ...sessions.transcript import Transcript
+
+    try:
+        path = _named_so_far(context)
+        if not isinstance(path, Path) or path.stat().st_size > _MOST_BYTES:
+            return []
+        with Transcript(path) as transcript:
+            return look(transcript)
+    except (LogError, OSError, ValueError):
+        return []
+
+
+def _named_so_far(context: click.Context) -> Path | str | None:
+    """Return the log of the session that the incomplete command line names; None if it names none.
+
+    Raises:
+        ValueError: no session has that name.
+    """
+    given = context.params
+    left = context.args  # while an option lacks its value, click has not parsed the arguments before it
+    name = given.get("session") or next(iter(given.get("sessions") or left[-1:]), None)
+    if name:
+        return find_session(str(name))
+    return last_session().path if given.get("last") else None
