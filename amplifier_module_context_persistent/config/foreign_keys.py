@@ -2,7 +2,7 @@
 
 A mount plan is often composed from several bundles, so this module gets keys that are meant for others. Keys with a
 meaning here are mapped to our keys; keys without one are accepted in silence. Any other key in a mount plan is a
-warning that names the nearest known one; in Python it is an error. `docs/configuration.md` lists all of them.
+warning that names the nearest known one; in Python it is an error. `docs/other_modules.md` lists all of them.
 """
 
 from __future__ import annotations

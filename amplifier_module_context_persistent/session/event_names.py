@@ -1,6 +1,6 @@
 """The names of all events that a session emits. `mount` announces them to the host.
 
-`docs/sessions.md` says when each event is emitted, and what it contains.
+`docs/events.md` says when each event is emitted, and what it contains.
 """
 
 EVENTS = (

@@ -127,7 +127,7 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert len(re.findall(r"^python3 -m venv .* pytest .*$", README, re.MULTILINE)) == 1
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/sessions.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/configuration.md"])
 async def test_the_mount_plan_mounts_it(page: str, start_session: StartSession, home: Path) -> None:
     """With the mount plan of the page, a session writes its log where the page says, under the given budget."""
     (text,) = blocks((ROOT / page).read_text(encoding="utf-8"), "yaml")

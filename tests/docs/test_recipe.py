@@ -110,7 +110,7 @@ def test_the_recipe_of_a_strategy_is_all_that_it_takes(tmp_path: Path) -> None:
     assert "test_every_strategy_keeps_the_rules_and_the_budget[drop_oldest]" in passed
 
 
-PAGE = (DOCS / "sessions.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "events.md").read_text(encoding="utf-8")
 
 
 def test_every_event_is_named() -> None:

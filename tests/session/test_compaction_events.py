@@ -126,8 +126,8 @@ async def test_a_session_without_a_compaction_tells_of_none(tmp_path: Path) -> N
 
 
 def test_every_event_is_in_the_table_of_events() -> None:
-    """docs/sessions.md says when each is told, and who listens."""
-    table = (DOCS / "sessions.md").read_text("utf-8").split("## Events")[1].split("\n## ")[0]
+    """docs/events.md says when each is told, and who listens."""
+    table = (DOCS / "events.md").read_text("utf-8")
     rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| `context:")]
     assert sorted(name for row in rows for name in re.findall(r"`(context:[\w:]+)`", row[0])) == sorted(EVENTS)
     assert all(len(row) == 3 for row in rows)
