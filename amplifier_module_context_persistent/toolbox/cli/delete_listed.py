@@ -19,8 +19,9 @@ from ...log.database_location import stored_name
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import Overview, held_logs, look_at
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
+from ..transfer.erased_session_names import names_in_log
 from ..transfer.erasure_list import lift, note_erasure
-from ..transfer.erasure_record import SESSION, Erasure, erasure_of, names_in_log
+from ..transfer.erasure_record import SESSION, Erasure, erasure_of
 from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left

@@ -27,7 +27,7 @@ from ...search.replace_matches import replace_matches
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile, SessionNameError
 from ..maintenance.purge_options import Purge, PurgeCounts
-from ..transfer.erasure_record import TextRule, rule_of
+from ..transfer.erased_text_rule import TextRule, rule_of
 from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding

@@ -11,8 +11,10 @@ from ...log.record_line import CONTROL_HEAD, Message, decode, encode_object
 from ...messages.replace_in_message import Replace, redact_message
 from ..maintenance.redact_control import redact_control
 from .drafts import SessionDraft
+from .erased_session_names import content_name, names_of_key
+from .erasure_is_about import concerning
 from .erasure_list import erasures
-from .erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure, concerning, content_name, names_of_key
+from .erasure_record import MESSAGES, SESSION, TEXT, ErasedError, Erasure
 from .message_names import answers_in_draft, names_in_draft
 
 ADVICE = "--again imports it all the same"

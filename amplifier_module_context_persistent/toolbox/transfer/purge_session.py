@@ -37,8 +37,10 @@ from ..maintenance.purge_rewrite import ordinals_gone
 from ..maintenance.reused_scan import KnownScan
 from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from .archive_session import archive_session, is_archived_session
+from .erased_session_names import names_in
+from .erased_text_rule import TextRule
 from .erasure_list import lift, note_erasure
-from .erasure_record import MESSAGES, TEXT, Erasure, TextRule, erasure_of, names_in
+from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
 from .host_copies import backups, host_copies, named_in, told_matches
 from .host_files import (
     HOSTS_NAMES,

@@ -21,8 +21,10 @@ from ...log.record_kinds import control_of
 from ...log.record_line import CONTROL_HEAD, Message
 from ..maintenance.purge_log import plan_purge
 from ..maintenance.purge_options import Purge
+from .erased_session_names import names_at_start, names_of
+from .erasure_is_about import concerning
 from .erasure_list import erasures
-from .erasure_record import SESSION, TEXT, ErasedError, Erasure, concerning, names_at_start, names_of
+from .erasure_record import SESSION, TEXT, ErasedError, Erasure
 
 _PURGE_HEAD = CONTROL_HEAD + b':"purge"'
 

@@ -1,0 +1,141 @@
+"""The rule that a purge of a text leaves in the list of erasures, with which later imports replace the text again.
+
+It is the search expression if the expression tells little about the matched text, else salted hashes of the matches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from ...messages.replace_in_message import REPLACEMENT
+from ...messages.secrets.found import REDACTED
+from ...messages.secrets.redact import redact_text
+from ...search.pattern import compile_regex
+from ...search.replace_matches import replace_matches
+
+_MOST_TAKEN = 1000
+_MOST_TAKEN_BYTES = 4096
+_LEAST_UNKNOWN = 12
+"""The least number of characters of each match that must not occur in an expression that is kept."""
+_MOST_COMPARED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class TakenHashes:
+    """Salted hashes of the texts that a purge removed. They find these texts in later imports."""
+
+    salt: str
+    hashes: frozenset[tuple[int, int, str]]
+    """For each text its size in bytes, a short checksum, and its hash."""
+
+    @classmethod
+    def of(cls, salt: str, texts: Iterable[str]) -> TakenHashes:
+        """Return the hashes of texts. At most `_MOST_TAKEN` texts are hashed, and none above `_MOST_TAKEN_BYTES`."""
+        encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
+        wanted = [one for one in encoded if 0 < len(one) <= _MOST_TAKEN_BYTES]
+        return cls(salt, frozenset((len(one), _check(salt, one), _hash(salt, one)) for one in wanted[:_MOST_TAKEN]))
+
+    def replace(self, text: str) -> str:
+        """Return a text in which every part that has one of the hashes is replaced."""
+        content = text.encode("utf-8", "surrogatepass")
+        for length in sorted({length for length, _, _ in self.hashes}, reverse=True):
+            content = self._without(content, length)
+        return content.decode("utf-8", "surrogatepass")
+
+    def _without(self, content: bytes, length: int) -> bytes:
+        """Return content in which the removed texts of `length` bytes are replaced.
+
+        Every part of this length is compared with the hashes. Hashing is slow, so a part is hashed only if its checksum
+        is that of a removed text.
+        """
+        checks = {check for size, check, _ in self.hashes if size == length}
+        known = {digest for size, _, digest in self.hashes if size == length}
+        seed = crc32(self.salt.encode())
+        pieces = list[bytes]()
+        copied_to = position = 0
+        while position + length <= len(content):
+            window = content[position : position + length]
+            if crc32(window, seed) & 0xFFFF in checks and _hash(self.salt, window) in known:
+                pieces += [content[copied_to:position], REPLACEMENT.encode()]
+                position += length
+                copied_to = position
+            else:
+                position += 1
+        if not pieces:
+            return content
+        return b"".join([*pieces, content[copied_to:]])
+
+
+def _check(salt: str, text: bytes) -> int:
+    return crc32(text, crc32(salt.encode())) & 0xFFFF
+
+
+def _hash(salt: str, text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=16, key=salt.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule:
+    """The rule for what a purge replaces: secrets in known forms, matches of an expression, or hashed texts."""
+
+    secrets: bool = False
+    expression: str = ""
+    taken: TakenHashes | None = None
+    is_complete: bool = False
+    """Whether the rule finds all texts that the purge removed. Rules of earlier versions do not say; then False."""
+
+    def replace(self, text: str) -> str:
+        """Return a text with all matches of the rule replaced."""
+        if self.secrets:
+            text = redact_text(text).replace(REDACTED, REPLACEMENT)
+        if self.expression:
+            text = replace_matches(compile_regex(self.expression), REPLACEMENT, text)
+        return self.taken.replace(text) if self.taken is not None else text
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rule in plain JSON types."""
+        hashes = sorted(self.taken.hashes) if self.taken is not None else []
+        found = {"secrets": self.secrets, "expression": self.expression, "hashes": hashes, "complete": self.is_complete}
+        return {key: value for key, value in found.items() if value}
+
+    @classmethod
+    def from_json(cls, salt: str, value: dict[str, Any]) -> TextRule:
+        """Read a rule from JSON types.
+
+        A malformed rule may raise TypeError, ValueError, IndexError or AttributeError.
+        """
+        hashes = frozenset((int(one[0]), int(one[1]), str(one[2])) for one in value.get("hashes", ()))
+        taken = TakenHashes(salt, hashes) if hashes else None
+        is_complete = value.get("complete") is True
+        return cls(value.get("secrets") is True, str(value.get("expression", "")), taken, is_complete)
+
+
+def rule_of(salt: str, *, secrets: bool, expression: str, taken: Iterable[str]) -> TextRule:
+    """Return the rule for later imports that a purge leaves.
+
+    Args:
+        salt: the salt of the erasure.
+        secrets: whether secrets in known forms were replaced.
+        expression: the expression that was searched for; empty if only secrets were replaced.
+        taken: the texts that were replaced.
+    """
+    texts = sorted(set(taken), key=len)
+    if expression and texts and all(_unknown(expression, one) >= _LEAST_UNKNOWN for one in texts[:_MOST_COMPARED]):
+        return TextRule(secrets=secrets, expression=expression, is_complete=True)
+    hashed = TakenHashes.of(salt, texts) if texts else None
+    return TextRule(secrets=secrets, taken=hashed, is_complete=hashed is None or len(hashed.hashes) == len(texts))
+
+
+def _unknown(expression: str, text: str) -> int:
+    """Return the number of characters of a text that the expression does not contain in the same order."""
+    signs, rest = expression.casefold(), text.casefold()[:256]
+    row = [0] * (len(rest) + 1)
+    for sign in signs:
+        before, row = row, [0]
+        for at, other in enumerate(rest):
+            row.append(before[at] + 1 if sign == other else max(before[at + 1], row[at]))
+    return len(rest) - row[-1]

@@ -1,0 +1,49 @@
+"""Find out whether an erasure is about a session, by the hashes of the session's names, first messages and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from .erasure_record import Erasure, salted_name
+
+
+def concerning(
+    found: Sequence[Erasure],
+    names: Sequence[str],
+    content_of: Callable[[int], str] = lambda _: "",
+    answers_of: Callable[[], Sequence[str]] = tuple,
+) -> Iterator[Erasure]:
+    """Yield the erasures that are about a session. Takes the same arguments as `is_about`."""
+    return (erasure for erasure in found if is_about(erasure, names, content_of, answers_of))
+
+
+def is_about(
+    erasure: Erasure,
+    names: Sequence[str],
+    content_of: Callable[[int], str] = lambda _: "",
+    answers_of: Callable[[], Sequence[str]] = tuple,
+) -> bool:
+    """Tell whether an erasure is about a session.
+
+    Args:
+        erasure: the erasure.
+        names: the names of the session and of its messages.
+        content_of: hashes the given number of its first messages.
+        answers_of: returns the names of its long answers.
+    """
+    if any(salted_name(erasure.salt, name) in erasure.names for name in names):
+        return True
+    if erasure.content and salted_name(erasure.salt, content_of(erasure.count)) == erasure.content:
+        return True
+    return bool(erasure.answers) and _has_answers_of(erasure, answers_of())
+
+
+def _has_answers_of(erasure: Erasure, answers: Sequence[str]) -> bool:
+    """Return whether enough answers are the same: at least half of them, and at least two.
+
+    A single answer may be a common phrase. The half is counted on the smaller side, the erasure's answers or the
+    session's, so a part of an erased session is recognised too.
+    """
+    fewer = min(len(erasure.answers), len(answers))
+    same = sum(salted_name(erasure.salt, name) in erasure.answers for name in answers)
+    return same >= max(2, (fewer + 1) // 2)
