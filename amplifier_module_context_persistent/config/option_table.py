@@ -82,7 +82,7 @@ class StorageKeys:
         "none, int ≥ 1",
         lambda v: v is None or (is_int(v) and v >= 1),
         "When a session ends, compress the logs beside its own that were not written to for so many days, at most "
-        "64 MB at a time ([keeping.md](keeping.md#archive-old-sessions)). None: never. "
+        "64 MB at a time ([archives](archives.md#archive-old-sessions)). None: never. "
         "With a database as `storage` it is refused.",
     )
 

@@ -17,7 +17,7 @@ from docs import build
 from tests.support.places import DOCS
 from tests.support.sweeps import proof
 
-PARTS = ["Start", "Use", "Trust", "Build on it"]
+PARTS = ["Start", "Use", "Keep and erase", "Trust", "Build on it"]
 
 
 class References(HTMLParser):
@@ -53,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_navigation_is_that_of_the_first_page(tmp_path: Path) -> None:
-    """Its four parts, with every page; a page that the generator gets links to files beside it."""
+    """Its parts, with every page; a page that the generator gets links to files beside it."""
     found = build.navigation((DOCS / "index.md").read_text(encoding="utf-8"))
     assert list(found) == PARTS
     build.write_source(tmp_path / "source")

@@ -74,7 +74,7 @@ VACUUM_ADVICE = (
 @click.option("--cleared", is_flag=True, help="Remove what a clear, a reset or a rewind has hidden.")
 @click.option("--everything", is_flag=True, help="Remove every message.")
 @click.option("--redact", metavar="REGEX", help="Replace every match, such as a leaked key, by [redacted].")
-@click.option("--secrets", is_flag=True, help="Replace all that exports would redact.")
+@click.option("--secrets", is_flag=True, help="Replace the secrets that exports recognise within a text.")
 @own_forms_options
 @click.option("--torn", is_flag=True, help="Remove the torn tails that were saved beside the log.")
 @erasing_options
