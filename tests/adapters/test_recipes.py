@@ -1,4 +1,4 @@
-"""What the documentation shows of other kits runs: the lines of the README, the examples and recipes of adapters.md."""
+"""The examples of other kits run: those of the README and the examples, adapters.md and langchain.md."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from amplifier_module_context_persistent.toolbox.demo.command import read_messag
 from tests.support.kit_agents import http_module
 from tests.support.places import DOCS, ROOT
 
-PAGE = (DOCS / "adapters.md").read_text(encoding="utf-8")
+PAGES = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("adapters.md", "langchain.md"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def example(heading: str) -> str:
-    """The code below a heading of adapters.md."""
-    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    """The code below a heading of adapters.md or langchain.md."""
+    section = PAGES.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     return str(code)
 
@@ -31,7 +31,7 @@ async def run(code: str, **given: Any) -> dict[str, Any]:
     """Run code that may await; what it defines."""
     scope: dict[str, Any] = dict(given)
     body = "".join(f"    {line}\n" for line in code.splitlines())
-    exec(compile(f"async def example():\n{body}    return locals()\n", "docs/adapters.md", "exec"), scope)
+    exec(compile(f"async def example():\n{body}    return locals()\n", "docs", "exec"), scope)
     return dict(await scope["example"]())
 
 
