@@ -1,6 +1,6 @@
 """Read sessions from their logs: find them by name, rebuild their views, make statistics, and search them.
 
-Programs use `sessions()`, `search()`, `cost()` and `files()` (`public_functions.py`); docs/recall.md shows them.
+Programs use `sessions()`, `search()`, `cost()` and `files()` (`public_functions.py`); docs/from_python.md shows them.
 
 Rules of this package:
 - Nothing in this package writes to a log, not even to repair its tail; `delete_log` deletes a whole log.

@@ -26,7 +26,7 @@ def mcp(*, directory: str | None, everywhere: bool) -> None:
 
     Agents search, read and list the sessions of this project, and ask which files were touched. They get texts without
     secrets, as exports have them. Which sessions are served is fixed here; nothing that an agent asks widens it. The
-    server writes nothing. docs/recall.md has the line that adds it to each agent.
+    server writes nothing. docs/mcp.md has the line that adds it to each agent.
     """
     if directory is not None and everywhere:
         raise click.UsageError("give either --all or --project")

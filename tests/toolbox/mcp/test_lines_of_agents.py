@@ -1,4 +1,4 @@
-"""The lines of `docs/recall.md` that add the server to agents: the SDK's own client starts what each names."""
+"""The lines of `docs/mcp.md` that add the server to agents: the SDK's own client starts what each names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from amplifier_module_context_persistent.toolbox.mcp.server import TOOL_LIST
 from tests.support.sessions_of_a_home import COMMAND, log_of, write
 from tests.support.sweeps import proof
 
-PAGE = Path(__file__).parents[3] / "docs" / "recall.md"
+PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
 AGENTS = ("Claude Code", "Codex", "Cursor", "Gemini CLI", "Amplifier")
 
 
