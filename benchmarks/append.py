@@ -36,9 +36,10 @@ from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.file_log import APPENDED_BYTES, FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
-from amplifier_module_context_persistent.log.record_line import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message
 from benchmarks.limits import most
 from benchmarks.measure import Comparison, compare_async, report
 from benchmarks.sessions import write_log

@@ -32,8 +32,9 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.database_location import location_of
-from amplifier_module_context_persistent.log.record_line import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.paths import log_name
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_log
 from benchmarks.append import MESSAGE, STAMP

@@ -20,9 +20,10 @@ import threading
 import time
 
 from amplifier_module_context_persistent import PersistentContextManager
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from benchmarks.scale import messages

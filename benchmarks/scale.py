@@ -34,7 +34,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.checksum import seal
+from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, encode_control, encode_message
 from benchmarks.conversation import messages
 from benchmarks.limits import LIMITS, most
 from benchmarks.measure import Figure, compile_package, table_of

@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.checksum import seal
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.replay.evidence import PlayedSession
 from fixtures.generate import generate_session
 

@@ -201,6 +201,7 @@ def test_the_pure_half_knows_no_file_and_no_event_loop(modules: dict[str, Module
         if module.room in PURE:
             assert not module.others & FILES_AND_LOOPS, name
             assert {own for own in module.own if own.startswith("log")} <= {
+                "log.checksum",
                 "log.record_line",
                 "log.record_limits",
                 "log.index",

@@ -19,10 +19,11 @@ from dataclasses import astuple, dataclass
 from typing import Any
 from zlib import crc32
 
+from ..log.checksum import CRC_TAIL_BYTES
 from ..log.control_place import HeldControls, Place
 from ..log.index import Index, ordinals_of, spans_of
 from ..log.index_builder import IndexBuilder
-from ..log.record_line import CRC_TAIL_BYTES, ROLES, Message, decode, name_of
+from ..log.record_line import ROLES, Message, decode, name_of
 from ..log.scanner import Scanner
 
 VERSION = 4

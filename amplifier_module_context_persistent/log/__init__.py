@@ -8,18 +8,19 @@ Rules of this package:
 - Memory changes after the disk does, never before.
 
 Where things are done:
-- a message becomes a record: `record_line`; how long and how deeply nested it may be: `record_limits`;
+- a message becomes a record: `record_line`, with a checksum: `checksum`; how long and deep it may be: `record_limits`;
 - the kinds of control records (records without a message): `record_kinds`;
 - callers wait for the log, and waiting appends are written together (group commit): `append_queue`;
-- records are written, and synced if `durability` requires it: `file_log`; the system calls: `filesystem`;
+- records are written, and synced if `durability` requires it: `file_log`; the system calls: `filesystem`; if the disk
+  is full, what was written is taken back: `FileLog._write_or_take_back`;
 - every writer takes the log's lock: `append_lock`; the system's file locks: `os_file_lock`;
 - a torn tail is saved: `save_torn_tail`; and cut: `file_log`;
-- bytes become an index: `reader` reads the file, `scanner` scans its lines, `chain` checks which lines verify,
+- bytes become an index: `reader` reads the file, `scanner` scans its lines, `chain_check` checks which lines verify,
   `index_builder` applies the effect of each record, and `index` is the result;
 - control records change the state of a session: `session_reader` fills the index's `session_records`;
 - a reset (a record that replaces the live history) takes effect: `reset_effects`; it is written: `reset_record`;
 - damage is reported: `IndexBuilder.report`, as the `Damage` of an index; whole records in a bad line: `salvage`;
-- an unknown format version is found: `format_version`; appending to its log is refused: `batch`;
+- a log of a later format version is recognised, and appending to it is refused: `format_version`;
 - a file that is not a log is refused: `not_a_log`; a log that another user may have forged: `file_trust`;
 - messages are read back and verified: `read_back`;
 - a log is archived and brought back: `archive_log`; its bytes are read in place: `archived_bytes`, by `file_handle`;

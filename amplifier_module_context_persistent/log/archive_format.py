@@ -23,7 +23,7 @@ import orjson
 
 from ..errors import DependencyError, LogUnreadableError
 from ..installation import install_command
-from .record_line import CRC_TAIL_BYTES, continues, has_crc, seal, stored_crc
+from .checksum import CRC_TAIL_BYTES, continues, has_crc, seal, stored_crc
 
 FRAME_BYTES = 1 << 20
 """The approximate number of a log's bytes in one frame."""

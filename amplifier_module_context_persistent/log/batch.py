@@ -3,7 +3,7 @@
 Each caller passes a function that prepares its records from the index, while no other process can append. An error in
 one caller's function, or in its records, rejects only this caller. Rules:
 - The records of one caller are appended together or not at all.
-- Nothing is appended to a log of a later format version.
+- Nothing is appended to a log of a later format version (`format_version`).
 - A caller's function sees the control records (headers, resets, plans) of earlier callers in the batch. For this, a
   batch is written in *parts*, and a part ends after a caller with control records. The function need not see the
   messages of earlier callers, since `append_queue` begins a batch with a caller that looks at messages.
@@ -11,13 +11,13 @@ one caller's function, or in its records, rejects only this caller. Rules:
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from ..errors import LogError, LogVersionError
+from ..errors import LogError
 from .base import Outcome, Prepare
 from .bundle import HEAD, bundled
+from .format_version import check_may_append
 from .index import Index
 from .record_limits import check_size
 from .record_line import CONTROL_HEAD
@@ -117,14 +117,3 @@ def prepare_part(
             break
         first = stop
     return part
-
-
-def check_may_append(index: Index, location: str) -> None:
-    """Raise an error if the log has a later format version, which must not be appended to.
-
-    Raises:
-        LogVersionError: the log has a later format version.
-    """
-    if index.unknown_version:
-        reason = f"the log has format version {index.unknown_version}, which this version of the package only reads"
-        raise LogVersionError(errno.EPERM, f"{reason}; update it", location)

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
+from .checksum import CRC_TAIL_BYTES, has_crc
 from .record_limits import SEAL_BYTES
-from .record_line import CONTROL_HEAD, CRC_TAIL_BYTES, Message, decode, encode_control, has_crc
+from .record_line import CONTROL_HEAD, Message, decode, encode_control
 
 KIND = "bundle"
 HEAD = CONTROL_HEAD + b':"bundle"'

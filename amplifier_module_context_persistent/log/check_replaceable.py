@@ -7,9 +7,10 @@ import os
 
 from ..errors import ReplaceError
 from .archive_format import is_archive
+from .checksum import has_crc
 from .not_a_log import FIRST_BYTES, begins_as_record, nearly_begins_as_record
 from .record_limits import MAX_RECORD_BYTES
-from .record_line import CONTROL_HEAD, has_crc
+from .record_line import CONTROL_HEAD
 from .salvage import is_record
 
 _LOG, _MESSAGES = "the log of a session", "a file of a session's messages"

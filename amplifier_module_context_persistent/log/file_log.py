@@ -29,14 +29,15 @@ from ..errors import AppendError, LogCreateError, LogFailedError, LogUnreadableE
 from .append_lock import AppendLock
 from .archive_log import restore_for_append
 from .base import Outcome, Prepare, Snapshots
-from .batch import append_in_parts, check_may_append, prepare_part, reset_parts
+from .batch import append_in_parts, prepare_part, reset_parts
+from .checksum import seal
 from .file_trust import check_trust
 from .filesystem import FileSystem, check_can_sync, directories_above, make_directories, why_refused
+from .format_version import check_may_append
 from .index import TornTail
 from .open_mark import OpenMark
 from .reader import END_BYTES, LogReader
 from .record_limits import MAX_RECORD_BYTES, SEAL_BYTES
-from .record_line import seal
 from .save_torn_tail import save_torn_tail
 from .thread_pool import WAITING
 
@@ -154,7 +155,7 @@ class FileLog(LogReader):
                 if torn := self.torn:
                     self._cut(torn)
                 elif self.lacks_newline:
-                    self._write(b"\n")
+                    self._write_or_take_back(b"\n")
                 else:
                     return
                 self._sync()
@@ -195,10 +196,10 @@ class FileLog(LogReader):
         line, crc = seal(bodies[0], scanner.seed)
         if self._durable:
             with WAITING:
-                self._write(line)
+                self._write_or_take_back(line)
                 self._sync()
         else:
-            self._write(line)
+            self._write_or_take_back(line)
         scanner.take_sealed(line, crc)
         self.size = scanner.offset
         self._end = self.known_end = line[-END_BYTES:]
@@ -320,13 +321,13 @@ class FileLog(LogReader):
             parts[0] = b"\n" + parts[0]
         with WAITING:
             for part in parts:
-                self._write(part)
+                self._write_or_take_back(part)
                 if self._durable:
                     self._sync()
         self._take_written(lines)
         self._keep_snapshot(APPENDED_BYTES)
 
-    def _write(self, data: bytes) -> None:
+    def _write_or_take_back(self, data: bytes) -> None:
         """Write all bytes at the end of the file, or none of them.
 
         Raises:

@@ -2,8 +2,8 @@
 
 A header names the version of the records after it. A later version may compute checksums differently. So a header of a
 later version has an effect even if its checksum fails, if it begins the chain or follows another line that fails. Then
-the known parts of the log are read, and it is never appended to (`batch`). In any other place a header with a wrong
-checksum is damage and has no effect.
+the known parts of the log are read, and it is never appended to (`check_may_append`). In any other place a header with
+a wrong checksum is damage and has no effect.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import json
 import re
 from collections.abc import Iterable
 
-from ..errors import LogUnreadableError
+from ..errors import LogUnreadableError, LogVersionError
+from .checksum import CRC_TAIL_BYTES, continues, stored_crc
 from .index import Index
-from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, Message, continues, stored_crc
+from .record_line import FORMAT_VERSION, Message
 
 _OWN_HEAD = b'{"_record":"header","version":%d' % FORMAT_VERSION
 _ANY_HEAD = re.compile(rb'\{"_record":"header",".{7}":[^,}]*', re.DOTALL)
@@ -66,3 +67,14 @@ def check_readable(index: Index, location: str) -> None:
     if index.unknown_version == _NEVER_RELEASED:
         reason = "the log has format version 1, which was never released and is not read; begin a new log"
         raise LogUnreadableError(errno.EINVAL, reason, location)
+
+
+def check_may_append(index: Index, location: str) -> None:
+    """Raise an error if the log has a later format version, which must not be appended to.
+
+    Raises:
+        LogVersionError: the log has a later format version.
+    """
+    if index.unknown_version:
+        reason = f"the log has format version {index.unknown_version}, which this version of the package only reads"
+        raise LogVersionError(errno.EPERM, f"{reason}; update it", location)

@@ -7,10 +7,11 @@ from itertools import chain
 
 from .base import LogDescription, Outcome, Prepare
 from .batch import prepare_part
+from .checksum import seal
 from .index import Index
 from .read_back import checked
 from .record_limits import MAX_RECORD_BYTES
-from .record_line import Message, seal
+from .record_line import Message
 from .scanner import Scanner
 from .verified_pages import VerifiedPages
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import LogUnreadableError
+from .checksum import CRC_TAIL_BYTES
 from .index import DAMAGED, UNCHAINED, Index
-from .record_line import CRC_TAIL_BYTES, Message, decode, message_id_of
+from .record_line import Message, decode, message_id_of
 
 FOREIGN = DAMAGED | UNCHAINED
 """Flags of lines that another program may have written. A checksum in such a line does not cover the lines before."""

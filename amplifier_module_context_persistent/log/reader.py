@@ -27,6 +27,7 @@ from zlib import crc32
 from ..errors import LogUnreadableError
 from .base import LogDescription, Snapshots
 from .bundle import torn_bundle
+from .checksum import CRC_TAIL_BYTES
 from .count_lost import count_lost
 from .file_handle import CHUNK_BYTES, FileHandle
 from .file_trust import distrust
@@ -35,7 +36,7 @@ from .format_version import check_readable
 from .index import Index, TornTail
 from .read_back import Line, NumberedLine, checked, fetch_lines, fetch_neighbours, numbered_lines
 from .record_limits import MAX_RECORD_BYTES
-from .record_line import CRC_TAIL_BYTES, FORMAT_VERSION, Message, decode
+from .record_line import FORMAT_VERSION, Message, decode
 from .scanner import Scanner
 from .verified_pages import VerifiedPages
 

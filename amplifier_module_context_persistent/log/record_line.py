@@ -7,8 +7,7 @@ Rules that hold here:
 - A message that belongs to a reset has `"_reset":[ID,NUMBER]` after its metadata: the id of the reset, and the number
   of the message among the reset's new messages. This key is not part of the message.
 - A control record begins with `{"_record":KIND`.
-- `_crc = crc32(line[:-20] + b"}", seed)`. The 20 bytes are `,"_crc":"xxxxxxxx"}` and LF, with eight lower-case
-  hexadecimal digits. A line with another end has no checksum.
+- The last key is the checksum (`checksum`).
 - No value is changed silently. A message with values that `orjson` would alter or reject (integers beyond 64 bits, NaN,
   infinities, lone surrogates) is written by the standard library and marked `"_json":1`. Values that JSON cannot
   represent are rejected. Two adjacent halves of a surrogate pair are read as one character, since JSON does not
@@ -23,11 +22,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import orjson
 
 from ..errors import RecordError
+from .checksum import CRC_TAIL_BYTES, has_crc
 from .record_limits import is_too_deep
 
 FORMAT_VERSION = 2
@@ -35,8 +34,6 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 RESERVED_KEYS = frozenset({"_record", "_reset", "_crc", "_json"})
 REMOVALS = frozenset({"reset_begin", "purge"})  # kinds of records that take messages out of the live history
 CONTROL_HEAD = b'{"_record"'
-CRC_KEY = b',"_crc":"'
-CRC_TAIL_BYTES = 19  # bytes of the checksum at the end of a line, without the LF
 MARK = b',"_json":1'
 ID_KEY = b'"message_id":"'
 TRUE_BEFORE_ID = b"true,"  # right before `ID_KEY` if a message is pinned or critical
@@ -156,17 +153,6 @@ def _encode_stdlib(value: Mapping[str, Any]) -> bytes:
         raise RecordError(f"the message has a value that cannot be written: {error}") from error
 
 
-def seal(body: bytes, seed: int) -> tuple[bytes, int]:
-    """Close a body with its checksum; return the line with its LF, and the seed of the next record."""
-    crc = crc32(b"}", crc32(body, seed))
-    return body + b',"_crc":"%08x"}\n' % crc, crc
-
-
-def continues(body: bytes, stored: int, seed: int) -> bool:
-    """Return whether `stored` is the checksum of a body (a line up to its checksum), computed with this seed."""
-    return stored == crc32(b"}", crc32(body, seed))
-
-
 def decode(line: bytes) -> Message:
     """Parse a line (with or without LF) into the object that was written, without `_crc` and `_json`.
 
@@ -244,23 +230,6 @@ def message_alone(line: bytes, message_id: str) -> bytes | None:
     if not has_crc(line) or not body.endswith(own_id) or b'"_crc"' in body or b'"_json"' in body:
         return None
     return body + b"}"
-
-
-def has_crc(line: bytes) -> bool:
-    """Return whether a line (without LF) ends with a checksum."""
-    return line[-CRC_TAIL_BYTES:-10] == CRC_KEY and line[-2:] == b'"}'
-
-
-def stored_crc(line: bytes) -> int | None:
-    """Return the checksum at the end of a line (without LF); None if it has none."""
-    if not has_crc(line):
-        return None
-    digits = line[-10:-2]
-    try:
-        crc = int(digits, 16)
-    except ValueError:
-        return None
-    return crc if b"%08x" % crc == digits else None
 
 
 def _decode_foreign(line: bytes) -> Any:

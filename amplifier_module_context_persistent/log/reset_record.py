@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 from zlib import crc32
 
-from .record_line import CRC_TAIL_BYTES, MARK, Member, Message, encode_object, has_crc, name_of
+from .checksum import CRC_TAIL_BYTES, has_crc
+from .record_line import MARK, Member, Message, encode_object, name_of
 
 BEGIN, COMMIT = "reset_begin", "reset_commit"
 _OWN_KEY = b',"own_crc":"'

@@ -17,25 +17,15 @@ from io import BytesIO
 from typing import Any
 from zlib import crc32
 
-from .chain import Chain
+from .chain_check import Chain
+from .checksum import CRC_TAIL_BYTES, continues, stored_crc
 from .control_place import ControlStatus, Place
 from .format_version import is_own_header
 from .index import ASSISTANT, DAMAGED, ID_MODULUS, LIVE, ROLE_CODES, UNCHAINED, USER, Index
 from .index_builder import IndexBuilder
 from .message_columns import Row
 from .record_limits import MAX_RECORD_BYTES, SEAL_BYTES
-from .record_line import (
-    CONTROL_HEAD,
-    CRC_TAIL_BYTES,
-    ID_KEY,
-    TRUE_BEFORE_ID,
-    continues,
-    decode,
-    has_misplaced_crc,
-    member_of,
-    message_id_of,
-    stored_crc,
-)
+from .record_line import CONTROL_HEAD, ID_KEY, TRUE_BEFORE_ID, decode, has_misplaced_crc, member_of, message_id_of
 from .reset_record import is_intact
 from .salvage import ROLE_HEAD, has_role, whole_records
 

@@ -18,9 +18,10 @@ from zlib import crc32
 
 import orjson
 
+from .checksum import CRC_TAIL_BYTES
 from .index import Index, runs_of
 from .read_back import FOREIGN, Line, checked, parsed
-from .record_line import CRC_TAIL_BYTES, MARK, Message
+from .record_line import MARK, Message
 
 PAGE = 512
 _FEW = 64  # a shorter run of adjacent records is verified line by line

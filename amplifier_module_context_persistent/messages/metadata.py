@@ -10,6 +10,7 @@ from typing import Any
 from .elide import Cut
 from .message import Message, text_of
 from .own_words import command_named, own_words
+from .reminder import REMINDER_PREFIX
 
 COMPACTION_SOURCE = "context-compaction"
 LATE_RESULT_SOURCE = "late-result"
@@ -254,21 +255,3 @@ def comes_from_a_log(message: Any) -> bool:
     A message from a log may contain numbers that are not finite, because older versions stored them.
     """
     return (type(message) is dict or isinstance(message, Mapping)) and given_id(message) is not None
-
-
-REMINDER_PREFIX = "<system-reminder"
-_OPENS, _CLOSES = "<system-reminder>", "</system-reminder>"
-
-
-def as_reminder(message: Message) -> Message:
-    """Return a system message as a new message of the role `user`, with reminder tags around its text.
-
-    The message is in the form that `normalise` returns. A text that already is a reminder gets no second tags.
-    """
-    content = message["content"]
-    if text_of(message).lstrip().startswith(REMINDER_PREFIX):
-        return {**message, "role": "user"}
-    if isinstance(content, str):
-        return {**message, "role": "user", "content": f"{_OPENS}\n{content}\n{_CLOSES}"}
-    opens, closes = ({"type": "text", "text": tag} for tag in (_OPENS, _CLOSES))
-    return {**message, "role": "user", "content": [opens, *content, closes]}

@@ -25,7 +25,8 @@ from functools import partial
 import regex
 
 from ..errors import ContextPersistentError, RecallError
-from ..log.record_line import CRC_TAIL_BYTES, MARK
+from ..log.checksum import CRC_TAIL_BYTES
+from ..log.record_line import MARK
 from .accents import either_form, forms_of, in_either_form
 from .expression import literals_of, longest_plain, size_of
 

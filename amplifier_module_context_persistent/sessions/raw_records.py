@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..log.base import ReadableLog
+from ..log.checksum import CRC_TAIL_BYTES, has_crc
 from ..log.not_a_log import check_is_log
 from ..log.open_reader import not_there
 from ..log.reader import LogReader
 from ..log.record_kinds import kind_of
-from ..log.record_line import CRC_TAIL_BYTES, Message, decode, encode_object, has_crc
+from ..log.record_line import Message, decode, encode_object
 from ..log.salvage import has_role, whole_records
 from ..log.scanner import Scanner
 

@@ -17,7 +17,6 @@ from ..messages.media_blocks import Medium, media_of
 from ..messages.message import Call, Message, as_json, calls_of, result_id_of, without_thinking
 from ..messages.metadata import (
     MEMORY_FILE_SOURCE,
-    as_reminder,
     for_model,
     hook_of,
     is_human,
@@ -29,6 +28,7 @@ from ..messages.metadata import (
 from ..messages.narration import narration_of
 from ..messages.normalize import normalise
 from ..messages.outcome import outcome_of
+from ..messages.reminder import as_reminder
 from ..messages.terms import NO_TERMS, Terms, terms_of
 from ..messages.tool_kinds import ToolKinds, ToolUse
 from .recipients import Bond, Recipient, bond_of

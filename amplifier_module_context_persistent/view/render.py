@@ -14,9 +14,10 @@ from ..messages.elide import Cut, elide_message
 from ..messages.late_output_text import told_late
 from ..messages.media_blocks import without_media
 from ..messages.message import Message, without_thinking
-from ..messages.metadata import as_reminder, for_model
+from ..messages.metadata import for_model
 from ..messages.narration import with_narration
 from ..messages.normalize import normalise
+from ..messages.reminder import as_reminder
 from .arrangement import Arrangement, Fetch, Item, same_items
 from .entry import Entry
 from .recipients import CHAIN_NAMES, REPEATS

@@ -10,9 +10,9 @@ from amplifier_module_context_persistent.catalogue import index_snapshots
 from amplifier_module_context_persistent.catalogue.catalogue_file import SUFFIX, Catalogue, catalogue_of
 from amplifier_module_context_persistent.catalogue.index_snapshots import CatalogueSnapshots
 from amplifier_module_context_persistent.log import file_log, reader
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record_line import seal
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.logs import STAMP, append, append_to, body, content_of, reset_bodies, write_file

@@ -14,14 +14,9 @@ import pytest
 
 from amplifier_module_context_persistent.forms.request_bodies import written_as
 from amplifier_module_context_persistent.log.bundle import bundled
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.file_log import FileLog
-from amplifier_module_context_persistent.log.record_line import (
-    FORMAT_VERSION,
-    Member,
-    encode_control,
-    encode_message,
-    seal,
-)
+from amplifier_module_context_persistent.log.record_line import FORMAT_VERSION, Member, encode_control, encode_message
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 from fixtures import make_logs
 from tests.support.logs import append, assert_sound, content_of, findings, saved_tails, sealed

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log import id_table
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.id_table import FEW, MOST_AT_ONCE, IdTable
 from amplifier_module_context_persistent.log.index import LIVE, UNHELD, Index, id_hash_of
-from amplifier_module_context_persistent.log.record_line import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.logs import row
 
 

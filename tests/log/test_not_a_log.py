@@ -8,9 +8,10 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import NotALogError, ReplaceError
 from amplifier_module_context_persistent.log.check_replaceable import check_replaceable
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.not_a_log import check_is_log
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record_line import encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.sweeps import proof, spread
 
 RECORD, _ = seal(encode_message({"role": "user", "content": "hello"}, message_id="m", timestamp="t"), 0)

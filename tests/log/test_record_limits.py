@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.record_limits import (
     MAX_DEPTH,
     MAX_READ_DEPTH,
@@ -13,7 +14,7 @@ from amplifier_module_context_persistent.log.record_limits import (
     check_size,
     is_too_deep,
 )
-from amplifier_module_context_persistent.log.record_line import encode_control, seal
+from amplifier_module_context_persistent.log.record_line import encode_control
 
 
 def test_the_limits_are_those_of_the_format() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecordError
+from amplifier_module_context_persistent.log.checksum import has_crc, seal, stored_crc
 from amplifier_module_context_persistent.log.record_limits import MAX_READ_DEPTH
 from amplifier_module_context_persistent.log.record_line import (
     RESERVED_KEYS,
@@ -17,11 +18,8 @@ from amplifier_module_context_persistent.log.record_line import (
     decode,
     encode_control,
     encode_message,
-    has_crc,
     has_misplaced_crc,
     member_of,
-    seal,
-    stored_crc,
 )
 from tests.support.logs import STAMP
 

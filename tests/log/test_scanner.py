@@ -8,15 +8,10 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.log import scanner as scanner_module
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.index import DAMAGED, PINNED, ROLE_CODES, UNCHAINED
 from amplifier_module_context_persistent.log.read_back import fetch_lines, parsed
-from amplifier_module_context_persistent.log.record_line import (
-    ROLES,
-    encode_control,
-    encode_message,
-    message_id_of,
-    seal,
-)
+from amplifier_module_context_persistent.log.record_line import ROLES, encode_control, encode_message, message_id_of
 from amplifier_module_context_persistent.log.scanner import Scanner, whole_lines
 from tests.support.logs import STAMP, body, sealed
 from tests.support.scans import found, ids, scan

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.errors import RecallError
-from amplifier_module_context_persistent.log.record_line import decode, encode_message, seal
+from amplifier_module_context_persistent.log.checksum import seal
+from amplifier_module_context_persistent.log.record_line import decode, encode_message
 from amplifier_module_context_persistent.search import pattern as pattern_module
 from amplifier_module_context_persistent.search.pattern import (
     MOST_CHARS,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.checksum import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record_line import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.sessions.view_rebuild import read_receipts
 from tests.support.logs import sealed, write_file

@@ -3,7 +3,8 @@
 import random
 from typing import Any
 
-from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.checksum import seal
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from tests.support.logs import keep, reset_bodies
 
 MODELS = ("claude-sonnet-4-5", "unknown-model")

@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from amplifier_module_context_persistent.log.checksum import seal, stored_crc
 from amplifier_module_context_persistent.log.record_limits import MAX_RECORD_BYTES
-from amplifier_module_context_persistent.log.record_line import decode, seal, stored_crc
+from amplifier_module_context_persistent.log.record_line import decode
 from amplifier_module_context_persistent.log.salvage import has_role
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support.places import ROOT

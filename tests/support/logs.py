@@ -10,10 +10,11 @@ from typing import Any
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.base import Log, Prepare
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.index import USER, Damage
 from amplifier_module_context_persistent.log.message_columns import Row
-from amplifier_module_context_persistent.log.record_line import encode_control, encode_message, seal
+from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.log.reset_record import KeptRun, Reset, frame
 
 STAMP = "2026-01-05T09:00:00.000Z"

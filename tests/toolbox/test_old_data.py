@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from amplifier_module_context_persistent.log.checksum import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.log.database_location import location_of
 from amplifier_module_context_persistent.log.open_log import open_log
 from amplifier_module_context_persistent.log.postgres.schema import create_schema
-from amplifier_module_context_persistent.log.record_line import CRC_TAIL_BYTES
 from amplifier_module_context_persistent.session.manager import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import purge_log
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from amplifier_module_context_persistent.compaction.provider_limits import view_bytes
 from amplifier_module_context_persistent.errors import FloorError, LogUnreadableError
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.memory import MemoryLog
-from amplifier_module_context_persistent.log.record_line import decode, encode_message, message_alone, seal
+from amplifier_module_context_persistent.log.record_line import decode, encode_message, message_alone
 from amplifier_module_context_persistent.messages.elide import Cut
 from amplifier_module_context_persistent.view.arrangement import Arrangement, Item, unmovable_tokens
 from amplifier_module_context_persistent.view.render import render

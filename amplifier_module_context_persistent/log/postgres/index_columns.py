@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
+from ..checksum import CRC_TAIL_BYTES, stored_crc
 from ..index import ASSISTANT, LIVE, PINNED, id_hash_of
 from ..message_columns import Row as IndexRow
-from ..record_line import CONTROL_HEAD, CRC_TAIL_BYTES, member_of, stored_crc
+from ..record_line import CONTROL_HEAD, member_of
 from ..scanner import Scanner
 from .rows import CONTROL, INDEXED, MESSAGE, OTHER, PLAIN_USER, RECEIPT, Columns, Row
 

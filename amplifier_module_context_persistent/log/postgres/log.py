@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any
 from ...errors import AppendError, LogFailedError
 from ..base import Outcome, Prepare
 from ..batch import append_in_parts, prepare_part
+from ..checksum import seal
 from ..database_location import Location, parse_location, without_password
 from ..record_limits import MAX_RECORD_BYTES
-from ..record_line import seal
 from ..scanner import Scanner
 from . import rows
 from .append_one_row import append_one_row

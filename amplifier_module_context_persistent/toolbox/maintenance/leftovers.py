@@ -16,10 +16,11 @@ import re
 
 from ...log.archive_format import HEAD, is_archive
 from ...log.atomic_file import PART_MARK
+from ...log.checksum import CRC_TAIL_BYTES, has_crc, seal
 from ...log.file_trust import is_own
 from ...log.open_mark import OPEN_SUFFIX, is_marked
 from ...log.os_file_lock import try_lock
-from ...log.record_line import CONTROL_HEAD, CRC_TAIL_BYTES, has_crc, seal
+from ...log.record_line import CONTROL_HEAD
 from ...log.save_torn_tail import saved_tails
 from ...sessions.delete_log import unfinished_purges
 from .written_files import NOTE_SUFFIX

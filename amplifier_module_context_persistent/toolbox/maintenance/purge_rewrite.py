@@ -19,24 +19,12 @@ from types import MappingProxyType
 from zlib import crc32
 
 from ...errors import PurgeError
+from ...log.checksum import CRC_TAIL_BYTES, has_crc, seal, stored_crc
 from ...log.format_version import as_known_version
 from ...log.index import ASSISTANT, DAMAGED, UNCHAINED, Index
 from ...log.read_back import NumberedLine
 from ...log.record_kinds import holds_item, kind_of
-from ...log.record_line import (
-    CRC_TAIL_BYTES,
-    Member,
-    Message,
-    decode,
-    encode_control,
-    encode_object,
-    has_crc,
-    member_of,
-    message_id_of,
-    name_of,
-    seal,
-    stored_crc,
-)
+from ...log.record_line import Member, Message, decode, encode_control, encode_object, member_of, message_id_of, name_of
 from ...log.reset_record import reset_bodies
 from ...log.scanner import Scanner
 from ...messages.metadata import bound_to, metadata_of, without_bound

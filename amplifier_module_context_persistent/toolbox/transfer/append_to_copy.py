@@ -15,12 +15,12 @@ from typing import cast
 
 from ...errors import ContextPersistentError
 from ...log.base import Log, Prepare, ReadableLog
+from ...log.checksum import CRC_TAIL_BYTES, has_crc, seal, stored_crc
 from ...log.database_location import stored_name
 from ...log.index import Index
 from ...log.open_log import open_log
 from ...log.open_mark import keep_closed
 from ...log.open_reader import file_reader, open_reader
-from ...log.record_line import CRC_TAIL_BYTES, has_crc, seal, stored_crc
 from ...sessions.raw_records import StoredLog
 from ...sessions.session_is_open import is_held
 

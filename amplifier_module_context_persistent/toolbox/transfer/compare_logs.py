@@ -23,12 +23,13 @@ from itertools import zip_longest
 from typing import Any
 
 from ...log.base import ReadableLog
+from ...log.checksum import CRC_KEY, CRC_TAIL_BYTES
 from ...log.database_location import shown_location, stored_name
 from ...log.file_handle import FileHandle
 from ...log.index import USER
 from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
-from ...log.record_line import CONTROL_HEAD, CRC_KEY, CRC_TAIL_BYTES, Message
+from ...log.record_line import CONTROL_HEAD, Message
 from ...messages.metadata import timestamp_of
 from .append_to_copy import whole_lines
 

@@ -27,6 +27,7 @@ from typing import Any
 from ...errors import LogUnreadableError, RecordError
 from ...log.base import Log, ReadableLog
 from ...log.bundle import HEAD as BUNDLE_HEAD
+from ...log.checksum import seal
 from ...log.database_location import location_of, shown_location, split_location, stored_name
 from ...log.filesystem import FileSystem
 from ...log.index import Index
@@ -35,7 +36,7 @@ from ...log.open_log import check_is_free, new_log
 from ...log.open_reader import not_there, open_reader
 from ...log.reader import LogReader
 from ...log.record_limits import MAX_DEPTH, MAX_RECORD_BYTES, SEAL_BYTES, is_too_deep
-from ...log.record_line import Message, decode, encode_message, message_id_of, seal
+from ...log.record_line import Message, decode, encode_message, message_id_of
 from ...messages.check_incoming import check_message, json_copy
 from ...messages.metadata import given_id, timestamp_of
 from ...paths import LOG_NAME, log_name, session_id_of

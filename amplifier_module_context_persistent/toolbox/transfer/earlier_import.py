@@ -14,10 +14,10 @@ from typing import Any
 from ...errors import LogUnreadableError
 from ...forms.canonical import total
 from ...log.base import ReadableLog
+from ...log.checksum import CRC_TAIL_BYTES
 from ...log.index import Index
 from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, taken_error
-from ...log.record_line import CRC_TAIL_BYTES
 from ...messages.metadata import given_id
 from .drafts import EarlierImport, ImportConflictError, SessionDraft
 from .importers.account import Account

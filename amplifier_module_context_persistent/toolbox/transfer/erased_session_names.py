@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...log.base import ReadableLog
+from ...log.checksum import CRC_TAIL_BYTES
 from ...log.file_handle import first_line
 from ...log.open_reader import open_reader
-from ...log.record_line import CRC_TAIL_BYTES
 from .message_names import answers_in_stored, names_in_stored
 
 _FIRST_HASH = re.compile(r":[0-9a-f]{16}(?=:|$)")

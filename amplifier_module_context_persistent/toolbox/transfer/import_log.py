@@ -18,11 +18,12 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ...errors import ConfigError
 from ...log.base import ReadableLog
+from ...log.checksum import CRC_TAIL_BYTES, has_crc
 from ...log.database_location import shown_location
 from ...log.index import UNCHAINED, Index
 from ...log.open_log import open_log, taken_error
 from ...log.reader import LogReader
-from ...log.record_line import CRC_TAIL_BYTES, ROLES, Message, has_crc
+from ...log.record_line import ROLES, Message
 from ...paths import check_session_id, session_id_of
 from ...sessions.find_session import sessions_of_id
 from ...sessions.transcript import naming_header

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from amplifier_module_context_persistent.log.checksum import seal
 from amplifier_module_context_persistent.log.reader import LogReader
-from amplifier_module_context_persistent.log.record_line import decode, encode_object, seal
+from amplifier_module_context_persistent.log.record_line import decode, encode_object
 from amplifier_module_context_persistent.toolbox.transfer import copy_log
 from amplifier_module_context_persistent.toolbox.transfer.copy_log import (
     carry,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.log.record_line import encode_message, seal
+from amplifier_module_context_persistent.log.checksum import seal
+from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.sessions.transcript import Transcript
 from amplifier_module_context_persistent.toolbox.transfer.host_transcript import as_hosts_see, transcript_lines
 

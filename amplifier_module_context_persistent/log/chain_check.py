@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .record_line import continues
+from .checksum import continues
 
 _MOST_SEEDS = 64  # each needs another checksum of every line that does not verify
 
