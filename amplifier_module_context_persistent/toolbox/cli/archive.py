@@ -23,7 +23,7 @@ from ...sessions.find_session import SessionFile
 from ...sessions.overview import held_logs, look_at
 from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
-from ..transfer.host_copies import hosts_files
+from ..transfer.find_host_copies import hosts_files
 from ..transfer.seal_log import LOG_ENDING, seal_log
 from .completion import complete
 from .confirm import ask, check_can_ask

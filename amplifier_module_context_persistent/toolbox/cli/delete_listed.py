@@ -22,9 +22,9 @@ from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import names_in_log
 from ..transfer.erasure_list import lift, note_erasure
 from ..transfer.erasure_record import SESSION, Erasure, erasure_of
-from ..transfer.host_files import HOSTS_NAMES
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import remove_left
+from ..transfer.write_host_files import HOSTS_NAMES
 from .confirm import ask, check_can_ask
 from .erasing import extent, what_follows
 from .error_messages import reason_beside, unusable

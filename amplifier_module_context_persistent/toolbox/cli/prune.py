@@ -17,7 +17,7 @@ from ...paths import LOG_NAME, project_slug
 from ...sessions.filters import SessionFilter, is_of_project, matching
 from ...sessions.find_session import SessionFile, files_in, session_files
 from ...sessions.overview import Overview
-from ..maintenance.written_files import DELETING, WrittenFiles
+from ..maintenance.note_beside_log import DELETING, WrittenFiles
 from ..transfer.delete_sessions import with_sub_agents
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import places_left

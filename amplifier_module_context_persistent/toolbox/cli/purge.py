@@ -28,9 +28,9 @@ from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from ...sessions.find_session import SessionFile, SessionNameError
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..transfer.erased_text_rule import TextRule, rule_of
-from ..transfer.host_files import BACKUP_MARK
 from ..transfer.plain_copies import remove_abandoned_copies
 from ..transfer.purge_session import SessionPurge, plan_places_left, plan_session_purge, purge_session, still_holding
+from ..transfer.write_host_files import BACKUP_MARK
 from .completion import complete, complete_turn_or_id
 from .confirm import ask, check_can_ask
 from .erasing import check_says_which, erasing_options, extent, what_follows

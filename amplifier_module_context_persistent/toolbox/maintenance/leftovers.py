@@ -23,7 +23,7 @@ from ...log.os_file_lock import try_lock
 from ...log.record_line import CONTROL_HEAD
 from ...log.save_torn_tail import saved_tails
 from ...sessions.delete_log import unfinished_purges
-from .written_files import NOTE_SUFFIX
+from .note_beside_log import NOTE_SUFFIX
 
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _PART = rf"\.{PART_MARK}[0-9a-f]{{8}}\.part"

@@ -15,5 +15,5 @@ Where things are done:
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; a turn hidden from outside: `hide_turn`;
-- the host's files beside a log: `host_files`, `host_transcript`, `host_copies`.
+- the host's files beside a log: `write_host_files`, `host_transcript_lines`, `find_host_copies`.
 """

@@ -33,11 +33,11 @@ from .archive_session import archive_like
 from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasure_list import BACKUP_NAME, lift_in, note_erasures, read_erasures
-from .host_files import is_unfinished, making_session, write_host_files
-from .host_files_of_sync import host_files_made
 from .sync_erasures import ErasingStep, carry_out_erasing, finish_deletions, plan_erasing
+from .sync_host_files import host_files_made
 from .sync_sessions import pairs_of
 from .sync_sides import Side
+from .write_host_files import is_unfinished, making_session, write_host_files
 
 BEFORE_PURGE, REPLACED = ".before-purge-", ".replaced-"
 """The suffixes of a copy that was set aside: because the log was purged, or because another log replaced it."""

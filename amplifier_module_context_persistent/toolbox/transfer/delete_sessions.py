@@ -29,10 +29,10 @@ from ...sessions.shared_checkpoint import shared_checkpoints
 from ...sessions.sub_agents import root_of
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import doubtful_parts, files_left
-from ..maintenance.written_files import DELETING, WrittenFiles
-from .host_copies import backups, hosts_files
-from .host_files import HOSTS_NAMES, is_hosts_log, own_files
+from ..maintenance.note_beside_log import DELETING, WrittenFiles
+from .find_host_copies import backups, hosts_files
 from .metadata_lock import lock_path, metadata_lock
+from .write_host_files import HOSTS_NAMES, is_hosts_log, own_files
 
 _OPEN = "the session is open; close it first"
 

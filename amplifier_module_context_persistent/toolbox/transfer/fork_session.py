@@ -38,12 +38,12 @@ from ...sessions.transcript import Transcript, session_id_in
 from ...view.rules_of_log import header_marks
 from .copy_log import carry, refused_messages, write_new_log
 from .history_at import HistoryPrefix, following_plan, history_at
-from .host_files import (
+from .importers.account import LostLine
+from .write_host_files import (
     is_unfinished,
     making_session,
     write_host_files,
 )
-from .importers.account import LostLine
 
 
 @dataclass(frozen=True, slots=True)

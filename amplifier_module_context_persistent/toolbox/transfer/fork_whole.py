@@ -31,7 +31,7 @@ from ...sessions.transcript import header_session_id
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import ChainedLines, Rewrite
 from .compare_logs import log_id_of
-from .host_files import is_unfinished, making_session, write_host_files
+from .write_host_files import is_unfinished, making_session, write_host_files
 
 _HEADER_HEAD = CONTROL_HEAD + b':"header"'
 _OF_AN_IMPORT = ("source", "imported_from")

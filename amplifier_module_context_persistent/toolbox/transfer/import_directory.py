@@ -15,13 +15,13 @@ from ...errors import ContextPersistentError
 from ...paths import LOG_NAME
 from ...sessions.filters import ALL_SESSIONS, SessionFilter
 from .erasure_record import ErasedError
-from .host_files import TRANSCRIPT_NAME
 from .import_session import Import, ImportRefusedError, import_session, session_times
 from .importers.amplifier_agent import comes_with_transcript
 from .importers.bedrock import comes_with_session
 from .importers.claude_code_files import session_of
 from .importers.codex_files import comes_with_parent
 from .wanted_sessions import NotMeantError, WantedSessions
+from .write_host_files import TRANSCRIPT_NAME
 
 PLACES = {
     "claude-code": ("CLAUDE_CONFIG_DIR", "~/.claude", "projects"),

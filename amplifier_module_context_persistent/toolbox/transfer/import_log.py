@@ -33,13 +33,13 @@ from .drafts import ImportConflictError
 from .earlier_import import open_earlier
 from .erasure_list import erasures, lift
 from .erasure_record import ErasedError
-from .host_files import is_unfinished, making_session, write_host_files
 from .import_erasures import ADVICE
 from .import_places import Destination
 from .importers.account import Account, Import, ImportedSession, LostLine
 from .importers.events import Event, SessionStart
 from .importers.source_file import ImportRefusedError, Source
 from .undone_erasures import erasures_of_log, why_refused
+from .write_host_files import is_unfinished, making_session, write_host_files
 
 _NOTED = frozenset({"checksum", "unchained", "reset"})
 

@@ -1,7 +1,7 @@
 """Purge a session: remove content from its log, from files that this package wrote beside it, and from leftovers.
 
 Rules:
-- Before the log changes, a note beside it says that a purge has begun (`toolbox/maintenance/written_files.py`). A purge
+- Before the log changes, a note beside it says that a purge has begun (`note_beside_log`). A purge
   that finds the note finishes the interrupted one.
 - The log is purged first. Then the `transcript.jsonl` that a fork or an import wrote is written again, and a redacted
   text is replaced in the name, the description and the working directory in the `metadata.json` that we wrote. If all
@@ -31,18 +31,18 @@ from ...messages.replace_in_message import Replace
 from ...paths import LOG_NAME
 from ...sessions.hosts import projects_dirs
 from ..maintenance.leftovers import doubtful_parts, files_left, place_left
+from ..maintenance.note_beside_log import PURGING, WrittenFiles, content_of
 from ..maintenance.purge_log import plan_purge, purge_log
 from ..maintenance.purge_options import Purge, PurgeCounts
 from ..maintenance.purge_rewrite import ordinals_gone
 from ..maintenance.reused_scan import KnownScan
-from ..maintenance.written_files import PURGING, WrittenFiles, content_of
 from .archive_session import archive_session, is_archived_session
 from .erased_session_names import names_in
 from .erased_text_rule import TextRule
 from .erasure_list import lift, note_erasure
 from .erasure_record import MESSAGES, TEXT, Erasure, erasure_of
-from .host_copies import backups, host_copies, named_in, told_matches
-from .host_files import (
+from .find_host_copies import backups, host_copies, named_in, told_matches
+from .write_host_files import (
     HOSTS_NAMES,
     NAME_KEYS,
     TRANSCRIPT_NAME,

@@ -20,11 +20,11 @@ from .compare_logs import Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import Erasure
-from .host_files import is_unfinished, making_session, write_host_files
-from .host_files_of_sync import beside_copy, finish, is_interrupted
+from .sync_host_files import beside_copy, finish, is_interrupted
 from .sync_sessions import pairs_of
 from .sync_sides import Projects, Side
 from .undone_erasures import erasures_of_log, why_refused
+from .write_host_files import is_unfinished, making_session, write_host_files
 
 
 @dataclass(slots=True)

@@ -34,15 +34,15 @@ from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import look_at
 from ..maintenance.leftovers import place_left
+from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles
 from ..maintenance.purge_options import Purge
-from ..maintenance.written_files import DELETING, PURGING, WrittenFiles
 from .delete_sessions import Deletion, delete_session, plan_deletion
 from .erasure_list import lift_in, note_erasures, read_erasures
 from .erasure_record import SESSION, TEXT, Erasure
-from .host_files import HOSTS_NAMES
 from .purge_session import SessionPurge, plan_session_purge, purge_session, remove_left
 from .sync_sides import Side
 from .undone_erasures import erasures_about, salts_of_purges
+from .write_host_files import HOSTS_NAMES
 
 
 @dataclass(slots=True)

@@ -31,14 +31,14 @@ from .archive_session import archive_like
 from .compare_logs import Parting, Relation, compare_logs, why_damaged
 from .copy_log import copy_log
 from .erasure_record import SESSION, ErasedError, Erasure
+from .find_host_copies import backups
 from .fork_whole import fork_id, fork_whole, is_fork_of
-from .host_copies import backups
-from .host_files import is_unfinished, making_session, write_host_files
-from .host_files_of_sync import beside_copy, finish, is_interrupted
 from .purge_session import remove_left
 from .replace_copy import replace_copy
+from .sync_host_files import beside_copy, finish, is_interrupted
 from .sync_sides import Projects, Side
 from .undone_erasures import erasures_of_log
+from .write_host_files import is_unfinished, making_session, write_host_files
 
 
 class What(Enum):

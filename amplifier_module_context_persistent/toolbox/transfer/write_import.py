@@ -20,7 +20,10 @@ from ...view.rules_of_log import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
 from .earlier_import import records_in
-from .host_files import (
+from .importers.account import Account
+from .own_exports import append_to_origin
+from .source_facts import task_of, title_of
+from .write_host_files import (
     finish_rewind,
     is_unfinished,
     making_session,
@@ -29,9 +32,6 @@ from .host_files import (
     update_host_files,
     write_host_files,
 )
-from .importers.account import Account
-from .own_exports import append_to_origin
-from .source_facts import task_of, title_of
 
 logger = logging.getLogger(__name__)
 

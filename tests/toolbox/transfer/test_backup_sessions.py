@@ -18,7 +18,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.log.file_handle import is_archived
 from amplifier_module_context_persistent.log.open_mark import OPEN_SUFFIX
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.maintenance.written_files import NOTE_SUFFIX
+from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
 from tests.support.archives import content_of_log
 from tests.support.kills import killed_before
 from tests.support.sessions_of_a_home import write

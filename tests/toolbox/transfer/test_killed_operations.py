@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.maintenance.written_files import NOTE_SUFFIX
+from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
 from tests.support.commands import run
 from tests.support.kills import kills
 from tests.support.sessions_of_a_home import log_of, write

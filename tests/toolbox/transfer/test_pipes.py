@@ -24,7 +24,7 @@ READERS = {
     "is_archived": f"from {MODULE}.log.file_handle import is_archived as read",
     "first_line": f"from {MODULE}.log.file_handle import first_line; read = lambda path: first_line(path, 9)",
     "beginning": f"from {MODULE}.log.file_handle import beginning; read = lambda path: beginning(path, 9)",
-    "content_of": f"from {MODULE}.toolbox.maintenance.written_files import content_of as read",
+    "content_of": f"from {MODULE}.toolbox.maintenance.note_beside_log import content_of as read",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.maintenance.written_files import DELETING, WrittenFiles
+from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import DELETING, WrittenFiles
 from tests.support.two_homes import Home, carry, holders
 
 KEY = "sk-leaked-0123456789"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
-from amplifier_module_context_persistent.toolbox.maintenance.written_files import NOTE_SUFFIX
+from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import NOTE_SUFFIX
 from tests.support.kills import killed_before
 from tests.support.sweeps import proof
 from tests.support.two_homes import Home, files_below, holders

@@ -5,7 +5,7 @@ session gets both, with the fields of the host's own fork, so that the host show
 that bundle. A running session's files are never written here: older hosts read, change and write them without a lock.
 `metadata.json` is changed under the lock of newer hosts.
 
-A note beside the log (`toolbox/maintenance/written_files.py`) lists the files that we wrote, with their contents. So
+A note beside the log (`toolbox/maintenance/note_beside_log.py`) lists the files that we wrote, with their contents. So
 these files are known as ours after a crash; a file that the host has changed since belongs to the host. "In step" means
 that the files have the same content as the log.
 
@@ -35,12 +35,12 @@ from ...sessions.session_name import METADATA_NAME, MOST_CHARS
 from ...sessions.session_name import read_metadata as metadata_in
 from ...sessions.transcript import Transcript
 from ..maintenance.leftovers import files_left
-from ..maintenance.written_files import (
+from ..maintenance.note_beside_log import (
     MAKING,
     REWINDING,
     WrittenFiles,
 )
-from .host_transcript import as_hosts_see, transcript_lines
+from .host_transcript_lines import as_hosts_see, transcript_lines
 from .metadata_lock import metadata_lock
 
 TRANSCRIPT_NAME = "transcript.jsonl"

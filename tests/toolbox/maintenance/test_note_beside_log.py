@@ -15,7 +15,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.leftovers import (
     parts_of,
     place_left,
 )
-from amplifier_module_context_persistent.toolbox.maintenance.written_files import PURGING, WrittenFiles, content_of
+from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import PURGING, WrittenFiles, content_of
 from tests.support.logs import sealed
 
 SOUND = b"".join(sealed([encode_control("header", version=1, log_id="x"), encode_control("usage", actual_tokens=1)]))

@@ -2,7 +2,7 @@
 
 "In step" means that the host's files (`transcript.jsonl`, `metadata.json`) have the same content as the log.
 
-Before a sync changes anything, it writes a note beside the log (`toolbox/maintenance/written_files.py`). So if it is
+Before a sync changes anything, it writes a note beside the log (`toolbox/maintenance/note_beside_log.py`). So if it is
 killed, the next sync finds the note and finishes the work.
 """
 
@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ...errors import LogFailedError
-from ..maintenance.written_files import MAKING, SYNCING, WrittenFiles
+from ..maintenance.note_beside_log import MAKING, SYNCING, WrittenFiles
 from .append_to_copy import SyncError
-from .host_files import (
+from .write_host_files import (
     clear_up,
     is_hosts_log,
     is_unfinished,
