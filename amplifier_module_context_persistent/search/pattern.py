@@ -8,7 +8,8 @@ meanwhile and gives up after a given time; `re` does neither. Rules:
   such as `{9}`.
 - A text is matched in windows of `_WINDOW_CHARS`. That bounds the memory of one match, and the work of `regex` between
   two looks at the clock. Windows end at ends of lines; in a longer line they overlap by a quarter.
-- A window that takes over `WINDOW_S` ends the search of this text with `SlowPatternError`.
+- A window that takes over `WINDOW_S` ends the search of this text with `SlowPatternError`. Callers also limit the time
+  of a whole message: `MESSAGE_S` in `sessions/pattern_in_session` and in `session/recall`.
 - `needle` is a run of bytes that the record of every matching message contains: a line without it need not be parsed.
   There is a needle only if all our JSON writers write its characters in the same way.
 """

@@ -46,7 +46,7 @@ _ESCAPED_LETTER = re.compile(rb"\\\\u00[0-7]")  # in arguments, which are JSON w
 MOST_SPANS = 1_000
 """The largest number of matches returned for one line, because a line may have millions of characters."""
 MESSAGE_S = 2.0
-"""The longest time in seconds to search one message."""
+"""The longest time in seconds to search one message. A part of it has a limit too (`search/pattern.WINDOW_S`)."""
 
 
 @dataclass(frozen=True, slots=True)

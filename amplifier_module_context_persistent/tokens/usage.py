@@ -146,6 +146,10 @@ def usage_of_record(record: Mapping[str, Any]) -> ReportedUsage | None:
 
 
 def _written_1h(usage: Mapping[str, Any], written: int) -> int:
+    """Return the tokens of the `written` ones that were written to the cache for an hour.
+
+    Imported usage says it under our key (`forms/anthropic.usage`), a report of Anthropic in `cache_creation`.
+    """
     kinds = usage.get("cache_creation")
     given = token_count(usage.get(CACHE_WRITES[2]))
     if given is None and isinstance(kinds, Mapping):

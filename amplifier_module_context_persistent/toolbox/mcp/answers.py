@@ -1,8 +1,7 @@
-"""The answers of the server's tools, as plain JSON types. Each fits `MOST_TOKENS`."""
+"""The answers of the server's tools, as plain JSON types. Each has at most the tokens of `answer_size`."""
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from ...sessions.given_times import check_range, moment_s
 from ...sessions.overview import Overview
 from ...sessions.session_name import name_from_glance
 from ...sessions.transcript import LiveMessage, Transcript
-from ...tokens.counter import open_counter
+from .answer_size import fits
 from .excerpt_of_answer import MOST_CHARS, best_excerpt
 from .index_ahead import IndexAhead
 from .scope import (
@@ -38,8 +37,6 @@ from .scope import (
 
 logger = logging.getLogger(__name__)
 
-MOST_TOKENS = 9_500
-"""Of an answer, which a client gets twice: as fields, and as the same JSON in a text."""
 ANSWER_S = 1.0
 """How long a question waits for the index: with the reading of its answers it ends within two seconds."""
 _LAST_BATCH_S = 0.2
@@ -56,14 +53,6 @@ _MOST_TITLE = 200
 
 Arguments = Mapping[str, Any]
 Answer = dict[str, Any]
-
-
-def _fits(answer: Any) -> bool:
-    """Return whether an answer fits, also if each character beyond ASCII is a token, as in a run of one character."""
-    counter = open_counter("estimate")
-    text = json.dumps(answer, ensure_ascii=False)
-    in_ascii = text.encode("ascii", "ignore").decode()
-    return max(counter.count_text(text), counter.count_text(in_ascii) + len(text) - len(in_ascii)) <= MOST_TOKENS
 
 
 @dataclass(slots=True)
@@ -114,9 +103,9 @@ class Answers:
         answers: list[Answer] = []
         for chars in _EXCERPT_CHARS:  # shorter excerpts each time, until all answers fit
             answers = [self._answer_of(one, chars) for one in best]
-            if _fits(answer | {"answers": answers}):
+            if fits(answer | {"answers": answers}):
                 break
-        return answer | _page("answers", answers, first, lambda some: _fits(answer | {"answers": some}))
+        return answer | _page("answers", answers, first, lambda some: fits(answer | {"answers": some}))
 
     def _search(self, sessions: Sequence[SessionFile]) -> RankedSearch:
         """Return a search over the sessions. Files are indexed for a second before; the question indexes databases."""
@@ -167,7 +156,7 @@ class Answers:
                 one = _of_message(placed) | {"text": piece}
                 if len(text) > offset + len(piece):
                     one |= {"characters": len(text), "next_offset": offset + len(piece)}
-                if not _fits(answer | {"messages": [*messages, one]}):
+                if not fits(answer | {"messages": [*messages, one]}):
                     following = placed.number
                     break
                 messages.append(one)
@@ -191,7 +180,7 @@ class Answers:
             entry["model"] = without_secrets(one.model)
             listed.append(entry)
         answer: Answer = {"in_scope": len(seen)}
-        return answer | _page("sessions", listed, first, lambda some: _fits(answer | {"sessions": some}))
+        return answer | _page("sessions", listed, first, lambda some: fits(answer | {"sessions": some}))
 
     def files_touched(self, given: Arguments) -> Answer:
         """Tell which files a session read and changed, or which sessions touched a file."""
@@ -199,7 +188,7 @@ class Answers:
             session = self.scope.session(given["session"])
             answer: Answer = self._where(session)
             files = _files_of(session, given.get("path", ""))
-            return answer | {"files": in_limit(files, lambda some: _fits(answer | {"files": some}))}
+            return answer | {"files": in_limit(files, lambda some: fits(answer | {"files": some}))}
         if not given.get("path"):
             raise UnknownError("give session or path")
         found = list[Answer]()
@@ -219,7 +208,7 @@ class Answers:
         answer = {"sessions_looked_at": looked_at, "sessions": len(sessions)}
         if unreadable:
             answer["unreadable"] = unreadable[:_MOST_UNREADABLE]
-        return answer | {"files": in_limit(found, lambda some: _fits(answer | {"files": some}))}
+        return answer | {"files": in_limit(found, lambda some: fits(answer | {"files": some}))}
 
     def _where(self, session: SessionFile) -> Answer:
         return {"session": session.id, "title": self._title_of(session), "project": session.project}
@@ -322,7 +311,7 @@ def _outline(transcript: Transcript, answer: Answer) -> Answer:
         says = text_of(shown(placed.message)).strip().partition("\n")[0][:200] if may_be_shown(placed.message) else ""
         entry = {"turn": turn.number, "number": turn.start + 1, "messages": len(turn), "text": says}
         turns.append(entry | {"speaker": speaker_of(placed), "time": timestamp_of(placed.message)})
-    return {"turns": in_limit(turns, lambda some: _fits(answer | {"turns": some})), "turns_in_session": len(turns)}
+    return {"turns": in_limit(turns, lambda some: fits(answer | {"turns": some})), "turns_in_session": len(turns)}
 
 
 def _files_of(session: SessionFile, path: str) -> list[Answer]:

@@ -17,6 +17,16 @@ from typing import Any
 _MILLION = 1_000_000
 
 
+def breaks_cache(view_before: Sequence[Any], shared: int) -> bool:
+    """Tell whether a view breaks the provider's cache: whether it changes a message of the view before.
+
+    Args:
+        view_before: the view of the request before.
+        shared: the number of messages at the beginning of both views that are the same.
+    """
+    return shared < len(view_before)
+
+
 @dataclass(frozen=True, slots=True)
 class Prices:
     """Prices of a million input tokens, in any currency: tokens read from the provider's cache, and all others.

@@ -25,7 +25,7 @@ from ...view.recipients import lacks_reasoning
 from ...view.render import render
 from ...view.tool_groups import newest_group, tool_groups
 from .evidence import MessageParts, PlayedSession, Progress, said
-from .measures import Measures, Played
+from .measures import Measures, Played, breaks_cache
 from .policies import ManagerPolicy, Open, Policy, WholeHistory
 from .stand_in_summary import SummaryExchange
 
@@ -158,7 +158,7 @@ class Player:
         before = self._before
         self._bill(measures, policy.asked(), before.view)
         shared = common_prefix(before.view, view)
-        broke = shared < len(before.view)
+        broke = breaks_cache(before.view, shared)
         new_lines = [blake2b(canonical(message), digest_size=16).digest() for message in view[shared:]]
         lines = before.lines[:shared] + new_lines
         known = before.known[:shared] + self._look(view, shared, lines)

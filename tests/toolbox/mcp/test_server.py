@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.catalogue.catalogue_file import catalog
 from amplifier_module_context_persistent.paths import project_slug
 from amplifier_module_context_persistent.sessions import indexed_log, transcript
 from amplifier_module_context_persistent.tokens.counter import open_counter
+from amplifier_module_context_persistent.toolbox.mcp import answer_size
 from amplifier_module_context_persistent.toolbox.mcp import answers as answers_module
 from amplifier_module_context_persistent.toolbox.mcp.scope import Scope
 from amplifier_module_context_persistent.toolbox.mcp.server import TOOL_LIST, make_server
@@ -274,7 +275,7 @@ async def test_answers_that_do_not_fit_are_given_by_the_next_offset(
     server: Server[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the answer says how many they are."""
-    monkeypatch.setattr(answers_module, "MOST_TOKENS", 1_200)
+    monkeypatch.setattr(answer_size, "MOST_TOKENS", 1_200)
     write(log_of("long"), [{"role": "user", "content": f"giraffe {number}"} for number in range(40)])
     numbers, offset = list[int](), 0
     while True:

@@ -42,7 +42,7 @@ _SAMPLE_LINES = 50
 _SAMPLE_ENTRIES = 3
 _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXT_BYTES = 4096
-_JSON_BEGIN = re.compile(rb"[{\[]")
+_FIRST_BRACKET = re.compile(rb"[{\[]")
 _BINARY = {
     b"PK\x03\x04": "this is a zip archive: unpack it, and import the files in it",
     b"SQLite format 3": "this is a database of SQLite, in which agents keep sessions: export a session from the agent",
@@ -311,7 +311,7 @@ class Source:
         A command may have printed a line before the document, for example.
         """
         first = self._files.read(self._fd, _SAMPLE_TEXT_BYTES, 0)
-        begin = _JSON_BEGIN.search(first)
+        begin = _FIRST_BRACKET.search(first)
         if begin is None:
             return None
         before = first[: begin.start()]
