@@ -149,26 +149,6 @@ async def test_a_view_of_a_session_is_a_body() -> None:
     assert anthropic["messages"][1]["content"][0]["id"] == openai["messages"][2]["tool_calls"][0]["id"]
 
 
-async def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
-    """With a stand-in for the provider's client, which checks what it gets."""
-    page = (Path(__file__).parents[2] / "docs" / "interchange.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(example, names)
-    asked: list[Any] = []
-
-    async def create(**body: Any) -> Any:
-        assert anthropic_violations(body) == []
-        asked.append(body)
-        return SimpleNamespace(content=[SimpleNamespace(type="text", text=f"answer {len(asked)}")])
-
-    client = SimpleNamespace(messages=SimpleNamespace(create=create))
-    for number in (1, 2):
-        assert await names["ask"](client, tmp_path / "log.jsonl", f"question {number}") == f"answer {number}"
-    said = [block["text"] for message in asked[1]["messages"] for block in message["content"]]
-    assert said == ["question 1", "answer 1", "question 2"]
-
-
 BLOCKS = st.sampled_from(
     [*DOCUMENTS.values(), *SEARCH, {"type": "odd"}, {"type": "image_url", "image_url": "https://a"}]
 )
@@ -201,7 +181,7 @@ def test_any_messages_are_bodies(history: list[Message], start: int, put_in: lis
 
 
 async def test_the_agent_of_the_page_on_forms_runs(tmp_path: Path) -> None:
-    """With a stand-in for the client, which asks for a tool once."""
+    """With a stand-in for the client, which asks for a tool once; the second turn has the first one before it."""
     page = (Path(__file__).parents[2] / "docs" / "forms.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
@@ -221,6 +201,10 @@ async def test_the_agent_of_the_page_on_forms_runs(tmp_path: Path) -> None:
     client = SimpleNamespace(messages=SimpleNamespace(create=create))
     assert await names["turn"](client, [], run_tool, tmp_path / "log.jsonl", "go") == "Done."
     assert asked[1]["messages"][-1]["content"][0]["content"] == "result of toolu_1"
+    assert await names["turn"](client, [], run_tool, tmp_path / "log.jsonl", "again") == "Done."
+    roles = [message["role"] for message in asked[2]["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    assert asked[2]["messages"][0]["content"][0]["text"] == "go"
 
 
 class Block(BaseModel):

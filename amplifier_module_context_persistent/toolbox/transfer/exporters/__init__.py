@@ -3,7 +3,7 @@
 Rules of this package:
 - Messages come redacted, in order, one at a time; only a small part of a long session is in memory.
 - The provider accepts an exported request body: each call has its result, and nothing else answers the call.
-- What a format cannot hold is named in docs/interchange.md.
+- What a format cannot hold is named in docs/exporting.md.
 
 To add a format: write one file with a function like those here, and add it to `transfer.export_session.EXPORTERS`.
 """
