@@ -2,7 +2,7 @@
 
 `TOKENS` are forms of services, in a small notation: fixed text, and in braces an alphabet and a length. `{a36}` is 36
 letters and digits, `{b20,}` at least 20 of base64url, `{h8,12}` 8 to 12 of hexadecimal. Spaces separate forms.
-docs/redaction.md says how to add a row; a test generates samples and near misses of each form.
+docs/secret_forms.md says how to add a row; a test generates samples and near misses of each form.
 
 Rules:
 - A form has fixed text, so that hashes, ids and encoded data do not match. It matches the whole secret.
