@@ -10,7 +10,7 @@ stages count. A group without a hold may be left out or cut at the first stage, 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from enum import IntEnum
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -34,13 +34,15 @@ class Stage(IntEnum):
     """The final answers of turns are shortened, the largest first."""
     TEXTS = 4
     """Long messages of people are shortened, the largest first."""
-    PEOPLE = 5
+    SECOND_ANSWERS = 5
+    """Of two successive final answers one is left out, the oldest first; what a person wrote stays longer."""
+    PEOPLE = 6
     """People's messages are left out with their answers, the oldest first."""
-    HELD = 6
+    HELD = 7
     """Groups with a promise are left out, the oldest first, and the first message of a person last."""
-    LAST = 7
+    LAST = 8
     """Texts of any kind are shortened, the largest first."""
-    NEVER = 8
+    NEVER = 9
     """Not a stage of the choice: a hold with it is never lifted."""
 
 
@@ -50,6 +52,7 @@ STEPS = {
     Stage.SHORTEN: 4,
     Stage.ANSWERS: 4,
     Stage.TEXTS: 4,
+    Stage.SECOND_ANSWERS: 5,
     Stage.PEOPLE: 5,
     Stage.HELD: 5,
     Stage.LAST: 6,
@@ -126,22 +129,33 @@ def first_message(draft: Draft) -> Iterator[Hold]:
 def peoples_words(draft: Draft) -> Iterator[Hold]:
     """Hold the messages of people, except the first and the newest message: other promises hold these two.
 
-    From the newest message on, each one that fits into the rest of `WORDS_SHARE` of the room is held whole. Of the
-    messages that do not fit, the long ones may be shortened at the first stage, and the short ones may be left out.
+    Together they may take `WORDS_SHARE` of the room. First, from the newest on, short messages get room for all of
+    their words, and each long message for its shortest cut. What is left of the room shows long messages whole, from
+    the newest on. Of the messages that do not fit, the long ones may be shortened at the first stage, and the short ones
+    may be left out.
     """
-    left, short = int(WORDS_SHARE * draft.room_tokens), LEAST_SHOWN_CHARS // CHARS_A_TOKEN
-    for position in reversed(draft.view.people):
-        if position in (draft.view.first_person, draft.view.turn):
-            continue
-        tokens = draft.prose_tokens(position)
-        if tokens <= left:
-            left -= tokens
+    view = draft.view
+    others = [position for position in reversed(view.people) if position not in (view.first_person, view.turn)]
+    tokens = {position: draft.prose_tokens(position) for position in others}
+    shortest_tokens = LEAST_SHOWN_CHARS // CHARS_A_TOKEN
+    long = [position for position in others if tokens[position] >= LEAST_SAVED + shortest_tokens]
+    least_tokens = tokens | dict.fromkeys(long, shortest_tokens)
+
+    left = int(WORDS_SHARE * draft.room_tokens)
+    shown = set[int]()
+    for position in others:
+        if least_tokens[position] <= left:
+            left -= least_tokens[position]
+            shown.add(position)
+    for position in others:
+        more_tokens = tokens[position] - least_tokens[position]
+        if position in shown and more_tokens <= left:
+            left -= more_tokens
             yield Hold(position, leave=Stage.PEOPLE, cut=Stage.TEXTS)
-        elif tokens >= LEAST_SAVED + short:
-            left = max(0, left - short)
-            leave = Stage.PEOPLE if left > 0 else Stage.FREE
-            only_cut = draft.words_cut(draft.view.groups[position].head, LEAST_SHOWN_CHARS)
-            yield Hold(position, leave=leave, cut=Stage.FREE, shortest_cut=only_cut)
+        elif position in long:
+            leave = Stage.PEOPLE if position in shown else Stage.FREE
+            only_cut = draft.words_cut(view.groups[position].head, LEAST_SHOWN_CHARS)
+            yield Hold(position, leave, cut=Stage.FREE, shortest_cut=only_cut)
         else:
             yield Hold(position, leave=Stage.FREE, cut=Stage.LAST)
 
@@ -227,18 +241,47 @@ def last_words(draft: Draft) -> Iterator[Hold]:
     if len(view.people) > 1:
         last_finished_turn = view.people[-2]
         newest = view.answers.get(last_finished_turn)
-    for number, position in enumerate(positions):
-        may_go = number % 2 == 0  # so one of two successive answers is still held
+    may_go = positions[::2]  # so one of two successive answers is still held
+    released = set[int]()
+    for position in may_go:
+        if position != newest and excess_tokens > 0:
+            excess_tokens -= shortened[position]
+            released.add(position)
+    second = _second_answers(draft, set(positions) - released)
+    for position in positions:
+        leave = Stage.SECOND_ANSWERS if position in second else Stage.PEOPLE
         is_shortened = shortened[position] < draft.sizes[position]
         if position == newest:
             yield Hold(position, leave=Stage.NEVER, cut=Stage.ANSWERS)
-        elif may_go and excess_tokens > 0:
-            excess_tokens -= shortened[position]
+        elif position in released:
+            continue
         elif is_shortened:
             answer_cut = draft.words_cut(view.groups[position].head, keep_chars)
-            yield Hold(position, leave=Stage.PEOPLE, cut=Stage.FREE, shortest_cut=answer_cut)
+            yield Hold(position, leave, cut=Stage.FREE, shortest_cut=answer_cut)
         else:
-            yield Hold(position, leave=Stage.PEOPLE, cut=Stage.LAST)
+            yield Hold(position, leave, cut=Stage.LAST)
+
+
+def _second_answers(draft: Draft, held: Set[int]) -> set[int]:
+    """Return every second one of the held answers of successive turns.
+
+    Without them no three messages of people are adjacent. A later plan finds the same: the turn after one whose answer
+    is gone keeps its own.
+
+    Args:
+        draft: the view in the making.
+        held: the positions of the answers that are held.
+    """
+    found = set[int]()
+    is_answered_before = False
+    for person in draft.view.people:
+        answer = draft.view.answers.get(person, -1)
+        is_answered = answer in held
+        if is_answered and is_answered_before:
+            found.add(answer)
+            is_answered = False
+        is_answered_before = is_answered
+    return found
 
 
 def _answer_chars(draft: Draft, positions: Sequence[int]) -> tuple[int, dict[int, int]]:

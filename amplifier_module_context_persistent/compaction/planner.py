@@ -171,7 +171,7 @@ def _loss(draft: Draft, forms: Forms, strategy: Strategy, stage: Stage) -> Loss:
     """Return the loss that gives the prices of forms at a stage."""
     if stage in SHORTENING:
         return LargestTextLoss(draft, forms, stage)
-    if stage in (Stage.PEOPLE, Stage.HELD):
+    if stage in (Stage.SECOND_ANSWERS, Stage.PEOPLE, Stage.HELD):
         return Loss(draft, forms, stage)
     return strategy.loss(draft, forms, stage)
 
