@@ -131,7 +131,7 @@ def peoples_words(draft: Draft) -> Iterator[Hold]:
 
     Together they may take `WORDS_SHARE` of the room. First, from the newest on, short messages get room for all of
     their words, and each long message for its shortest cut. What is left of the room shows long messages whole, from
-    the newest on. Of the messages that do not fit, the long ones may be shortened at the first stage, and the short ones
+    the newest on. Of the messages that do not fit, long ones may be shortened at the first stage, and short ones
     may be left out.
     """
     view = draft.view
@@ -366,8 +366,8 @@ PROMISES = (
     ),
     Promise(
         "people's words",
-        "Other messages of people stay whole up to 0.4 of the room, the newest first, and go with their answers; "
-        "beyond that long ones are shortened, and then they go like anything else.",
+        "Other messages of people stay whole up to 0.4 of the room, the short ones first, then the newest, and go with "
+        "their answers; beyond that long ones are shortened, and then they go like anything else.",
         peoples_words,
     ),
     Promise("recent", "The newest `protected_recent` of the target is touched after what is older.", recent_share),
@@ -379,7 +379,7 @@ PROMISES = (
     Promise(
         "last words",
         "The last words of finished turns stay, the newest whole, long ones with their beginning, their end and the "
-        "items of their lists.",
+        "items of their lists; every second one goes before people's words do.",
         last_words,
     ),
     Promise("interrupted turns", "Of two turns without last words something that was said stays.", interrupted_turns),

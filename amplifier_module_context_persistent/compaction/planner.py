@@ -61,7 +61,9 @@ class Goals:
     tokens: int
     """The goal of the first stages: the target, or more if large newest messages would replace all older ones."""
     with_people: int
-    """The goal of the stages that shorten texts or leave out people's messages, which no later plan can bring back."""
+    """The goal of the stages that shorten texts or leave out answers."""
+    most_with_people: int
+    """The largest goal of the stage that leaves out people's messages, which no later plan can bring back."""
     at_last: int
     """The goal of the last stages, which leave out groups with a promise and shorten texts of any kind."""
 
@@ -73,14 +75,23 @@ class Goals:
         wanted = held + int(OLDER_SHARE * max(0, target - draft.unmovable_tokens))
         newest = held - draft.unmovable_tokens
         tokens = max(target, min(wanted, target + int(RAISED_SHARE * above)))
-        with_people = max(tokens, target + min(newest, int(RAISED_FOR_PEOPLE * above)))
-        return cls(tokens, with_people, max(with_people, target + min(newest, above)))
+        most_with_people = target + int(RAISED_FOR_PEOPLE * above)
+        with_people = max(tokens, min(target + newest, most_with_people))
+        return cls(tokens, with_people, most_with_people, max(with_people, target + min(newest, above)))
 
-    def at(self, stage: Stage) -> int:
-        """Return the size of a view, in tokens, at which a stage stops."""
+    def at(self, stage: Stage, draft: Draft) -> int:
+        """Return the size of a view, in tokens, at which a stage stops.
+
+        Before people's messages go, a view may be larger by what is still kept of the turn in progress.
+        """
         if stage < Stage.SHORTEN:
             return self.tokens
-        return self.with_people if stage < Stage.HELD else self.at_last
+        if stage < Stage.PEOPLE:
+            return self.with_people
+        turn = len(draft.kept) if draft.view.turn is None else draft.view.turn
+        turn_tokens = sum([draft.sizes[position] for position in draft.kept_positions() if position > turn])
+        raised = max(self.with_people, min(draft.target_tokens + turn_tokens, self.most_with_people))
+        return raised if stage == Stage.PEOPLE else max(raised, self.at_last)
 
 
 def compact(request: PlanRequest) -> Compaction:
@@ -161,7 +172,7 @@ def _run_stages(draft: Draft, forms: Forms, strategy: Strategy, goals: Goals) ->
             draft.leave_out(position)
     _shorten_newest(draft, forms, goals)
     for stage in STEPS:
-        goal = goals.at(stage)
+        goal = goals.at(stage, draft)
         if not draft.fits(goal) and choose(draft, forms, _loss(draft, forms, strategy, stage), goal):
             reached = stage
     return reached

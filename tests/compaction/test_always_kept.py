@@ -18,6 +18,7 @@ from amplifier_module_context_persistent.compaction.always_kept import (
     interrupted_turns,
     last_words,
     newest_results,
+    peoples_words,
     start_of_turn,
 )
 from amplifier_module_context_persistent.compaction.answer_items import PROSE_HEAD_SHARE, PROSE_TAIL_SHARE
@@ -170,6 +171,33 @@ def test_nothing_of_a_person_is_cut_to_save_a_little(size: int, budget: int) -> 
     assert not people & {key for key, cut in plan.cuts.items() if cut.shortens}
     assert people - set(plan.keep)
     assert len(people & set(plan.keep)) >= 5
+
+
+def test_short_messages_of_people_stay_beside_a_long_one() -> None:
+    """They say most for their room; the long one is shortened, although it is newer."""
+    made = draft("u:9 " + "a:9 u:30 " * 8 + "a:9 u:350 a:9 u:9", 1_000)
+    holds = {hold.position: hold for hold in peoples_words(made)}
+    *short, long = [position for position in made.view.people if position in holds]
+    assert [holds[position].leave for position in short] == [Stage.PEOPLE] * 8
+    assert (holds[long].leave, holds[long].cut) == (Stage.PEOPLE, Stage.FREE)
+
+
+def test_every_second_answer_goes_before_what_people_wrote() -> None:
+    """So no three messages of people are adjacent, and a later plan leaves out no more."""
+    words = "u:9 " + "u:20 a:150 " * 12 + "u:9 t:20 a:9"
+    first = compact(request_of(history(words), 3_000))
+    people, answers = {f"m{at}" for at in range(1, 25, 2)}, [f"m{at}" for at in range(2, 26, 2)]
+    assert people < set(first.plan.keep)
+    gone = [answer not in first.plan.keep for answer in answers]
+    assert any(gone)
+    assert not any(one and other for one, other in pairwise(gone))
+
+
+def test_people_stay_for_as_much_more_as_the_turn_in_progress_takes() -> None:
+    """It cannot become smaller, and what people wrote would be gone."""
+    words = "u:9 " + "u:40 a:90 " * 8 + "u:9 " + "a:120 " * 6 + "t:20"
+    plan = plan_of(words, 2_000)
+    assert {f"m{at}" for at in range(1, 17, 2)} <= set(plan.keep)
 
 
 def test_very_many_last_words_take_half_of_the_target_at_the_most() -> None:
