@@ -15,7 +15,7 @@ Rules of this module:
 - All bytes of a block go through a layer at once: `bytes.translate` looks the labels up, and whole numbers as long as
   the block pair them. The interpreter runs two dozen operations for a block, whatever its size.
 - The tables are fitted by `benchmarks/fit_tokens.py`. `benchmarks/corpus.py` names the sources of its texts;
-  `docs/tokens.md` gives the errors.
+  `docs/token_estimate.md` gives the errors.
 - Up to 262,144 characters every byte counts. A longer text is sampled: 128 windows of 2,048 characters, one in each
   128th part of it, at places that depend on its length alone.
 """

@@ -87,7 +87,7 @@ class History:
         return len(self.roles)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the columns in the form that the page's script reads; see docs/report.md."""
+        """Return the columns in the form that the page's script reads; see docs/report_data.md."""
         distances = [call.result - call.message if call.result >= 0 else 0 for call in self.calls]
         calls = {
             "message": differences([call.message for call in self.calls]),

@@ -60,7 +60,7 @@ class Requests:
     """Whether the requests' tokens are estimated as the tokens of the history before each request."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the requests in the form that the page's script reads; see docs/report.md."""
+        """Return the requests in the form that the page's script reads; see docs/report_data.md."""
         keys = list(self.rows[0]) if self.rows else []
         return {
             "columns": {key: [row[key] for row in self.rows] for key in keys},

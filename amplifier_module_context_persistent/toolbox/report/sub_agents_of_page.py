@@ -86,7 +86,7 @@ def read_sub_agents(
 
 
 def to_json(read: Sequence[SubAgent]) -> list[dict[str, object]]:
-    """Return the sub-agents in the form that the page's script reads; see docs/report.md."""
+    """Return the sub-agents in the form that the page's script reads; see docs/report_data.md."""
     return [asdict(one) for one in read]
 
 

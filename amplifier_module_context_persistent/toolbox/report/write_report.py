@@ -175,7 +175,7 @@ def _head(
     bodies: Bodies,
     files: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Return the first block of the page's data; see docs/report.md."""
+    """Return the first block of the page's data; see docs/report_data.md."""
     return {
         "version": FORMAT_VERSION,
         "session": session,
