@@ -10,4 +10,15 @@ Rules of this package:
 - A strategy is a row in `strategies`: a loss and a list of promises.
 - Promises, losses and forms depend on the draft (the view in the making) alone. Only the choice and the functions that
   follow it change a draft.
+
+Where things are done:
+- the budget: `request_budget`; limits in bytes and images: `provider_limits`;
+- what must stay: `always_kept`, `protected_ends`; a file that was changed after it was read: `stale_reads`;
+- how a long text is shortened: `shorter_forms`, a person's by `persons_words`, an answer by `answer_items`, tables by
+  `whole_rows`;
+- what is left out: found by `gaps`, told by `markers` in the words of `marker_wording` and `notice_wording`; what was
+  said there: `quotes`; files: `told_files`; commands that failed: `failed_commands`;
+- a summary: its part of the history, `summary_span`; an answer that is none: `summary_refusals`; a provider compacts:
+  `native_offer`;
+- the next plan looks only at new messages: `plan_memory`; why a message is shown or not: `why_shown`.
 """

@@ -6,4 +6,22 @@ its *live* messages are the current history. A *view* is the list of messages th
 Rules of this package:
 - The event loop and `amplifier_core` are known here, and in the few modules that `tests/test_imports.py` lists.
 - The event loop never waits for the disk: blocking work goes to the log's thread.
+
+Where things are done:
+- a message is added: `add_messages`; it becomes a record: `record_builder`; added again at a resume, it is recognised
+  and not stored twice: `replayed_messages`; its secrets are replaced: `redact_on_write`;
+- a host sets a whole list: `set_messages`; what is new in it: `compare_host_list`; what the log once had:
+  `known_messages`;
+- where the log is: `choose_log`; whether a session goes on without one: `kept_in_memory`; the log is opened at the
+  first use, and closed: `store`;
+- a request: `request_flow` on the event loop, `view_service` on the log's thread;
+- a provider is called: for a summary `summarizer`, to compact `native_calls`, both by `provider_call`;
+- a provider's error or answer teaches something: `provider_refusals`; a view was too long:
+  `tokens/refused_as_too_long`; reported tokens: `tokens/meter`;
+- what a host added to a request after the view was made: `final_request`; the request that an answer's reasoning is
+  bound to: `pending_requests`;
+- the model's tools `recall` and `pin`: `model_tools`; what recall finds: by id or text `recall`, by a question
+  `ranked_recall`;
+- rewind, pop, and a kit's changes, decided under the lock: `change_history`, appended by `rewind_and_pop`;
+- events: sent by `host`, their names in `event_names`; about lost messages: `log_events`.
 """

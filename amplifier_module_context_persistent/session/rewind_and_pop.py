@@ -1,4 +1,4 @@
-"""Changes of a running session's history: rewind, pop, and decisions that adapters of other kits make."""
+"""Rewind and pop in a running session, and changes by adapters: a decision (`change_history`) goes to the log."""
 
 from __future__ import annotations
 

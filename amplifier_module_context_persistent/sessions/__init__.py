@@ -6,10 +6,16 @@ Rules of this package:
 - Nothing in this package writes to a log, not even to repair its tail; `delete_log` deletes a whole log.
 
 Where things are done:
+- a name that a person gives: `find_session`, in a moved checkout too; times: `given_times`; conditions: `filters`; the
+  name and tags that a session got: `session_name`;
+- what `list` shows: `overview`; whether a session runs: `session_is_open`; new messages as they come: `follow_session`;
 - a pattern is searched in one session: `pattern_in_session`; in all, with the catalogue's help: `pattern_in_projects`;
 - a question in words: `index_fill` indexes what is new (`indexed_log`: of one log), `all_sessions_index` joins the
   sessions' ranked indexes, `search/ranking.py` ranks, and `best_messages` reads the messages;
-- SQL over the figures of sessions: `sql_query`.
+- tokens and calls of a session: `statistics`; of many: `gather_figures`, `totals`; in SQL: `sql_query`; money: `bills`,
+  with `prices`; what copies and forks share counts once: `copies`;
+- a view is made again from the log, and proved: `view_rebuild`; its request is found by a number: `find_request`;
+- sub-agents: `sub_agents`; where a fork or an import comes from: `session_origin`; damaged lines: `raw_records`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""`docs/architecture.md` and `docs/walks.md` name files and functions that there are."""
+"""`docs/architecture.md`, `docs/walks.md` and the lists of packages name files and functions that there are."""
 
 from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,34 @@ def test_the_walk_goes_through_both_halves() -> None:
     """From the manager through log, window, view and compaction."""
     assert {file.partition("/")[0] for file in FILES} >= {"session", "log", "window", "view", "compaction", "messages"}
     assert len(NAMED) > 15
+
+
+ROOMS = [path.parent for path in sorted(PACKAGE.glob("*/**/__init__.py")) if len(list(path.parent.glob("*.py"))) > 4]
+"""The packages with so many modules that a newcomer has to be told where to look."""
+
+
+@proof
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(PACKAGE).as_posix())
+def test_a_room_says_where_things_are_done(room: Path) -> None:
+    """In a list or a table of its `__init__`; each module that it names is there."""
+    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    _, _, guide = (
+        said.partition("Where things are done:\n") if "Where things are done:" in said else said.partition("\n|")
+    )
+    guide = guide.partition("\n\n")[0]
+    named = re.findall(r"`([a-z_/]+)`", guide)
+    modules = {path.stem for path in room.glob("*.py")}
+    defined = {
+        node.name
+        for path in room.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    assert modules & set(named)
+    for name in named:
+        if ("_" in name or "/" in name) and name not in modules | defined:
+            places = [place / name for place in (room, room.parent, PACKAGE)]
+            assert any(place.is_dir() or place.with_suffix(".py").is_file() for place in places), name
 
 
 def test_the_drawing_shows_every_package() -> None:

@@ -3,4 +3,14 @@
 Rules of this package:
 - It is imported only if a location names a database.
 - A row contains the bytes that a line has in a file. So records, checksums, scan and index are as in `log`.
+
+Where things are done:
+- a session appends: `log`, nearly always by `append_one_row`; reads: `reader`, lines by `stored_lines`; SQL: `rows`;
+- tables are made, and brought up to date: `schema` (`migrate_tables`), by the steps of `migration_steps`; roles get
+  rights: `schema`; each sees its own rows: `row_security`; keys of older tables: `layout`;
+- a wait ends: `connection`; connections are shared: `server`; a long transaction stays alive: `pulse`;
+- logs are listed, searched and deleted: `list_logs`; which are old: `old_logs`; which are open: `open_marks`;
+- a log appears whole, or takes another's place: `new_log`; it is compressed: `archive_stored_log`;
+- what can be computed again: `figure_rows`, `ranked_rows`, and the list entries of `list_logs`; what cannot:
+  `erasure_rows`.
 """

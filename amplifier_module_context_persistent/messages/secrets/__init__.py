@@ -4,4 +4,12 @@ Rules of this package:
 - Callers use `redact` only. Exports, reports, purges and requests all use it, so that they find the same secrets.
 - The rules are tables: `formats` (how a secret itself looks), `places` (where it is), `names` (the name beside it).
 - The time of every search grows at most in proportion to the length of the text.
+
+Where things are done:
+- the order of all searches: `search`; encodings are undone first: `readable`, `base64_text`, `hex_dumps`;
+- keys of known services: `by_form`; a secret beside its name in code and settings: `named_values`, and whether such a
+  value is a secret: `secret_values`, `evident_values`;
+- passwords in prose: `passwords_in_sentences`, `logins_in_sentences`, `services_in_sentences`, `linked_passwords`,
+  `plain_words`, `values_before_names`;
+- what a person adds: `own_forms`; what is replaced before a message is stored: `known_keys`.
 """

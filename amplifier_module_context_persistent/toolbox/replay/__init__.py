@@ -6,6 +6,12 @@ send) before each assistant message. A policy decides how a view is made when th
     from amplifier_module_context_persistent.toolbox.replay import open_transcript, replay, compare
 
 Rule of this package: it never writes to a session.
+
+Where things are done:
+- functions for programs: `api`; one session under one policy: `play_session`; the policies: `policies`;
+- what is measured, such as the cost, and requests that break the provider's cache (`breaks_cache`): `measures`; whether
+  a view still shows what an action needs: `evidence`; what became of each message: `visibility`;
+- in the session's own rhythm, for `context-persistent replay`: `pace`.
 """
 
 from typing import TYPE_CHECKING, Any

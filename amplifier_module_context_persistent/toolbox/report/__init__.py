@@ -11,6 +11,12 @@ Rules of this package:
 - Data of a session reach the page as compressed JSON, or through the template's escaping. The script inserts them as
   text, never as markup.
 - `page/` has the template, the styles and the script, exactly as they are in the file: nothing is minified or built.
+
+Where things are done:
+- what the page shows is read: `history` (messages, turns), `requests` (tokens, cost, what the model saw),
+  `sub_agents_of_page`; secrets are replaced, and images kept or left out: `body`;
+- it becomes one file: `write_report`, in the frame of `shell`; a list of reports: `index_page`; how it looks and
+  behaves in a browser: `page/`.
 """
 
 from .index_page import check_index, write_index

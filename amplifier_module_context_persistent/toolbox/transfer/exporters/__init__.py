@@ -6,4 +6,8 @@ Rules of this package:
 - What a format cannot hold is named in docs/exporting.md.
 
 To add a format: write one file with a function like those here, and add it to `transfer.export_session.EXPORTERS`.
+
+Where things are done:
+- what an exporter gets: `session_view`; ids, times and usage for other agents: `agent_session`;
+- request bodies of OpenAI and Anthropic, JSON Lines: `toolbox/transfer/export_session`; Markdown: `markdown` there.
 """

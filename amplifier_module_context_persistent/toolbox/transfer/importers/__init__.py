@@ -7,4 +7,11 @@ Rules of this package:
 - Importers only read their format; they know nothing of logs. `transfer.drafts` turns their events into records.
 
 To add a format: write one file with functions like those here, and add them to `registry.IMPORTERS`.
+
+Where things are done:
+- which format a file has: `registry`; it is opened, decrypted and decompressed: `source_file`; other encodings:
+  `text_encoding`; text around the JSON: `text_around`;
+- damaged or too long: `broken_lines`, `long_line`, `long_list`; what became of every line: `account`;
+- messages in a provider's form: `provider_messages`, which asks `forms`; abandoned branches: `branches`;
+- what an importer yields: `events`.
 """
