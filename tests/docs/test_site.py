@@ -17,7 +17,7 @@ from docs import build
 from tests.support.places import DOCS
 from tests.support.sweeps import proof
 
-PARTS = ["Start", "Use", "Keep and erase", "Trust", "Build on it"]
+PARTS = ["Start", "Use", "Keep and erase", "PostgreSQL", "Trust", "Build on it"]
 
 
 class References(HTMLParser):

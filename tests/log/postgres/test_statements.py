@@ -34,7 +34,7 @@ from tests.support.logs import body as message
 from tests.support.postgres import TestServer, every_kind
 from tests.support.sweeps import proof
 
-PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
+PAGE = Path(__file__).parents[3] / "docs" / "postgres_compatibility.md"
 STATEMENTS = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "TransactionStmt"})
 _FORMS = """
     A_ArrayExpr A_Const A_Expr A_Star Alias BoolExpr Boolean CaseExpr CaseWhen CoalesceExpr CollateClause ColumnRef

@@ -1,4 +1,4 @@
-"""The commands of `docs/postgres_operations.md` do what it says, by roles with the rights that it names."""
+"""The commands of the pages for operators of PostgreSQL do what they say, by roles with the rights that they name."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from amplifier_module_context_persistent.log.record_line import encode_message
 from tests.support.commands import run
 from tests.support.logs import append_bodies
+from tests.support.places import DOCS
 from tests.support.postgres import TestServer
 from tests.support.sweeps import proof
 
-PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
-PAGE_TEXT = re.sub(r"\s+", " ", PAGE.read_text())
+PAGES = [DOCS / "postgres_operations.md", DOCS / "postgres_backup.md"]
+TEXT = re.sub(r"\s+", " ", " ".join(page.read_text() for page in PAGES))
 SCHEMA = "operated"
 
 
 def written(program: str) -> list[str]:
-    """The commands of the page that begin so and have arguments."""
-    return re.findall(f"`{program} ([^`]+)`", PAGE_TEXT)
+    """The commands of the pages that begin so and have arguments."""
+    return re.findall(f"`{program} ([^`]+)`", TEXT)
 
 
 @proof
-def test_the_commands_of_the_page_run(server: TestServer, tmp_path: Path) -> None:
+def test_the_commands_of_the_pages_run(server: TestServer, tmp_path: Path) -> None:
     """As they are printed, with the names of this test."""
     roles = {"agent": "--grant", "purger": "--grant-purge", "reader": "--grant-read"}
     for role in roles:

@@ -24,7 +24,7 @@ from tests.support.logs import STAMP, append, append_bodies, numbers
 from tests.support.postgres import OLD_TABLES, TestServer
 from tests.support.sweeps import proof
 
-POSTGRES_PAGE = Path(__file__).parents[3] / "docs" / "postgres_operations.md"
+QUERIES = Path(__file__).parents[3] / "docs" / "postgres_queries.md"
 
 
 def init(*arguments: str, code: int = 0) -> str:
@@ -220,7 +220,7 @@ def test_steps_that_are_missing_are_added_to_new_tables(in_parts: bool, server: 
 
 
 def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
-    """As they are printed in `docs/postgres_operations.md`, whatever characters stand in messages."""
+    """As they are printed in `docs/postgres_queries.md`, whatever characters stand in messages."""
     url = f"{server.server.get_uri()}&schema=context_persistent"
     init(url)
     odd = ["plain \x00", "lone \ud800", "中文 größer" * 30, 'a "quote" \\u0000 \\']
@@ -235,8 +235,8 @@ def test_the_questions_of_the_page_are_answered(server: TestServer) -> None:
             encode_control("usage", provider="p", model="m", actual_tokens=70, output_tokens=7),
             encode_control("usage", provider="p", model="m", actual_tokens=30, output_tokens=None),
         )
-    section = POSTGRES_PAGE.read_text().partition("## Questions as queries")[2].partition("\n## ")[0]
-    answers = [server.execute(part.removeprefix("sql")) for part in section.split("```") if part.startswith("sql")]
+    parts = QUERIES.read_text().split("```")
+    answers = [server.execute(part.removeprefix("sql")) for part in parts if part.startswith("sql")]
     by_project, by_day, tables, _connected, by_role, tools, tokens = answers
     assert by_project[0][:3] == ("-home-u-app", 1, 7)
     assert by_day[0][1:] == ("postgres", 1, 9)
