@@ -1,4 +1,4 @@
-"""`docs/architecture.md`, `docs/walks.md` and the lists of packages name files and functions that there are."""
+"""The pages on architecture, walks and failures, and the lists of packages, name files and functions that there are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tests.support.places import DOCS, ROOT
 from tests.support.sweeps import proof
 
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-WALK = PAGE.split("ways through the rooms", 1)[1] + (DOCS / "walks.md").read_text(encoding="utf-8")
+WALK = PAGE.split("ways through the rooms", 1)[1]
+WALK += "".join((DOCS / name).read_text(encoding="utf-8") for name in ("walks.md", "failures.md"))
 PACKAGE = ROOT / "amplifier_module_context_persistent"
 FILES = sorted(set(re.findall(r"`((?:\w+/)+\w+\.py)`", WALK)))
 NAMED = sorted(set(re.findall(r"`((?:\w+/)+\w+\.py)`\s+`(\w+)`", WALK)))
