@@ -15,6 +15,9 @@ from ..log.open_mark import is_marked
 Identity = tuple[int, int]
 """The device and the inode of a file."""
 
+PROCESSES = "/proc"
+"""The directory with the system's processes."""
+
 
 def is_open(log: str | os.PathLike[str], held: Collection[Identity | str] | None = None) -> bool | None:
     """Return whether a session has a log open.
@@ -50,16 +53,17 @@ def identity_of(path: str | os.PathLike[str]) -> Identity:
     return status.st_dev, status.st_ino
 
 
-def held_for_writing(names: Collection[str], proc: str = "/proc") -> frozenset[Identity] | None:
+def held_for_writing(names: Collection[str], proc: str | None = None) -> frozenset[Identity] | None:
     """Return the files with these names that processes of this user have open for writing.
 
     Args:
         names: the names of files, without directories.
-        proc: the directory with the system's processes.
+        proc: the directory with the system's processes; `PROCESSES` by default.
 
     Returns:
         The identities of the files; None if the system does not report open files.
     """
+    proc = proc or PROCESSES
     try:
         if not os.listdir(f"{proc}/self/fd"):
             return None

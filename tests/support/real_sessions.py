@@ -1,4 +1,4 @@
-"""What tests share that start real sessions by `start_session` of `tests/conftest.py`, and a host that is none."""
+"""What tests share that start real sessions by the fixture `start_session`, and a host that is none."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path

@@ -22,7 +22,7 @@ from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.search import pattern, replace_matches
-from amplifier_module_context_persistent.sessions.session_is_open import held_for_writing
+from amplifier_module_context_persistent.sessions.session_is_open import held_for_writing, is_open
 from amplifier_module_context_persistent.toolbox.maintenance.purge_log import plan_purge
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge, PurgeCounts
 from amplifier_module_context_persistent.view.receipts import Receipt
@@ -365,6 +365,17 @@ def test_files_that_are_open_for_writing_are_found(tmp_path: Path) -> None:
         pytest.skip("this system does not tell which files are open")
     assert held & set(identity.values()) == {identity["a"]}
     assert not (held_for_writing({"a"}) or frozenset()) & {identity["a"]}
+
+
+@pytest.mark.usefixtures("all_open_files")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="this system does not tell which files are open")
+def test_a_file_that_another_process_has_open_is_found(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("ab") as opened:
+        waits = [sys.executable, "-S", "-c", "import sys; sys.stdin.read()"]
+        other = subprocess.Popen(waits, stdin=subprocess.PIPE, pass_fds=[opened.fileno()])
+    assert is_open(tmp_path / "a")
+    other.communicate()
+    assert not is_open(tmp_path / "a")
 
 
 def test_a_system_that_does_not_tell(tmp_path: Path) -> None:
