@@ -171,7 +171,7 @@ CODES = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EINTR)
 @pytest.mark.parametrize("forever", [False, True])
 def test_every_call_may_fail(tmp_path: Path, forever: bool, code: int) -> None:
     """Fail the n-th call for n = 1, 2, 3 … of a log's life: what was acknowledged is there, the rest whole or not."""
-    for nth in spread(count(1), 2, (CODES.index(code) + forever) % 2):
+    for nth in spread(count(1), 4, (CODES.index(code) + forever) % 4):
         directory = tmp_path / str(nth)
         directory.mkdir()
         path = str(directory / "a" / "log.jsonl")
@@ -189,7 +189,7 @@ def test_every_call_may_fail(tmp_path: Path, forever: bool, code: int) -> None:
         if files.faults[0].seen < nth:
             break
     assert nth > 30
-    print(f"I/O operations failed: {(nth - 1) // (1 if whole() else 2)}")
+    print(f"I/O operations failed: {(nth - 1) // (1 if whole() else 4)}")
 
 
 def live_through_faults(

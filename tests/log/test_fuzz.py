@@ -9,17 +9,18 @@ from amplifier_module_context_persistent.log.record_line import encode_control
 from amplifier_module_context_persistent.log.scanner import Scanner
 from tests.support import fuzz
 from tests.support.logs import body, reset_bodies, sealed
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, some
 
 
 @proof(quick=1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_any_input_is_read_or_reported_in_bounded_memory(seed: int) -> None:
     """Mutated lines and random bytes are parsed or refused, indexed or reported, and nothing else happens."""
-    counts = fuzz.fuzz(1_500, seed)
-    assert counts.decoded > 500
-    assert counts.records > 500
-    assert counts.findings > 500
+    inputs = some(1_500)
+    counts = fuzz.fuzz(inputs, seed)
+    assert counts.decoded > inputs / 3
+    assert counts.records > inputs / 3
+    assert counts.findings > inputs / 3
     assert counts.grown_mb < 100
     print(counts)
 

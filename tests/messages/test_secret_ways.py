@@ -13,7 +13,7 @@ from amplifier_module_context_persistent.messages.secrets.seed_words import ENGL
 from tests.support.growth import assert_grows_with_the_text
 from tests.support.secret_forms import sample
 from tests.support.secret_ways import filled, ways
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, spread
 
 HEX = sample("{h64}", 1)
 RANDOM = sample("{a12}7K{a18}", 2)
@@ -93,7 +93,7 @@ def test_no_way_of_names_signs_pieces_and_services_passes(part: int) -> None:
     assert len(passed) <= 1, sorted(passed)
 
 
-@pytest.mark.parametrize("line", [line for line, _ in ways("stays")])
+@pytest.mark.parametrize("line", list(spread([line for line, _ in ways("stays")], 8)))
 def test_ordinary_lines_beside_them_stay(line: str) -> None:
     """Sentences about passwords, calls of clients without one, counts, names of techniques."""
     text = line.replace("⏎", "\n")

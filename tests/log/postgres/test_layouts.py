@@ -27,7 +27,7 @@ from amplifier_module_context_persistent.toolbox.transfer.copy_log import copy_l
 from tests.support.logs import STAMP, append, append_bodies, numbers, reset_bodies
 from tests.support.logs import body as message
 from tests.support.postgres import IN_PARTS, NEW, OLD, TestServer, every_kind, id_in_sql
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, some
 
 STARTER = """
 import sys, time
@@ -94,7 +94,7 @@ def race(server: TestServer, *, processes: int, rounds: int) -> None:
 
 def test_two_processes_that_start_one_session_make_one_log(server: TestServer) -> None:
     """The primary key decides who comes first."""
-    race(server, processes=2, rounds=10)
+    race(server, processes=2, rounds=some(10))
 
 
 @proof

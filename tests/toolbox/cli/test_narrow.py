@@ -11,6 +11,7 @@ from amplifier_module_context_persistent.toolbox.cli.short_ids import shortest_i
 from amplifier_module_context_persistent.toolbox.cli.tables import DROPPED, fitted
 from tests.support.commands import run, without_colours
 from tests.support.sessions_of_a_home import TERMINAL, log_of, write
+from tests.support.sweeps import proof
 
 MODEL = "claude-sonnet-4-5-20250929"
 
@@ -33,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("columns", [60, pytest.param(80, marks=proof)])
 @pytest.mark.parametrize(
     "command",
     [

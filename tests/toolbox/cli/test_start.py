@@ -11,11 +11,13 @@ import pytest
 
 from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES
 from tests.support.sessions_of_a_home import write
+from tests.support.sweeps import proof
 
 PACKAGE = "amplifier_module_context_persistent"
 _RUN = f"""
 import json, sys
 from {PACKAGE}.toolbox.cli import main
+from tests.support.sweeps import proof
 main(sys.argv[1:], standalone_mode=False)
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
@@ -34,6 +36,7 @@ def loaded(*arguments: str) -> set[str]:
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [

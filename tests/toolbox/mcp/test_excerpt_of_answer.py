@@ -6,10 +6,12 @@ import pytest
 
 from amplifier_module_context_persistent.search.index_terms import asked_words
 from amplifier_module_context_persistent.toolbox.mcp.excerpt_of_answer import MOST_CHARS, best_excerpt
+from tests.support.sweeps import proof
 
 WORTH = {term: 1.0 for _, terms in asked_words("giraffe zebra") for term in terms}
 
 
+@proof(quick=6)
 @pytest.mark.parametrize(
     ("before", "after"), [(0, 60_000), (100, 60_000), (30_000, 30_000), (60_000, 100), (60_000, 0), (10, 10)]
 )

@@ -138,6 +138,7 @@ def test_words_narrow_the_list_and_it_is_sorted(directory: Path, tab: Page) -> N
     assert tab.run(titles).endswith("|A cheaper one")
 
 
+@proof
 @pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 def test_a_link_opens_the_report(directory: Path, tab: Page) -> None:
     """In the browser, on a phone too; titles are text, and the sheet applies under the page's policy."""

@@ -6,7 +6,7 @@ from benchmarks.chromium import BROWSER, WHY_NOT
 from tests.support.opened_pages import DRAWN, TEXT, press_button
 from tests.support.sweeps import proof
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
+pytestmark = [proof, pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)]
 
 PHONE = {"width": 390, "height": 844}
 HEAD = "document.getElementById('top').getBoundingClientRect().height"
@@ -20,7 +20,6 @@ CUT_FIGURES = """[...document.querySelectorAll('.figures tbody td:not(:first-chi
   }).map((cell) => cell.textContent)"""
 
 
-@proof
 def test_the_head_leaves_a_phone_to_the_messages(opened, compacted):
     """A fifth of the height at most, a third with what the model saw; nothing is wider than the screen."""
     page = opened(compacted, **PHONE)
@@ -53,7 +52,6 @@ def test_a_phone_has_the_list_of_turns(opened):
     assert page.run(IS_IN_SIGHT)
 
 
-@proof
 def test_counts_stand_beside_the_search_box(opened):
     """Neither the counts of the head, however long the names of relatives, nor those of a search lie under it."""
     session = [{"role": "user", "content": f"needle {number}"} for number in range(1200)]
@@ -79,7 +77,6 @@ def test_counts_stand_beside_the_search_box(opened):
             assert page.run(f"{facts}.every((one) => one.right <= {tools}.left || one.bottom <= {tools}.top)")
 
 
-@proof
 def test_figures_are_not_broken(opened):
     """A number and a word stand on one line each; a column without a figure is left out; wide tables can be moved."""
     session = [{"role": "user", "content": "A question about everything " * 4}]

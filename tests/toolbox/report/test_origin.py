@@ -100,6 +100,7 @@ def test_ids_that_are_no_file_names_are_text(tmp_path: Path, name: str) -> None:
     assert "<a href" not in page.shell
 
 
+@proof
 @pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
 def test_the_page_shows_the_compaction_and_its_summary(log: str, opened: Callable[[str], Page]) -> None:
     """Between the messages, with a summary that unfolds; the key for the next compaction goes there."""

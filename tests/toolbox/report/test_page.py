@@ -10,7 +10,7 @@ from fixtures.generate import generate_session
 from tests.support.opened_pages import DRAWN, TEXT, press_button, show, way_down
 from tests.support.sweeps import proof, spread
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)
+pytestmark = [proof, pytest.mark.skipif(BROWSER is None, reason=WHY_NOT)]
 
 MOST_NODES = 600
 VIOLATIONS = """axe.run({ resultTypes: ['violations'] }).then((found) => found.violations.map((one) => [
@@ -125,7 +125,6 @@ def test_markdown_is_rendered_and_addresses_stay_text(opened):
     assert page.run("document.querySelector('#stream pre').textContent") == "print(1)"
 
 
-@proof
 def test_what_the_model_saw_is_marked_and_proved(opened, compacted):
     """Counts as the replay tells them; 'as the model saw it' leaves out what was dropped and shows what was put in."""
     page = opened(compacted, hash_="#request-20")
@@ -141,7 +140,6 @@ def test_what_the_model_saw_is_marked_and_proved(opened, compacted):
     assert page.run("document.querySelectorAll('.row.fate-d').length") == 0
 
 
-@proof
 def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted):
     """Arrow keys go from request to request, a click goes to one; a screen reader is told which."""
     page = opened(compacted)
@@ -159,7 +157,6 @@ def test_the_timeline_is_gone_through_by_keys_and_clicks(opened, compacted):
     assert page.run("location.hash") == "#request-1"
 
 
-@proof
 def test_the_page_holds_what_is_in_sight(opened):
     """At most 600 nodes wherever one is, folded or not; the way down shows every message."""
     messages = list(generate_session(3, 120, mean_bytes=0))
@@ -177,7 +174,6 @@ def test_the_page_holds_what_is_in_sight(opened):
         assert answers <= seen
 
 
-@proof
 def test_find_reaches_what_is_folded(opened):
     """In thinking, arguments and results; Enter unfolds the hit and goes from one to the next."""
     session = [{"role": "user", "content": f"Question {number}"} for number in range(300)]
@@ -319,7 +315,6 @@ def test_a_file_that_was_cut_short_says_so(tab, compacted, tmp_path):
     assert "cannot be read" in tab.run("document.body.innerText")
 
 
-@proof
 def test_axe_finds_nothing(opened, compacted):
     """No violation of its rules, wide and narrow, light and dark, with the panel, the list of turns and the dialogs."""
     axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not there")

@@ -10,6 +10,7 @@ import pytest
 from tests.support.claude_entries import answers, calls, results, says
 from tests.support.commands import run
 from tests.support.imports import write_jsonl
+from tests.support.sweeps import spread
 
 OLD, NEW = "2026-01-05T10:00:00.000Z", "2026-03-05T10:00:00.000Z"
 
@@ -61,7 +62,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("asked", FILTERS, ids=" ".join)
+@pytest.mark.parametrize("asked", list(spread(FILTERS, 3)), ids=" ".join)
 def test_an_import_takes_what_a_list_of_all_would_name(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Secrets in what a log says of its session: in no exported record, while ids that belong together still match."""
 
+import asyncio
 import json
 from html import unescape
 from pathlib import Path
@@ -97,11 +98,17 @@ async def test_the_current_directory_does_not_pass(tmp_path: Path, monkeypatch: 
     assert "[REDACTED]" in text
 
 
-@pytest.mark.parametrize("into", FORMATS)
-async def test_no_fact_of_a_receipt_or_a_plan_passes(tmp_path: Path, into: str) -> None:
-    """They name messages by their ids; they are still found by these."""
+@pytest.fixture(scope="module")
+def compacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log with receipts and plans whose ids hold a key."""
+    log = tmp_path_factory.mktemp("compacted") / "log"
+    asyncio.run(_compact(log))
+    return log
+
+
+async def _compact(log: Path) -> None:
     async with PersistentContextManager(
-        tmp_path / "log", session_id=f"s-{KEY}", durability="write", max_tokens=3_000, receipts=True
+        log, session_id=f"s-{KEY}", durability="write", max_tokens=3_000, receipts=True
     ) as manager:
 
         async def prompt() -> str:
@@ -113,10 +120,15 @@ async def test_no_fact_of_a_receipt_or_a_plan_passes(tmp_path: Path, into: str) 
             await manager.add_message({"role": "user", "content": f"{number} " + "word " * 60, "metadata": own})
             await manager.get_messages_for_request()
             await manager.add_message({"role": "assistant", "content": f"{number} " + "word " * 60})
-    text = exported(tmp_path / "log", into)
+
+
+@pytest.mark.parametrize("into", FORMATS)
+def test_no_fact_of_a_receipt_or_a_plan_passes(compacted: Path, into: str) -> None:
+    """They name messages by their ids; they are still found by these."""
+    text = exported(compacted, into)
     assert KEY not in unescape(text)
     if into not in ("openai", "anthropic"):  # these hold no ids of messages
-        assert KEY in unescape(exported(tmp_path / "log", into, redact=False))
+        assert KEY in unescape(exported(compacted, into, redact=False))
     if into == "atif":
         steps = json.loads(text)["steps"]
         assert (
