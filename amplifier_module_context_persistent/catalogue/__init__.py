@@ -9,7 +9,8 @@ Rules:
 
 Where things are done:
 - the file is made, opened, checked and removed: `catalogue_file`; how far it covers a log: `log_coverage`;
-- figures are queried and stored: `kept_figures`, in a database `stored_figures`; computed: `compute_figures`;
-- words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, `server_words`;
+- figures are queried and stored: `kept_figures`, in a database `figures_in_postgres`; computed: `compute_figures`;
+- words for searches: `word_blocks`, `block_filter`; for questions: `ranked_words`, `ranked_fill`, in a
+  database `ranked_words_in_postgres`;
 - the lines of `list`: `take_glance`, stored by `session_list_cache`; snapshots of scans: `index_snapshots`.
 """

@@ -13,7 +13,7 @@
 | `block_text` | blocks as text, for a form that does not take them |
 | `calls_among_blocks` | messages with calls and results among their blocks: Anthropic's, Gemini's, Bedrock's |
 | `calls_by_name` | results of Gemini that name no call |
-| `door` | messages of any form become canonical ones |
+| `any_form_to_canonical` | messages of any form become canonical ones |
 | `openai_in_files` | OpenAI's messages and items as files have them, damaged or shortened |
 | `tool_definitions` | definitions of tools |
 | `request_bodies` | a view becomes the body of a request; answers become messages |

@@ -1,8 +1,8 @@
 """A view as the body of a request, and a provider's answer as a message: for agents with the providers' own clients.
 
-The messages may be a view (the messages of one request) or a whole history, in any form. They are read (`door`) and put
-in order like a view (`arrange`): each call has one result right after it, the first message after the system text is a
-user's, and content that the provider refuses is shown in another way.
+The messages may be a view (the messages of one request) or a whole history, in any form. They are read
+(`any_form_to_canonical`) and put in order like a view (`arrange`): each call has one result right after it, the first
+message after the system text is a user's, and content that the provider refuses is shown in another way.
 
 Cache marks of Anthropic: "up to 4 cache breakpoints"; a request finds what an earlier one wrote at a mark up to 20
 blocks before its own (platform.claude.com/docs/en/build-with-claude/prompt-caching, read 2026-11). So the end of the
@@ -26,8 +26,8 @@ from ..view.render import render
 from ..view.wire_rules import oddities_of, rules_of
 from . import anthropic, bedrock, gemini, openai_chat, openai_responses
 from .anthropic_server_tools import has_paused
+from .any_form_to_canonical import read_answer, read_given
 from .block_text import as_blocks
-from .door import read_answer, read_given
 from .recognise import FORMS, OWN, check_name
 from .tool_definitions import anthropic_tools, bedrock_tools, chat_tools, gemini_tools, responses_tools
 

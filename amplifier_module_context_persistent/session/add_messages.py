@@ -14,9 +14,9 @@ from typing import Any
 
 from ..config import Config
 from ..errors import LogError, LogFailedError, MemoryFilesError, RecordError
+from ..forms.any_form_to_canonical import read_given, with_messages_before
 from ..forms.calls_by_name import lack_calls
 from ..forms.canonical import form_of
-from ..forms.door import read_given, with_messages_before
 from ..forms.recognise import is_ordinary, is_plain
 from ..forms.responses_reasoning import lack_reasoning
 from ..log.base import Log

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..forms import openai_responses
+from ..forms.any_form_to_canonical import read_given, with_messages_before
 from ..forms.canonical import form_of
-from ..forms.door import read_given, with_messages_before
 from ..messages.host_form import same_content
 from ..messages.message import Message
 from ..messages.metadata import given_id, timestamp_of

@@ -26,7 +26,7 @@ from ..catalogue.index_snapshots import LEAST_LOG_BYTES
 from ..catalogue.log_coverage import Stamp, name_of
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, read_batch, still_known
 from ..catalogue.ranked_words import KnownWords, StoredSegments, check_unchanged, known_words
-from ..catalogue.server_words import ServerWords, counts_of, kept_in_database, segments_of
+from ..catalogue.ranked_words_in_postgres import ServerWords, counts_of, kept_in_database, segments_of
 from ..errors import LogUnreadableError
 from ..log.base import Log
 from ..log.database_location import split_location

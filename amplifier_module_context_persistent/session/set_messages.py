@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import RecordError
-from ..forms.door import is_foreign, read_given
+from ..forms.any_form_to_canonical import is_foreign, read_given
 from ..log.base import Log
 from ..messages.check_incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message

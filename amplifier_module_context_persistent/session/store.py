@@ -315,8 +315,8 @@ class Store:
 
     async def _index_in_database(self, session: Session | None) -> None:
         """Store the figures and ranked words of a log in its database, so that later questions find them there."""
-        from ..catalogue.server_words import keep_ranked_words  # few sessions are in a database
-        from ..catalogue.stored_figures import keep_figures_in_database
+        from ..catalogue.figures_in_postgres import keep_figures_in_database
+        from ..catalogue.ranked_words_in_postgres import keep_ranked_words  # few sessions are in a database
 
         if session is not None:
             await self._queue.run(partial(keep_figures_in_database, counter=session.counter))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..catalogue.catalogue_file import BrokenCatalogueError, Catalogue, CatalogueError, is_usable
 from ..catalogue.ranked_words import KnownWords, RankedWords, StoredSegments, check_unchanged, known_words
-from ..catalogue.server_words import ServerWords, counts_of, kept_in_databases
+from ..catalogue.ranked_words_in_postgres import ServerWords, counts_of, kept_in_databases
 from ..errors import LogError, LogUnreadableError
 from ..log.database_location import split_location
 from ..log.postgres.ranked_rows import RankedLog, ranked_server

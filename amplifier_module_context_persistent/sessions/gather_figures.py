@@ -20,7 +20,7 @@ from ..catalogue.log_coverage import FIGURES, covered_by_path, name_of
 from ..errors import LogError, reason_of
 from ..log.filesystem import FileSystem
 from ..tokens.counter import TokenCounter
-from .copies import count_once
+from .count_copies_once import count_once
 from .find_session import SessionFile
 from .sub_agents import noted_parent, root_of
 from .transcript import Transcript
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from ..catalogue.compute_figures import FigureRows
-    from ..catalogue.stored_figures import StoredFigures
+    from ..catalogue.figures_in_postgres import StoredFigures
 
 _COPIED = ("turns", "calls", "requests", "plans")
 _LOGS = """CREATE TABLE logs (
@@ -75,7 +75,7 @@ def gathered(sessions: Iterable[SessionFile], counter: TokenCounter, watch: Watc
     Raises:
         CatalogueError: Python has no SQLite.
     """
-    from ..catalogue.stored_figures import StoredFigures
+    from ..catalogue.figures_in_postgres import StoredFigures
 
     with in_memory() as connection:
         connection.execute(_LOGS)

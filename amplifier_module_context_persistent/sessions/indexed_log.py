@@ -18,7 +18,7 @@ from ..catalogue.index_snapshots import CatalogueSnapshots
 from ..catalogue.log_coverage import Stamp, name_of
 from ..catalogue.ranked_fill import Batch, FillTarget, RankedFill, batches, lacking, still_known
 from ..catalogue.ranked_words import KnownWords, RankedWords, known_words
-from ..catalogue.server_words import ServerFill, ends_of, kept_in_database
+from ..catalogue.ranked_words_in_postgres import ServerFill, ends_of, kept_in_database
 from ..errors import LogError, LogUnreadableError
 from ..log.base import ReadableLog
 from ..log.open_reader import file_reader, open_reader

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .bills import Bill, RequestSums, bill_of, sums_by_model
-from .copies import TIMES, copies_table
+from .count_copies_once import TIMES, copies_table
 from .gather_figures import GatheredFigures
 from .prices import PriceList
 from .session_name import read_names

@@ -11,7 +11,8 @@ Where things are done:
 - the request and the result: `request`; one pass that answers a request: `window`;
 - when a plan is due: `when_to_plan`, `replan_throttle`, `prompt_cache`; whether it frees enough: `plan_gain`;
 - making and following a plan: `window_plans`;
-- the entries that a plan keeps: `kept_entries`; the first entries of a long log without a plan: `entries_without_plan`;
+- the entries that a plan keeps, and a plan of the log or of another process is followed: `kept_entries` (`take_in`);
+  the first entries of a long log without a plan: `entries_without_plan`;
 - the entries in order, for one reader: `view_arranger`;
 - reading, counting and keeping messages: `message_source`, `shown_messages`;
 - compaction by a provider: `native_items`; the request for a summary: `summary_request`.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent.forms.door import read_given
+from amplifier_module_context_persistent.forms.any_form_to_canonical import read_given
 from amplifier_module_context_persistent.forms.recognise import FORMS
 from tests.support.foreign_messages import BY_FORM, Message
 

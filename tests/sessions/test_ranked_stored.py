@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue import server_words
+from amplifier_module_context_persistent.catalogue import ranked_words_in_postgres
 from amplifier_module_context_persistent.catalogue.catalogue_file import only_read
 from amplifier_module_context_persistent.catalogue.ranked_fill import RankedFill
 from amplifier_module_context_persistent.errors import LogUnreadableError
@@ -82,7 +82,7 @@ def test_the_order_is_that_of_files(
     ranked: str, server: TestServer, cut_off: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While they are taken in, once they are, and where common words are looked up only near rarer ones."""
-    monkeypatch.setattr(server_words, "CHUNK", 32)
+    monkeypatch.setattr(ranked_words_in_postgres, "CHUNK", 32)
     monkeypatch.setattr(ranked_rows, "CHUNK", 32)
     if cut_off:
         monkeypatch.setattr(ranking, "MOST_POSTINGS", 40)
@@ -232,12 +232,12 @@ def test_what_a_purge_erased_is_in_no_row(ranked: str, server: TestServer) -> No
 def test_two_that_take_in_one_session_disturb_each_other_not(ranked: str) -> None:
     """Who comes second keeps nothing, and ranks what it took in memory."""
     (location,) = [str(one.path) for one in session_files(storage=ranked) if one.id == "s1"]
-    known = server_words.kept_in_database(location)
+    known = ranked_words_in_postgres.kept_in_database(location)
     assert known is not None
-    fill = server_words.ServerFill(location, known)
+    fill = ranked_words_in_postgres.ServerFill(location, known)
     files = told(ask(QUESTIONS[0], session_files()))
     assert told(ask(QUESTIONS[0], session_files(storage=ranked))) == files
-    assert not fill.take(server_words.Batch([(0, {"role": "user", "content": "x"})], None), 10)
+    assert not fill.take(ranked_words_in_postgres.Batch([(0, {"role": "user", "content": "x"})], None), 10)
     assert told(ask(QUESTIONS[0], session_files(storage=ranked))) == files
 
 

@@ -15,7 +15,7 @@ Rules of this package:
 Where things are done:
 - what the page shows is read: `history` (messages, turns), `requests` (tokens, cost, what the model saw),
   `sub_agents_of_page`; secrets are replaced, and images kept or left out: `body`;
-- it becomes one file: `write_report`, in the frame of `shell`; a list of reports: `index_page`; how it looks and
+- it becomes one file: `write_report`, with `page_frame`; a list of reports: `index_page`; how it looks and
   behaves in a browser: `page/`.
 """
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from ...log.atomic_file import NewFile, check_free
 from ...log.check_replaceable import check_replaceable
 from .body import visible
-from .shell import dollars, moment, page_text, policy_hash, rendered
+from .page_frame import dollars, moment, page_text, policy_hash, rendered
 
 INDEX_NAME = "index.html"
 

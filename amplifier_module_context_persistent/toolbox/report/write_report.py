@@ -30,8 +30,8 @@ from ...tokens.counter import EstimateCounter, TokenCounter
 from ...view.plan import IMPORTED
 from .body import Bodies
 from .history import UNANSWERED, BodyBlocks, History, encode_block, read_history
+from .page_frame import data_blocks, dollars, moment, shell
 from .requests import SOME, VIEWS, RequestReader, Requests, supposed_requests
-from .shell import data_blocks, dollars, moment, shell
 from .sub_agents_of_page import SubAgent, read_sub_agents, to_json
 
 FORMAT_VERSION = 1

@@ -8,12 +8,17 @@ Rules of this package:
 
 Where things are done:
 - an import: `import_session` and `import_directory`, `drafts` of the sessions, their ids and places: `import_places`;
-- what is new since an earlier import of the same source: `earlier_import`; it is written: `write_import`;
-- an import of a log of this package: `import_log`;
-- erased content stays erased: `erasure_record` (what is remembered), `erasure_list` (where), `import_erasures`,
-  `undone_erasures` (those that a log would undo), `sync_erasures`;
+- which sessions of a source are imported: `wanted_sessions`; what is new since an earlier import: `earlier_import`;
+  it is written: `write_import`; of a running agent: `watch_imports`;
+- an import of a log of this package: `import_log`; of an export made here: `import_own_export`;
+- a fork or a rewind begins at a turn: `history_at`;
+- a purge, with the host's files: `purge_session`; the log itself: `toolbox/maintenance`;
+- erased content stays erased: `erasure_record` (what is remembered, with `erased_session_names` and
+  `erased_text_rule`), `erasure_list` (where), `erasure_is_about` (which session), `undone_erasures` (those that a log
+  would undo), in imports `import_erasures`, in syncs `sync_erasures`;
 - new records of an original are appended to its copy: `append_to_copy`; comparing two copies: `compare_logs`;
 - a sync: `sync_sides`, `sync_sessions`; a backup: `backup_sessions`, `restore_sessions`;
 - a sealed file: `sealing`, `seal_log`; a turn hidden from outside: `hide_turn`;
-- the host's files beside a log: `write_host_files`, `host_transcript_lines`, `find_host_copies`.
+- files beside a log that we write for the host: `write_host_files`, their lines by `host_transcript_lines`, in a sync
+  `sync_host_files`; copies that the host keeps, which nothing here changes: `find_host_copies`.
 """

@@ -20,8 +20,8 @@ from ...log.not_a_log import check_is_log
 from ...log.open_log import open_existing, taken_error
 from ...messages.metadata import given_id
 from .drafts import EarlierImport, ImportConflictError, SessionDraft
+from .import_own_export import compared_with_origin
 from .importers.account import Account
-from .own_exports import compared_with_origin
 from .source_facts import title_among, title_of
 
 

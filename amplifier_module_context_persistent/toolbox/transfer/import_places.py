@@ -21,9 +21,9 @@ from ...paths import LOG_NAME, check_session_id, log_name, log_path
 from ...sessions.find_session import sessions_of_id
 from .drafts import SessionDraft
 from .earlier_import import key_at
+from .import_own_export import exported_here
 from .importers.fields import session_name
 from .importers.source_file import ImportRefusedError
-from .own_exports import exported_here
 
 
 @dataclass(frozen=True, slots=True)

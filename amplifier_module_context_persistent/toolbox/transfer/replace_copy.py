@@ -12,7 +12,7 @@ from contextlib import closing
 from ...log.base import ReadableLog
 from ...log.open_reader import open_reader
 from ...sessions.raw_records import StoredLog
-from ..maintenance.replace_by_copy import replace_by_copy
+from ..maintenance.replace_log_lines import replace_log_lines
 from .append_to_copy import MEANWHILE, SyncError, kept_closed, whole_lines
 from .compare_logs import Relation, compare_read
 from .fork_whole import fork_id
@@ -28,7 +28,7 @@ def replace_copy(source: str, target: str, *, kept: str = "") -> None:
 
     Raises:
         SyncError: a session has the copy open, or it was written to in the meantime; nothing was changed.
-        LogError, PurgeError: the errors of `replace_by_copy`.
+        LogError, PurgeError: the errors of `replace_log_lines`.
     """
     with kept_closed(target), closing(open_reader(source)) as reader:
         reader.follow()
@@ -37,7 +37,7 @@ def replace_copy(source: str, target: str, *, kept: str = "") -> None:
             if not (fork_id(log) == kept if kept else _has_all_of(reader, log)):
                 raise SyncError(MEANWHILE)
 
-        replace_by_copy(target, whole_lines(reader), check=check)
+        replace_log_lines(target, whole_lines(reader), check=check)
 
 
 def _has_all_of(log: ReadableLog, copy: ReadableLog) -> bool:

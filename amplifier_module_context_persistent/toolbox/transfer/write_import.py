@@ -20,8 +20,8 @@ from ...view.rules_of_log import header_marks
 from .copy_log import append_all, write_new_log
 from .drafts import CHANGED_MEANWHILE, EarlierImport, ImportConflictError, SessionDraft
 from .earlier_import import records_in
+from .import_own_export import append_to_origin
 from .importers.account import Account
-from .own_exports import append_to_origin
 from .source_facts import task_of, title_of
 from .write_host_files import (
     finish_rewind,

@@ -12,7 +12,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.replay import open_transcript
 from amplifier_module_context_persistent.toolbox.report import report
-from amplifier_module_context_persistent.toolbox.report.shell import SCRIPTS, STYLES
+from amplifier_module_context_persistent.toolbox.report.page_frame import SCRIPTS, STYLES
 from tests.support.pages import read_page
 
 KEY = "gh" + "p_" + "a1B2" * 9

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.catalogue import stored_figures
+from amplifier_module_context_persistent.catalogue import figures_in_postgres
 from amplifier_module_context_persistent.log.postgres.log import PostgresLog
 from tests.support.commands import run
 from tests.support.logs import append
@@ -52,7 +52,7 @@ def test_what_is_stopped_goes_on_where_it_was(
     server: TestServer, storage: str, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Figures are kept as they are added up, some at a time."""
-    monkeypatch.setattr(stored_figures, "_KEPT_AT_ONCE", 2)
+    monkeypatch.setattr(figures_in_postgres, "_KEPT_AT_ONCE", 2)
     server.execute(
         f"delete from {schema}.record where log_id = (select log_id from {schema}.log where name = '-p1/s3')"
     )

@@ -1,4 +1,4 @@
-"""The door: every message that is added passes through this module, which turns any form into canonical messages.
+"""Turn messages of any form into canonical ones: every message that is added passes through this module.
 
 `read_given` takes messages as plain JSON. Messages in Amplifier's own form are returned as the same objects. Others are
 read by the module of their form, and get its mark. Adjacent messages of one form are read together, because the items

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LOCK_TIMEOUT_S = 10.0
 
 
-def replace_by_copy(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog], None]) -> None:
+def replace_log_lines(path: str, lines: Iterable[bytes], *, check: Callable[[StoredLog], None]) -> None:
     """Replace a log's lines by other lines.
 
     Args:
