@@ -173,13 +173,13 @@ class Arranger:
         The list must begin with the entries arranged here, the presentation must be equal, and none of the later
         entries may be a late result for an earlier call.
         """
-        known = len(self.entries)
-        if not (self.stays and self.how == how and entries[:known] == self.entries):
+        arranged = len(self.entries)
+        if not (self.stays and self.how == how and entries[:arranged] == self.entries):
             return False
-        later = entries[known:]
-        answers = {entry.ordinal for group in tool_groups(later) for entry in group.entries()}
-        late = (entry.result_of for entry in later if entry.ordinal not in answers)
-        return self.open_calls.isdisjoint(late)
+        later = entries[arranged:]
+        grouped = {entry.ordinal for group in tool_groups(later) for entry in group.entries()}
+        answers_to_earlier_calls = (entry.result_of for entry in later if entry.ordinal not in grouped)
+        return self.open_calls.isdisjoint(answers_to_earlier_calls)
 
     def arrange(self, entries: list[Entry], groups: Sequence[Group] | None = None) -> Arrangement:
         """Arrange the next entries, after those that were arranged before; `groups` are their tool groups if known."""
@@ -273,14 +273,20 @@ class Arranger:
         return head.origin.line_before
 
     def _add_calls(self, group: Group, renamed: Mapping[tuple[int, int], str]) -> None:
-        """Add a message with calls and, right after it, one result for each of them."""
+        """Add a message with calls and, right after it, one result for each of them.
+
+        Args:
+            group: the message and its results.
+            renamed: new ids of calls, by the ordinal of the message and the number of the call.
+        """
         head = group.head
-        ids = own_ids = tuple([call.id for call in head.calls])
-        more = 0
+        stored_ids = tuple([call.id for call in head.calls])
+        ids = stored_ids
+        more_tokens = 0
         if renamed:
-            ids = tuple([renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(own_ids)])
-            more = sum([self._longer(call, call_id) for call, call_id in zip(head.calls, ids, strict=True)])
-        self._store(head, more, ids if ids != own_ids else (), None)
+            ids = tuple([renamed.get((head.ordinal, number), call_id) for number, call_id in enumerate(stored_ids)])
+            more_tokens = sum([self._longer(call, call_id) for call, call_id in zip(head.calls, ids, strict=True)])
+        self._store(head, more_tokens, ids if ids != stored_ids else (), None)
         for call_id, call, result in zip(ids, head.calls, group.results, strict=True):
             name = self.how.wire.name(call.name)
             if result is None:
@@ -308,26 +314,34 @@ class Arranger:
     def _inserted(self, message: Message, *, for_wire: bool = False) -> Item:
         return Item(inserted=message, tokens=self.count(message), wire=(self.how.wire, 0) if for_wire else None)
 
-    def _store(self, entry: Entry, more: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
-        """Add a stored message; `more` is the number of tokens that its new call ids or name add."""
+    def _store(self, entry: Entry, more_tokens: int, call_ids: tuple[str, ...], result: tuple[str, str] | None) -> None:
+        """Add a stored message.
+
+        Args:
+            entry: the message.
+            more_tokens: the tokens that its new call ids or name add.
+            call_ids: `Item.call_ids`.
+            result: `Item.result`.
+        """
         plan, reasoning = self.how.plan, entry.reasoning
         cut = plan.cuts.get(entry.id)
         tokens = entry.tokens if cut is None else self.how.cut_tokens.get(entry.id, entry.tokens)
-        bare, narrates = "", False
+        bare = ""
+        narrates = False
         if reasoning.bond is not None:  # else nothing of the message is bound to a reader
             bare = self._bare(entry)
             narrates = self._narrates(entry)
-        silent = entry.id in plan.silent
-        if silent or bare == "all":
+        drops_thinking = entry.id in plan.silent
+        if drops_thinking or bare == "all":
             tokens -= reasoning.tokens
-        if narrates and (silent or bare):
+        if narrates and (drops_thinking or bare):
             tokens += reasoning.narration_tokens
-        silent = silent and reasoning.tokens > 0
+        silent = drops_thinking and reasoning.tokens > 0
         wire = self._shown_for(entry, cut) if entry.form.odd is not None or cut is not None else None
         as_stored = entry.as_stored and not (cut or silent or bare or call_ids or wire)
         if result is not None and not (entry.form.named and result[0] == entry.result_of):
             as_stored = False
-        tokens += more
+        tokens += more_tokens
         no_recall = narrates and plan.rules.no_recall
         self.items.append(
             Item(entry, cut, silent, bare, call_ids, result, None, tokens, wire, as_stored, narrates, no_recall)
@@ -348,7 +362,10 @@ class Arranger:
         return self.how.reader.is_narrated(reasoning.bond)
 
     def _shown_for(self, entry: Entry, cut: Cut | None) -> tuple[WireRules, int] | None:
-        """Return the reader's rules and the number of cache marks to keep, or None if the message breaks no rule."""
+        """Return `Item.wire`: the reader's rules and the number of cache marks that the message may keep.
+
+        Return None if the message breaks no rule.
+        """
         wire = self.how.wire
         odd = entry.form.odd or Oddities()
         marks_left = max(0, wire.cache_marks - self.marks)
@@ -361,7 +378,9 @@ class Arranger:
             or any(wire.name(name) != name for name in odd.names)
             or (odd.types and wire.true_types)
         )
-        return (wire, marks_left) if breaks_a_rule else None
+        if not breaks_a_rule:
+            return None
+        return wire, marks_left
 
     def _longer(self, call: Call, call_id: str, name: str = "") -> int:
         """Return the number of tokens that a new call id, and a tool name, add to a message."""

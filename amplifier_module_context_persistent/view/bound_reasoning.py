@@ -72,7 +72,9 @@ def sent_hash(message: Message) -> bytes:
 def _without_cache_control(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_cache_control(inner) for key, inner in value.items() if key != _CACHE_CONTROL}
-    return [_without_cache_control(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_without_cache_control(inner) for inner in value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,9 @@ class BoundViews:
     @property
     def shows_running(self) -> bool:
         """Whether the present view shows reasoning of the current turn."""
-        bared, running = set(self.unbound), range(self._turn + 1, len(self._hashes))
-        return any(at not in bared and self._hashes[at].bond for at in running)
+        unbound = set(self.unbound)
+        current_turn = range(self._turn + 1, len(self._hashes))
+        return any(at not in unbound and self._hashes[at].bond for at in current_turn)
 
     def bind(
         self,
@@ -166,27 +169,28 @@ class BoundViews:
         items = arrangement.items
         same = self._hash_new(items, messages, of=of, reader=reader)
         seed = self._seed_of(tools, head)
-        beside: Chains = ()
+        replaced: Chains = ()  # the chains of the messages that the provider's item replaces
         if native is not None and native.seed == seed.hex() and reader.family in ACCEPT_OWN_ITEMS:
-            beside = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
-        basis = turn_start(items), seed, native, binds, plans
-        self._plans = plans
+            replaced = tuple(bytes.fromhex(chain) for chain in native.stands_for if chain)
+        turn = turn_start(items)
+        basis = (turn, seed, native, binds, plans)
         decided = same if basis == self._basis else 0
-        self._turn, self._basis = basis[0], basis
+        self._plans = plans
+        self._turn, self._basis = turn, basis
         self.unbound = [at for at in self.unbound if at < decided]
         self.chain = self.chain[: decided + 1] if decided else [(seed,)]
         self._shown = shown = self._shown[:decided]
         for at in range(decided, len(items)):
-            item, known = items[at], self._hashes[at]
-            digest = known.shown
-            if binds and known.bond is not None and not self._accepts(at, known.bond, item.bare, shown):
+            item, hashes = items[at], self._hashes[at]
+            digest = hashes.shown
+            if binds and hashes.bond is not None and not self._accepts(at, hashes.bond, item.bare, shown):
                 item = item._replace(bare="all", tokens=item.tokens - _lost_tokens(item), as_stored=False)
-                digest = known.bare
+                digest = hashes.bare
                 self.unbound.append(at)
             shown.append(item)
             chains = tuple([_next(chain, digest) for chain in self.chain[at]])
             if native is not None and item.inserted is native.message:
-                chains += beside
+                chains += replaced
             self.chain.append(chains)
         if not self.unbound:
             return arrangement
@@ -196,12 +200,14 @@ class BoundViews:
         self, items: Sequence[Item], messages: Callable[[int], Sequence[Message]], *, of: object, reader: Recipient
     ) -> int:
         """Hash the items that differ from the last view and return the number of items before them."""
-        same = common_length(self._given, items) if of is self._of and reader == self._reader else 0
+        same = 0
+        if of is self._of and reader == self._reader:
+            same = common_length(self._given, items)
         self._given = ()  # if the messages cannot be read
         new = [_hashes(item, message) for item, message in zip(items[same:], messages(same), strict=True)]
         self._hashes[same:] = new
         self._instructing = [(at, digest) for at, digest in self._instructing if at < same]
-        self._instructing += [(at, known.shown) for at, known in enumerate(new, same) if known.instructs]
+        self._instructing += [(at, hashes.shown) for at, hashes in enumerate(new, same) if hashes.instructs]
         self._given, self._of, self._reader = items, of, reader
         return same
 
@@ -211,28 +217,36 @@ class BoundViews:
         It hashes the tools, the head, all other system text, and the head again.
         """
         heading = [sent_hash(message) for message in head]
+        other_system_text = [digest for _, digest in self._instructing]
         seed = blake2b(bytes(DIGEST_BYTES) + tools.encode(), digest_size=DIGEST_BYTES).digest()
-        for digest in (*heading, *(digest for _, digest in self._instructing), *heading):
+        for digest in heading + other_system_text + heading:
             seed = _next(seed, digest)
         return seed
 
     def _accepts(self, at: int, bond: Bond, bare: str, before: Sequence[Item]) -> bool:
-        """Return whether the reader accepts an answer's reasoning at this position, after the items `before`."""
+        """Return whether the reader accepts an answer's reasoning.
+
+        Args:
+            at: the answer's position in the view.
+            bond: the maker of the reasoning, and the `bound` of the answer's request.
+            bare: `Item.bare` of the answer.
+            before: the items before the answer.
+        """
         checks_prefix = self._reader.checks_prefix
         if checks_prefix and not self._hashes[at].as_given:
             return False
         if at >= self._turn and (not checks_prefix or bond.unsigned or bare == "text"):
             return True
         # A response of several messages: the bound of the first, `+`, and how many messages back the first is.
-        request, _, back = bond.request.partition("+")
-        if request and not (checks_prefix or self._plans) and self._reader.rules > FIRST_RULES:
+        request_bound, _, steps_back = bond.request.partition("+")
+        if request_bound and not (checks_prefix or self._plans) and self._reader.rules > FIRST_RULES:
             return True
         first = at
-        if back.isdecimal() and len(back) < _MOST_DIGITS:
-            first -= int(back)
-        if not request or first < 0 or not all(map(_is_whole_answer, before[first:at])):
+        if steps_back.isdecimal() and len(steps_back) < _MOST_DIGITS:
+            first -= int(steps_back)
+        if not request_bound or first < 0 or not all(map(_is_whole_answer, before[first:at])):
             return False
-        return any(request == chain.hex() for chain in self.chain[first])
+        return any(request_bound == chain.hex() for chain in self.chain[first])
 
 
 def _hashes(item: Item, message: Message) -> _Hashes:
@@ -263,9 +277,11 @@ def _is_whole_answer(item: Item) -> bool:
 def _is_altered(item: Item) -> bool:
     """Return whether the view shows a stored message with different content."""
     entry = item.entry
-    return entry is not None and (
-        item.cut is not None or item.call_ids != () or not entry.form.plain or bool(entry.changes.omits)
-    )
+    if entry is None:
+        return False
+    if item.cut is not None or item.call_ids:
+        return True
+    return not entry.form.plain or bool(entry.changes.omits)
 
 
 def _lost_tokens(item: Item) -> int:

@@ -195,14 +195,14 @@ def classify(
     Args:
         ordinal: the message's position among the records, or a negative number for a message in no log.
         message: the message as it was stored.
-        count: counts the form in which it would be sent.
-        late: whether it comes after the first message of the conversation.
+        count: counts the tokens of a message in its sent form.
+        late: whether the message comes after the first message of the conversation.
         reminds: whether late system text is shown as a reminder.
-        kinds: says what a tool does.
+        kinds: classifies tools.
         size_bytes: the length of the message as JSON.
-        asked: the provider and the model of the request that it answers; None for a message in no log, which has no
-            bond.
-        follows_result: whether it is an answer to a result.
+        asked: for an answer, the provider and the model of its request. None for a message in no log; such a message
+            has no bond.
+        follows_result: whether the message is an answer right after a result.
     """
     sent = for_model(message)
     if sent is None:
@@ -214,15 +214,17 @@ def classify(
     accepted = normalise(sent)
     is_reminder = late and reminds and role in INSTRUCTING
     offload = offload_cut(sent) if is_stored and message_id else None
-    tokens, thinking_tokens = 0, 0
+    tokens = thinking_tokens = 0
     calls: tuple[Call, ...] = ()
     if accepted is not None:
         tokens, thinking_tokens = _sizes(accepted, count, offload, str(message_id), is_reminder=is_reminder)
         calls = calls_of(accepted)
+    outcome = outcome_of(sent) if role in ("tool", "function") else ""
     bond = bond_of(sent, asked) if asked is not None else None
-    narration = ""
+    narration_tokens = 0
     if accepted is not None and calls and follows_result and _is_narrated(bond):
         narration = narration_of(accepted, str(message_id))
+        narration_tokens = count({"content": narration}) if narration else 0
     return Entry(
         ordinal=ordinal,
         id=message_id if is_stored and isinstance(message_id, str) else "",
@@ -232,10 +234,10 @@ def classify(
         pinned=metadata.get("pinned") is True or metadata.get("critical") is True,
         calls=calls,
         result_of=result_id_of(sent),
-        gist=_gist_of(accepted, kinds, outcome_of(sent) if role in ("tool", "function") else ""),
+        gist=_gist_of(accepted, kinds, outcome),
         origin=_origin_of(sent, after_first=late, is_reminder=is_reminder),
         form=_form_of(message, sent, accepted, count, offload=offload, size_bytes=size_bytes),
-        reasoning=_reasoning_of(bond, thinking_tokens, count({"content": narration}) if narration else 0),
+        reasoning=_reasoning_of(bond, thinking_tokens, narration_tokens),
     )
 
 
@@ -264,23 +266,30 @@ def _form_of(
 
     Args:
         message: the stored message.
-        sent: the message without the metadata that requests leave out; the same object if it has none.
-        accepted: the part of `sent` that every provider accepts; the same object if that is all, None if it is nothing.
+        sent: the message without metadata that requests leave out. If nothing is left out, this is `message` itself.
+        accepted: the part of `sent` that every provider accepts. If providers accept all, this is `sent` itself; None
+            if they accept nothing.
         count: counts the tokens of a message.
-        offload: the cut by which a large result is shown.
-        size_bytes: the size of the stored message, which is used if `sent` is the same object.
+        offload: the cut that shortens a large result.
+        size_bytes: the size of the stored message. It is counted anew if `sent` differs.
     """
-    if sent is not message:
+    for_readers = sent is not message
+    if for_readers:
         size_bytes = len(as_json(sent).encode(errors="replace"))
-    has_blocks = accepted is not None and isinstance(accepted.get("content"), list)
+    odd: Oddities | None = None
+    media: tuple[Medium, ...] = ()
+    if accepted is not None:
+        odd = oddities_of(accepted)
+        if isinstance(accepted.get("content"), list):
+            media = media_of(accepted, count)
     return RequestForm(
         blank=accepted is None,
         plain=accepted is sent,
-        for_readers=sent is not message,
+        for_readers=for_readers,
         named=bool(sent.get("name")),
         offload=offload,
-        odd=oddities_of(accepted) if accepted is not None else None,
-        media=media_of(accepted, count) if accepted is not None and has_blocks else (),
+        odd=odd,
+        media=media,
         size_bytes=size_bytes,
     )
 
@@ -289,7 +298,8 @@ def _gist_of(accepted: Message | None, kinds: ToolKinds, outcome: str) -> Gist:
     """Return the gist of a message, taken from the form that providers accept."""
     if accepted is None:
         return Gist(outcome=outcome)
-    return Gist(terms_of(accepted), kinds.uses_of(accepted) if calls_of(accepted) else (), outcome)
+    uses = kinds.uses_of(accepted) if calls_of(accepted) else ()
+    return Gist(terms_of(accepted), uses, outcome)
 
 
 def _origin_of(sent: Message, *, after_first: bool, is_reminder: bool) -> Origin:
@@ -302,9 +312,14 @@ def _origin_of(sent: Message, *, after_first: bool, is_reminder: bool) -> Origin
     """
     metadata = metadata_of(sent)
     source = metadata.get("source")
+    if not isinstance(source, str):
+        source = None
+    hook = ""
+    if after_first and sent.get("role") in INSTRUCTING:
+        hook = hook_of(metadata)
     return Origin(
-        source=source if isinstance(source, str) else None,
-        hook=hook_of(metadata) if after_first and sent.get("role") in INSTRUCTING else "",
+        source=source,
+        hook=hook,
         late=is_reminder,
         refers_to=recalled_from(sent),
         line_before=line_before(sent),
@@ -314,11 +329,18 @@ def _origin_of(sent: Message, *, after_first: bool, is_reminder: bool) -> Origin
 def _sizes(
     accepted: Message, count: Callable[[Message], int], offload: Cut | None, message_id: str, *, is_reminder: bool
 ) -> tuple[int, int]:
-    """Return the tokens of a message before any plan shortens it, and the number of these tokens that are thinking."""
-    shown = as_reminder(accepted) if is_reminder else accepted
-    tokens = count(shown if offload is None else elide_message(accepted, offload, reference=message_id))
-    spoken = without_thinking(accepted)
-    return tokens, tokens - count(spoken) if spoken is not accepted else 0
+    """Return two counts of a message before any plan shortens it: all its tokens, and those of its thinking."""
+    if offload is not None:
+        shown = elide_message(accepted, offload, reference=message_id)
+    elif is_reminder:
+        shown = as_reminder(accepted)
+    else:
+        shown = accepted
+    tokens = count(shown)
+    without = without_thinking(accepted)
+    if without is accepted:  # the message has no thinking
+        return tokens, 0
+    return tokens, tokens - count(without)
 
 
 def with_changes(entry: Entry, **changes: Any) -> Entry:
@@ -327,10 +349,17 @@ def with_changes(entry: Entry, **changes: Any) -> Entry:
 
 
 def with_closed(entries: Iterable[Entry], closed: Mapping[str, AbstractSet[str]]) -> list[Entry]:
-    """Return copies of entries with some calls closed. `closed` has the ids of the calls by message id."""
-    return [
-        with_changes(entry, closed=frozenset(closed[entry.id])) if entry.id in closed else entry for entry in entries
-    ]
+    """Return entries with the given calls closed. Entries without such calls are not copied.
+
+    Args:
+        entries: the entries.
+        closed: the ids of the calls, by message id.
+    """
+    changed = list(entries)
+    for position, entry in enumerate(changed):
+        if entry.id in closed:
+            changed[position] = with_changes(entry, closed=frozenset(closed[entry.id]))
+    return changed
 
 
 def without_some_media(
@@ -340,7 +369,7 @@ def without_some_media(
     *,
     no_recall: bool = False,
 ) -> list[Entry]:
-    """Return copies of entries without some media.
+    """Return entries without some of their media. Entries that lose no media are not copied.
 
     Args:
         entries: the entries.
@@ -348,21 +377,31 @@ def without_some_media(
         count: counts the tokens of the lines that replace the media.
         no_recall: whether these lines name no way to recall the media.
     """
-    return [
-        lighter(entry, left_out[entry.id], count, no_recall=no_recall) if entry.id in left_out else entry
-        for entry in entries
-    ]
+    changed = list(entries)
+    for position, entry in enumerate(changed):
+        if entry.id in left_out:
+            changed[position] = lighter(entry, left_out[entry.id], count, no_recall=no_recall)
+    return changed
 
 
 def lighter(
     entry: Entry, numbers: AbstractSet[int], count: Callable[[Message], int], *, no_recall: bool = False
 ) -> Entry:
-    """Return a copy of an entry without some of its media. A line of text replaces each of them."""
+    """Return an entry without some of its media. A line of text replaces each of them.
+
+    Args:
+        entry: the entry. It is returned itself if it already leaves these media out.
+        numbers: the numbers of the media.
+        count: counts the tokens of the lines.
+        no_recall: whether the lines name no way to recall the media.
+    """
     changes, form = entry.changes, entry.form
     if changes.omits and changes.no_recall == no_recall and numbers <= changes.omits:
         return entry
     without = replace(entry, changes=replace(changes, omits=changes.omits | numbers, no_recall=no_recall))
-    media, old_lines, new_lines = _media_size(entry, numbers), _lines_size(entry, count), _lines_size(without, count)
+    media = _media_size(entry, numbers)
+    old_lines = _lines_size(entry, count)
+    new_lines = _lines_size(without, count)
     tokens = max(0, entry.tokens - media.tokens - old_lines.tokens) + new_lines.tokens
     size_bytes = max(0, form.size_bytes - media.size_bytes - old_lines.size_bytes) + new_lines.size_bytes
     return replace(without, tokens=tokens, form=replace(form, size_bytes=size_bytes))
@@ -383,15 +422,23 @@ def _media_size(entry: Entry, numbers: AbstractSet[int]) -> _Size:
 
 def _lines_size(entry: Entry, count: Callable[[Message], int]) -> _Size:
     """Return the size of the lines that a view shows instead of an entry's media."""
-    media, empty = entry.form.media, count({"content": ""})
-    lines = [media[at].line(entry.media_reference, at, len(media)) for at in sorted(entry.changes.omits)]
-    tokens = sum(count({"content": line}) - empty for line in lines)
-    return _Size(tokens, sum(len(line) + _LINE_BYTES for line in lines))
+    media = entry.form.media
+    tokens_of_no_text = count({"content": ""})
+    size = _Size(0, 0)
+    for number in sorted(entry.changes.omits):
+        line = media[number].line(entry.media_reference, number, len(media))
+        line_tokens = count({"content": line}) - tokens_of_no_text
+        size = _Size(size.tokens + line_tokens, size.size_bytes + len(line) + _LINE_BYTES)
+    return size
 
 
 def end_chains(entries: Iterable[Entry]) -> list[Entry]:
-    """Remove the ids of server-side conversations from entries, because a new plan follows these entries."""
-    return [with_changes(entry, chain_ends=True) if _names_chain(entry) else entry for entry in entries]
+    """Return entries that name no server-side conversation, because a new plan follows these entries."""
+    changed = list(entries)
+    for position, entry in enumerate(changed):
+        if _names_chain(entry):
+            changed[position] = with_changes(entry, chain_ends=True)
+    return changed
 
 
 def _names_chain(entry: Entry) -> bool:

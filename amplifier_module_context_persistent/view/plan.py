@@ -75,15 +75,16 @@ class Gap:
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> Gap:
-        """Read a gap back.
+        """Read a gap from a plan's record.
 
         Raises:
             ValueError, TypeError: the record is not of this shape.
         """
-        before, after, messages, text, did, reference, *said = record
-        quotes = list[Quote]()
-        for some in said:  # older versions wrote none
-            quotes += [Quote(str(message_id), str(words)) for message_id, words in some]
+        before, after, messages, text, did, reference, *lists_of_quotes = record  # older versions wrote no quotes
+        quotes: list[Quote] = []
+        for pairs in lists_of_quotes:
+            for message_id, words in pairs:
+                quotes.append(Quote(str(message_id), str(words)))
         return cls(
             before=str(before),
             after=str(after),
@@ -140,7 +141,7 @@ class NativeItem:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> NativeItem:
-        """Read an item back.
+        """Read an item from a plan's record.
 
         Raises:
             KeyError, TypeError, ValueError: the record is not of this shape.
@@ -270,18 +271,19 @@ class Plan:
         if self.native is not None:
             # An older version that does not know the item finds no `keep` at the top level, and makes its own plan.
             kept = {"native": {**self.native.to_record(), **kept}}
-        silent = keep_runs((at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent)
-        left_out, making = self.left_out, self.making
+        silent = [(at, message_id) for at, message_id in enumerate(self.keep) if message_id in self.silent]
+        left_out = self.left_out
+        making = self.making
         fields = {
             "id": self.id,
             "upto": self.upto,
             **kept,
             "cuts": {message_id: cut.to_record() for message_id, cut in self.cuts.items()},
-            "silent": [list(run) for run in silent],
+            "silent": [list(run) for run in keep_runs(silent)],
             "closed": {message_id: sorted(call_ids) for message_id, call_ids in self.closed.items()},
             "media": {message_id: sorted(numbers) for message_id, numbers in self.media.items()},
             "hidden": list(left_out.hidden),
-            "gaps": None if left_out.gaps is None else [gap.to_record() for gap in left_out.gaps],
+            "gaps": [gap.to_record() for gap in left_out.gaps or ()],
             "changed": list(left_out.changed),
             "read": list(left_out.read),
             "in_vain": list(left_out.in_vain),
@@ -300,11 +302,15 @@ class Plan:
         }
         if left_out.gaps is None:
             del fields["gaps"]
-        return {key: value for key, value in fields.items() if value or key not in _LEFT_OUT_IF_EMPTY}
+        return {name: value for name, value in fields.items() if value or name not in _LEFT_OUT_IF_EMPTY}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], keep: Sequence[str]) -> Plan:
-        """Read a plan back; `keep` has the ids of all messages in its runs.
+        """Read a plan from its record.
+
+        Args:
+            record: the fields of the control record.
+            keep: the ids of all kept messages, in order; the record has only the ends of their runs.
 
         Raises:
             ValueError: the record is not of this shape.
@@ -314,15 +320,15 @@ class Plan:
                 id=str(record["id"]),
                 upto=str(record["upto"]),
                 keep=tuple(keep),
-                cuts={str(key): Cut.from_record(cut) for key, cut in record["cuts"].items()},
+                cuts=_cuts_of(record),
                 silent=_between(keep, record.get("silent", [])),
-                closed={str(key): frozenset(map(str, ids)) for key, ids in record.get("closed", {}).items()},
-                media={str(key): frozenset(map(int, nos)) for key, nos in record.get("media", {}).items()},
+                closed=_closed_of(record),
+                media=_media_of(record),
                 left_out=_left_out_of(record),
                 notice=Notice(str(record["notice"]), str(record["notice_before"])),
                 making=_making_of(record),
                 rules=_rules_of(record),
-                native=NativeItem.from_record(record["native"]) if "native" in record else None,
+                native=_native_of(record),
             )
         except RecursionError as error:  # a list or an object instead of a name, nested too deeply to be shown
             raise ValueError("not a plan: it is nested too deeply") from error
@@ -330,8 +336,32 @@ class Plan:
             raise ValueError(f"not a plan: {error!r}") from error
 
 
+def _cuts_of(record: Mapping[str, Any]) -> dict[str, Cut]:
+    """Read the cuts of a plan from its record, by message id."""
+    return {str(message_id): Cut.from_record(cut) for message_id, cut in record["cuts"].items()}
+
+
+def _closed_of(record: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Read the closed calls of a plan from its record: their ids, by message id."""
+    closed = record.get("closed", {})
+    return {str(message_id): frozenset(map(str, call_ids)) for message_id, call_ids in closed.items()}
+
+
+def _media_of(record: Mapping[str, Any]) -> dict[str, frozenset[int]]:
+    """Read the left-out media of a plan from its record: their numbers, by message id."""
+    media = record.get("media", {})
+    return {str(message_id): frozenset(map(int, numbers)) for message_id, numbers in media.items()}
+
+
+def _native_of(record: Mapping[str, Any]) -> NativeItem | None:
+    """Read the item of a provider's compaction from a plan's record, or return None if the plan has no item."""
+    if "native" not in record:
+        return None
+    return NativeItem.from_record(record["native"])
+
+
 def _left_out_of(record: Mapping[str, Any]) -> LeftOut:
-    """Read from a plan's record what the plan leaves out."""
+    """Read from a plan's record which messages the plan leaves out."""
     gaps = None
     if "gaps" in record:
         gaps = tuple(map(Gap.from_record, record["gaps"]))
@@ -371,11 +401,11 @@ NO_PLAN = Plan(id="", upto="", keep=())
 def _between(keep: Sequence[str], runs: Sequence[tuple[str, str]]) -> frozenset[str]:
     """Return the ids of the kept messages in some runs. A run is ignored if its first or last message is not kept."""
     positions = {message_id: position for position, message_id in enumerate(keep)}
-    found: set[str] = set()
+    ids: set[str] = set()
     for first, last in runs:
         if first in positions and last in positions:
-            found.update(keep[positions[first] : positions[last] + 1])
-    return frozenset(found)
+            ids.update(keep[positions[first] : positions[last] + 1])
+    return frozenset(ids)
 
 
 def plan_record(plan: Plan, index: Index, entries: Sequence[Entry]) -> bytes:
@@ -417,9 +447,9 @@ def kept_ordinals(index: Index, record: Mapping[str, Any]) -> tuple[list[int], i
 
 
 def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
-    """Return the budget of a stored plan that is still in use, or 0 if it is not.
+    """Return the budget of a stored plan that is still in use, or 0 if the plan is no longer in use.
 
-    A plan is no longer in use if its last message is not live, or if more was appended since than the budget holds.
+    A plan is in use as long as its last message is live and the messages appended since fit its budget.
     """
     if record is None:
         return 0
@@ -429,7 +459,9 @@ def budget_in_use(index: Index, record: Mapping[str, Any] | None) -> int:
         return 0
     [position] = live_positions(index.live, [upto])
     appended_bytes = sum(map(index.columns.lengths.__getitem__, index.live[position + 1 :]))
-    return budget if appended_bytes <= _BYTES_A_TOKEN * budget else 0
+    if appended_bytes > _BYTES_A_TOKEN * budget:
+        return 0
+    return budget
 
 
 def is_plan_for(index: Index, record: Mapping[str, Any] | None, budget_tokens: int) -> bool:
@@ -459,7 +491,8 @@ def keep_runs(positions: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
     end = None
     for position, message_id in positions:
         if end is not None and position == end + 1:
-            runs[-1] = runs[-1][0], message_id
+            first_id, _ = runs[-1]
+            runs[-1] = first_id, message_id
         else:
             runs.append((message_id, message_id))
         end = position

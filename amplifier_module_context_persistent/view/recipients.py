@@ -337,19 +337,23 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
 
     Args:
         message: the message.
-        asked: the provider and the model in the receipt of its request; empty if unknown.
+        asked: the provider and the model in the receipt of the message's request; two empty texts if unknown.
     """
     metadata = metadata_of(message)
     may_be, is_bound = _makers(message)
     is_reasoning = is_bound or bool(only_names(metadata, REASONING_NAMES))
     if not is_reasoning and not only_names(metadata, CHAIN_NAMES):
         return None
-    provider, model = _text(metadata, message, "provider"), _text(metadata, message, "model")
+    provider = _text(metadata, message, "provider")
+    model = _text(metadata, message, "model")
     family = family_of(provider, model) or _family_by_form(may_be, metadata)
     asked_provider, asked_model = asked
     asked_family = family_of(asked_provider, asked_model)
     if not provider and asked_provider and family in ("", asked_family):
-        provider, model, family = asked_provider, model or asked_model, asked_family
+        # The message does not name its provider, and may be from the one that was asked.
+        provider = asked_provider
+        model = model or asked_model
+        family = asked_family
     return Bond(
         family=family,
         provider=provider,
@@ -363,11 +367,20 @@ def bond_of(message: Message, asked: tuple[str, str]) -> Bond | None:
 
 
 def _family_by_form(may_be: frozenset[str], metadata: Mapping[str, Any]) -> str:
-    """Return the family that made a message, by the form of its blocks, else by its metadata keys, or "" if unknown."""
+    """Return the family that made a message, or "" if unknown.
+
+    Args:
+        may_be: the families that the form of the message's blocks allows. If it is only one, it is returned.
+        metadata: the message's metadata. Otherwise the family that its keys name is returned.
+    """
     if len(may_be) == 1:
-        return next(iter(may_be))
+        [family] = may_be
+        return family
     named = {_namespace(key) for key in metadata} & FAMILIES
-    return next(iter(named)) if len(named) == 1 else ""
+    if len(named) != 1:
+        return ""
+    [family] = named
+    return family
 
 
 def _makers(message: Message) -> tuple[frozenset[str], bool]:
@@ -375,9 +388,10 @@ def _makers(message: Message) -> tuple[frozenset[str], bool]:
 
     Both follow from the types and the signatures of the message's blocks.
     """
-    may_be, is_bound = FAMILIES, False
-    given = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
-    for block in given:
+    may_be = FAMILIES
+    is_bound = False
+    blocks = [message.get("thinking_block"), *_blocks(message, "content"), *_blocks(message, "tool_calls")]
+    for block in blocks:
         if not isinstance(block, dict):
             continue
         kind = str(block.get("type"))
@@ -399,16 +413,21 @@ def _has_unsigned(message: Message) -> bool:
 
     `thinking_block` is checked only if the content has no thinking.
     """
-    own = message.get("thinking_block")
-    thinking: list[Any] = blocks_of(message, _THINKING) or ([own] if is_block(own, _THINKING) else [])
-    return any(not block.get("signature") and not block.get("content") for block in thinking)
+    blocks: list[Any] = blocks_of(message, _THINKING)
+    beside_content = message.get("thinking_block")
+    if not blocks and is_block(beside_content, _THINKING):
+        blocks = [beside_content]
+    return any(not block.get("signature") and not block.get("content") for block in blocks)
 
 
 def _compacting_model(metadata: Mapping[str, Any]) -> str:
     """Return the model that the message's compaction item names as its maker, or "" without such an item."""
-    items = (value for key, value in metadata.items() if key.rpartition(":")[2] == "compaction")
-    models = (item.get("model") for item in items if isinstance(item, dict))
-    return next((model for model in models if isinstance(model, str)), "")
+    for key, item in metadata.items():
+        if key.rpartition(":")[2] == "compaction" and isinstance(item, dict):
+            model = item.get("model")
+            if isinstance(model, str):
+                return model
+    return ""
 
 
 def lacks_reasoning(message: Message) -> bool:
@@ -421,8 +440,11 @@ def lacks_reasoning(message: Message) -> bool:
 
 def reasons_first(message: Message, *, once: bool) -> bool:
     """Return whether an answer begins with all its reasoning. `once` allows only one block of reasoning."""
-    places = [at for at, block in enumerate(_blocks(message, "content")) if is_block(block, THINKING_BLOCKS)]
-    return places == list(range(len(places))) and (len(places) < 2 or not once)
+    content = _blocks(message, "content")
+    positions = [position for position, block in enumerate(content) if is_block(block, THINKING_BLOCKS)]
+    if once and len(positions) > 1:
+        return False
+    return positions == list(range(len(positions)))
 
 
 def _blocks(message: Message, key: str) -> list[Any]:
@@ -436,16 +458,18 @@ def _namespace(key: Any) -> str:
     family = family_of(prefix)
     if family not in FAMILIES:
         return ""
-    return family if colon or prefix == family else ""
+    names_family = bool(colon) or prefix == family
+    return family if names_family else ""
 
 
 def metadata_without(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:
     """Return metadata without the keys of these names, also inside the part of a provider family."""
-    return {
-        key: metadata_without(value, names) if _inner(key, value) else value
-        for key, value in metadata.items()
-        if not _is_named(key, names)
-    }
+    remaining: Message = {}
+    for key, value in metadata.items():
+        if _is_named(key, names):
+            continue
+        remaining[key] = metadata_without(value, names) if _inner(key, value) else value
+    return remaining
 
 
 def only_names(metadata: Mapping[str, Any], names: frozenset[str]) -> Message:

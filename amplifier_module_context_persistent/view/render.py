@@ -80,8 +80,10 @@ def shorten(entry: Entry, message: Message, cut: Cut | None, boundary: str = "li
         message = normalise(message) or message
     if entry.form.for_readers:
         message = for_model(message) or message
-    if entry.form.offload is not None and (cut is None or replace(cut, then="") == entry.form.offload):
-        cut, boundary = cut or entry.form.offload, "line"
+    offload = entry.form.offload
+    if offload is not None and (cut is None or replace(cut, then="") == offload):
+        cut = cut or offload
+        boundary = "line"
     if cut is not None:
         message = elide_message(message, cut, reference=entry.origin.refers_to or entry.id, boundary=boundary)
     if entry.changes.omits:
@@ -126,20 +128,32 @@ def _with_answered_call(message: Message, call_id: str, name: str) -> Message:
 
 
 def _rename_calls(message: Message, new_ids: Mapping[str, str]) -> Message:
+    """Return a copy of a message with new ids for its calls. `new_ids` has them by the stored ids."""
     changed = dict(message)
-    if isinstance(calls := message.get("tool_calls"), list):
-        changed["tool_calls"] = [{**call, "id": new_ids.get(call["id"], call["id"])} for call in calls]
-    if isinstance(content := message.get("content"), list):
-        changed["content"] = [
-            {**block, "id": new_ids.get(block["id"], block["id"])} if block["type"] == "tool_call" else block
-            for block in content
-        ]
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        changed["tool_calls"] = [_with_new_id(call, new_ids) for call in calls]
+    content = message.get("content")
+    if isinstance(content, list):
+        blocks = list(content)
+        for position, block in enumerate(blocks):
+            if block["type"] == "tool_call":
+                blocks[position] = _with_new_id(block, new_ids)
+        changed["content"] = blocks
     return changed
 
 
+def _with_new_id(call: Message, new_ids: Mapping[str, str]) -> Message:
+    return {**call, "id": new_ids.get(call["id"], call["id"])}
+
+
 def _rename_results(message: Message, call_id: str) -> Message:
+    """Return a message whose result blocks answer another call id; the message itself if it has no such block."""
     content = message.get("content")
     if not isinstance(content, list) or not any(block.get("type") == "tool_result" for block in content):
         return message
-    blocks = [{**b, "tool_call_id": call_id} if b.get("type") == "tool_result" else b for b in content]
+    blocks = list(content)
+    for position, block in enumerate(blocks):
+        if block.get("type") == "tool_result":
+            blocks[position] = {**block, "tool_call_id": call_id}
     return {**message, "content": blocks}

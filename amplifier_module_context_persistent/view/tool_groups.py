@@ -70,13 +70,19 @@ def tool_groups(entries: Iterable[Entry]) -> list[Group]:
 
 
 def last_human(groups: Sequence[Group]) -> int | None:
-    """Return the position of the last human message, where the turn in progress begins, or None without one."""
-    return next((position for position in reversed(range(len(groups))) if groups[position].head.human), None)
+    """Return the position of the last human message, or None without one. The current turn begins there."""
+    for position in reversed(range(len(groups))):
+        if groups[position].head.human:
+            return position
+    return None
 
 
 def first_human(groups: Sequence[Group]) -> int | None:
     """Return the position of the first human message, or None without one."""
-    return next((position for position, group in enumerate(groups) if group.head.human), None)
+    for position, group in enumerate(groups):
+        if group.head.human:
+            return position
+    return None
 
 
 def newest_group(groups: Sequence[Group]) -> int:

@@ -24,9 +24,11 @@ def turn_starts(index: Index, read: Read) -> list[int]:
     users = list(_users(index, 0, len(live)))
     unknown = [position for position in users if not plain[live[position]]]
     messages = read([live[position] for position in unknown])
-    others = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
-    starts = [position for position in users if position not in others]
-    return [0, *starts[1:]] if len(live) else []
+    not_human = {position for position, message in zip(unknown, messages, strict=True) if not is_human(message)}
+    human = [position for position in users if position not in not_human]
+    if not live:
+        return []
+    return [0, *human[1:]]  # the first turn begins with the history
 
 
 def _users(index: Index, start: int, stop: int) -> Iterator[int]:

@@ -52,7 +52,9 @@ def _unbound(block: Any, *, keep_text: bool) -> Any:
 def _plain_thinking(block: Message) -> Message | None:
     """Return a thinking block with only its visible text, or None if it has no text."""
     text = block.get("thinking")
-    return {"type": "thinking", "thinking": text} if isinstance(text, str) and text.strip() else None
+    if not isinstance(text, str) or not text.strip():
+        return None
+    return {"type": "thinking", "thinking": text}
 
 
 def _unsigned(block: Any) -> Any:

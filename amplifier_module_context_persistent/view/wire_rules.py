@@ -185,11 +185,11 @@ def oddities_of(message: Message) -> Oddities | None:
     except TypeError:  # half a surrogate pair, or a number that `orjson` does not write
         may_have_text, may_have_marks, may_have_media = True, True, False
     text = may_have_text and well_formed_value(message) != message
-    given = [given_name_of(call) for call in given_calls(message).values()]
+    tool_names = [given_name_of(call) for call in given_calls(message).values()]
     result_name = _result_name(message)
     if result_name:
-        given.append(result_name)
-    names = tuple(name for name in given if _NARROWEST.name(name) != name)
+        tool_names.append(result_name)
+    names = tuple(name for name in tool_names if _NARROWEST.name(name) != name)
     marks = _marks_in(message.get("content")) if may_have_marks else 0
     types = (text or may_have_media) and with_true_types(message) is not message
     if not (text or names or marks or types):
@@ -283,8 +283,9 @@ def well_formed_value(value: Any) -> Any:
         return value if isfinite(value) else None
     if isinstance(value, list):
         return [well_formed_value(item) for item in value]
-    if isinstance(value, dict):
-        return {
-            well_formed(key): inner if key == "message_id" else well_formed_value(inner) for key, inner in value.items()
-        }
-    return value
+    if not isinstance(value, dict):
+        return value
+    copy = {}
+    for key, inner in value.items():
+        copy[well_formed(key)] = inner if key == "message_id" else well_formed_value(inner)
+    return copy
