@@ -1,39 +1,44 @@
-"""A named pipe in the place of one of our files: no command waits for a writer.
-
-Each command has a process of its own, which is killed if it waits.
-"""
+"""A named pipe in the place of one of our files: no command waits for a writer."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.sessions_of_a_home import COMMAND, log_of, write
+from amplifier_module_context_persistent.log.file_handle import beginning, first_line, is_archived
+from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import content_of
+from tests.support.commands import run
+from tests.support.sessions_of_a_home import log_of, write
 
 pytestmark = [
     pytest.mark.usefixtures("project"),
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here"),
 ]
-MODULE = "amplifier_module_context_persistent"
-READERS = {
-    "is_archived": f"from {MODULE}.log.file_handle import is_archived as read",
-    "first_line": f"from {MODULE}.log.file_handle import first_line; read = lambda path: first_line(path, 9)",
-    "beginning": f"from {MODULE}.log.file_handle import beginning; read = lambda path: beginning(path, 9)",
-    "content_of": f"from {MODULE}.toolbox.maintenance.note_beside_log import content_of as read",
+READERS: dict[str, Callable[[str], object]] = {
+    "is_archived": is_archived,
+    "first_line": lambda path: first_line(path, 9),
+    "beginning": lambda path: beginning(path, 9),
+    "content_of": content_of,
 }
+PATIENCE_S = 60
 
 
-def ended(*arguments: Any) -> subprocess.CompletedProcess[str]:
-    """What a process printed that ended; it has no input."""
-    command = [str(argument) for argument in arguments]
-    return subprocess.run(
-        command, timeout=60, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", check=False
-    )
+@pytest.fixture(autouse=True)
+def _wait_for_no_writer() -> Iterator[None]:
+    """Let a test fail that waits."""
+
+    def waits(*_: object) -> None:
+        pytest.fail("it waits for a writer")
+
+    before = signal.signal(signal.SIGALRM, waits)
+    signal.alarm(PATIENCE_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def pipe(path: Path) -> Path:
@@ -49,8 +54,8 @@ def test_a_reader_of_any_file_refuses_a_pipe(tmp_path: Path, reader: str, throug
     if through_link:
         path = tmp_path / "link"
         path.symlink_to("pipe")
-    code = f"import sys\n{READERS[reader]}\ntry:\n    read(sys.argv[1])\nexcept OSError as error:\n    print(error)"
-    assert "this is no regular file" in ended(sys.executable, "-c", code, path).stdout
+    with pytest.raises(OSError, match="this is no regular file"):
+        READERS[reader](str(path))
 
 
 @pytest.mark.parametrize("options", [["--yes"], ["--dry-run"]])
@@ -61,9 +66,8 @@ def test_a_sync_does_not_wait_for_a_pipe_in_the_place_of_a_log(tmp_path: Path, s
     write(log_of("aaaa-root"))
     named = pipe(log_of("bbbb-root") if side == "home" else stick / "-project" / "sessions" / "cccc" / log_of("").name)
     stick.mkdir(exist_ok=True)
-    told = ended(COMMAND, "sync", stick, "--all", *options)
+    told = run("sync", stick, "--all", *options, code=1)
     assert f"{named}: this is no regular file, so it cannot be a log" in " ".join((told.stdout + told.stderr).split())
-    assert told.returncode == 1
     assert len([path for path in stick.rglob(named.name) if path.is_file()]) == (options == ["--yes"])
 
 
@@ -73,8 +77,7 @@ def test_a_pipe_in_the_place_of_the_note_of_syncs_counts_as_no_note(tmp_path: Pa
     pipe(Path.home() / ".amplifier" / "context-synced.json")
     (tmp_path / "stick").mkdir()
     options = {"sync": [tmp_path / "stick"], "purge": ["aaaa-root", "--redact", "cent"], "delete": ["aaaa-root"]}
-    told = ended(COMMAND, command, *options[command], "--yes")
-    assert told.returncode == 0, told.stderr
+    run(command, *options[command], "--yes")
 
 
 @pytest.mark.parametrize("command", ["purge", "search"])
@@ -82,7 +85,7 @@ def test_a_pipe_with_the_name_of_a_saved_torn_tail_is_not_waited_for(command: st
     log = write(log_of("aaaa-root"))
     tail = pipe(log.with_name(f"{log.name}.torn-1-00000000"))
     options = {"purge": ["aaaa-root", "--redact", "cent", "--yes"], "search": ["cent", "aaaa-root", "--hidden"]}
-    told = ended(COMMAND, command, *options[command])
-    assert told.returncode in (0, 2), told.stderr
+    told = run(command, *options[command], code=None)
+    assert told.exit_code in (0, 2), told.stderr
     assert tail.is_fifo()
-    assert told.returncode == 0 or tail.name in told.stderr
+    assert told.exit_code == 0 or tail.name in told.stderr
