@@ -45,6 +45,7 @@ class Copying(FakeFiles):
             target.write(source.read(self.step))
 
 
+@proof(quick=5)
 @pytest.mark.parametrize("step", [7, 50, 150, 400, 10**6])
 def test_a_copy_of_a_live_log_is_a_valid_prefix(path: str, step: int) -> None:
     """Whatever it caught: whole records in their order, at most a torn tail, and what `verify` says is that alone."""

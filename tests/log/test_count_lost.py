@@ -101,6 +101,7 @@ def test_what_a_purge_removed_is_not_lost(path: str, log: FileLog) -> None:
     assert log.describe().lost_messages == 0
 
 
+@proof(quick=4)
 @pytest.mark.parametrize("met", ["appended", "read", "failed read", "fork"])
 def test_a_log_that_was_removed_is_no_new_session(path: str, met: str, files: FakeFiles) -> None:
     """Closed or not, written to or only read: nothing is created in its place, and put back it goes on."""

@@ -57,6 +57,7 @@ def check(path: str, expected: list[int], damaged: set[int]) -> None:
     assert not verify_log(path).is_sound
 
 
+@proof(quick=12)
 @pytest.mark.parametrize("where", ["nowhere", "over a record", "over two records", "over the last one"])
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_a_write_that_goes_astray_costs_itself_and_what_it_hit(

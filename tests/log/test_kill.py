@@ -78,6 +78,7 @@ def test_resets_survive_kills_whole_or_not_at_all(tmp_path: Path) -> None:
     print(f"kills: {len(killed)}, acknowledged resets: {acknowledged}, lost: 0")
 
 
+@proof
 def test_messages_of_one_append_survive_kills_together_or_not_at_all(tmp_path: Path) -> None:
     """Of what was interrupted nothing is half there; all that was acknowledged is there, once."""
     path = tmp_path / "log.jsonl"

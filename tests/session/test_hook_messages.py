@@ -127,7 +127,7 @@ async def test_hooks_that_go_on_injecting_make_no_request_fail(tmp_path: Path) -
     assert len(re.findall("prompt:submit [0-9]+ of system", shown)) < 9
 
 
-@proof(quick=1)
+@proof
 @pytest.mark.parametrize("config", [{"late_system": "system"}, {"compaction_strategy": "importance"}], ids=str)
 async def test_it_holds_for_other_options(tmp_path: Path, config: dict[str, Any]) -> None:
     """System text that goes to the beginning of requests, and other strategies."""

@@ -11,6 +11,7 @@ import pytest
 from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.errors import LogUnreadableError
 from amplifier_module_context_persistent.log.file_log import FileLog
+from tests.support.sweeps import proof
 
 
 class CountingLog(FileLog):
@@ -80,6 +81,7 @@ def test_a_session_that_one_event_loop_left_while_it_opened_is_opened_by_the_nex
     assert asyncio.run(go_on()) >= 1
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "opening"])
 async def test_a_task_that_waits_for_its_append_keeps_few_objects(tmp_path: Path, is_open: bool) -> None:
     """The garbage collector visits the objects of all that wait; a bare task that awaits a future keeps eight."""

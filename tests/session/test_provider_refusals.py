@@ -12,6 +12,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.toolbox.transfer.fork_session import fork_session
 from tests.support.messages import Message, fill, user
 from tests.support.recorded_sessions import Recorded, assert_proved, controls
+from tests.support.sweeps import proof
 
 LINE = "[continued]"
 PREFILL_ERRORS = [
@@ -51,6 +52,7 @@ def thoughts_in(view: list[Message]) -> int:
     return sum("signed-" in str(message["content"]) for message in view)
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("said", PREFILL_ERRORS)
 async def test_a_refusal_for_prefill_is_remembered(tmp_path: Path, said: str) -> None:
     """The line follows from then on, for this provider and model, in this process, the next one and forks."""
@@ -140,8 +142,9 @@ DROPS = [
 ]
 
 
-@pytest.mark.parametrize("in_answer", [False, True], ids=["response", "answer"])
+@proof(quick=8)
 @pytest.mark.parametrize(("said", "what"), DROPS)
+@pytest.mark.parametrize("in_answer", [False, True], ids=["response", "answer"])
 async def test_a_provider_that_names_what_it_dropped_is_believed_at_once(
     tmp_path: Path, said: Message, what: str | None, in_answer: bool
 ) -> None:

@@ -220,6 +220,7 @@ async def test_a_newest_group_of_images_that_no_plan_can_fit_loses_them(tmp_path
         await manager.get_messages_for_request()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("size", [{"max_images": 3}, {"max_request_bytes": LIMIT}], ids=["images", "bytes"])
 async def test_without_recall_no_line_for_an_image_names_it(tmp_path: Path, size: dict[str, int]) -> None:
     """A model without the tool is not told to use it; the next process shows the same lines."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.commands import run
+from tests.support.sweeps import spread
 
 OF_ONE = (
     ("show",),
@@ -44,7 +45,7 @@ def answers(*sessions: str) -> dict[str, Any]:
     """What commands say, each of one session and some of all."""
     asked = [(first, name, *rest) for name in sessions for first, *rest in OF_ONE] + [*OF_ALL]
     told = {}
-    for command in asked:
+    for command in spread(asked, 3):
         more = ("-o", "report.html", "--force") if command[0] == "report" else ()
         done = run(*command, *more, code=None)
         told[" ".join(command)] = (done.exit_code, _CHANGES.sub("", done.stdout), done.stderr)

@@ -101,6 +101,7 @@ def index_of(location: str, *, trusting: bool = True) -> tuple[Any, ...]:
         )
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("make", [numbered, strange])
 @pytest.mark.parametrize("count", [FEW, MANY])
 def test_an_archived_log_reads_as_before_and_comes_back_byte_for_byte(
@@ -207,6 +208,7 @@ def test_a_damaged_frame_costs_its_own_lines(
     assert rows_of(server, location) == []
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("what", ["described = 'x' || described", "row_columns = '\\x00'"])
 def test_damage_beside_the_lines_costs_a_frame_at_most(what: str, location: str, server: TestServer) -> None:
     """Without its columns nothing is lost; without its description its own lines are."""
@@ -369,6 +371,7 @@ def killed_at(number: int, operation: Callable[[], Any], *, sent: bool) -> bool:
     os._exit(0)
 
 
+@proof(quick=2)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
 @pytest.mark.parametrize("sent", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("change", [archive_stored_log, bring_back_stored_log])

@@ -221,6 +221,7 @@ def test_a_session_goes_with_its_sub_agents() -> None:
 # -- erasing -----------------------------------------------------------------------------------------------------------
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("how", ["redact", "everything", "delete"])
 def test_nothing_of_a_text_is_left(how: str) -> None:
     """In no file, compressed or not; what is left is archived again."""

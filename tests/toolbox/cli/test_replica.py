@@ -40,6 +40,7 @@ def named(storage: str, proxy: CuttingProxy) -> str:
     return f"{storage}&read=127.0.0.1:{proxy.port}"
 
 
+@proof(quick=8)
 @pytest.mark.parametrize(
     ("arguments", "reads"),
     [

@@ -108,6 +108,7 @@ def test_du_counts_the_frames(location: str) -> None:
     assert after["total"]["unpacked_bytes"] == before["total"]["unpacked_bytes"]
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("what", [("--redact", "error"), ("--cleared",)], ids=" ".join)
 def test_what_a_purge_leaves_is_archived_again(what: tuple[str, ...], location: str, server: TestServer) -> None:
     """Nothing of what went is in a row or a frame."""

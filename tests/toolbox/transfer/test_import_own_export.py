@@ -25,12 +25,13 @@ from amplifier_module_context_persistent.toolbox.transfer.import_session import 
 from tests.support.busy_homes import sessions_of_home
 from tests.support.commands import run
 from tests.support.imports import contents, history_and_view, texts
+from tests.support.sweeps import proof
 
 ID = "5f0e0000-0000-4000-8000-000000000001"
 NAMES = (ID, "the_session")
 """A session's id as hosts give it, and one that is no UUID, which agents need."""
 
-ROUNDS = [(agent, name) for agent in AGENTS for name in NAMES]
+ROUNDS = [(agent, name) for name in NAMES for agent in AGENTS]
 
 
 def talk() -> list[dict[str, Any]]:
@@ -114,6 +115,7 @@ def imported_again(path: Path, **options: Any) -> Import:
     return report
 
 
+@proof(quick=3)
 @pytest.mark.parametrize(("agent", "name"), ROUNDS)
 async def test_it_is_known_and_nothing_changes(home: Path, agent: str, name: str) -> None:
     """Redacted or not, and from another directory."""
@@ -129,6 +131,7 @@ async def test_it_is_known_and_nothing_changes(home: Path, agent: str, name: str
     assert f"it was exported from session {name}, which is here; 0 of them were added" in told
 
 
+@proof(quick=3)
 @pytest.mark.parametrize(("agent", "name"), ROUNDS)
 async def test_what_the_agent_added_is_added(home: Path, agent: str, name: str) -> None:
     """Once, and billed once; and again what it added since."""

@@ -8,6 +8,7 @@ import pytest
 
 from amplifier_module_context_persistent.paths import LOG_NAME
 from amplifier_module_context_persistent.toolbox.maintenance.note_beside_log import DELETING, WrittenFiles
+from tests.support.sweeps import proof
 from tests.support.two_homes import Home, carry, holders
 
 KEY = "sk-leaked-0123456789"
@@ -29,6 +30,7 @@ def test_a_purged_text_is_purged_everywhere_before_anything_is_copied(laptop: Ho
     assert laptop.log("talk").read_bytes() == desktop.log("talk").read_bytes()
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("more", [(), ("--keep", "both")], ids=" ".join)
 def test_what_a_home_purged_on_the_stick_goes_from_the_home_too(
     laptop: Home, desktop: Home, stick: Path, more: tuple[str, ...]
@@ -55,6 +57,7 @@ def test_what_a_home_deleted_on_the_stick_goes_from_all_homes(laptop: Home, desk
     assert holders(laptop.root, KEY) == holders(desktop.root, KEY) == []
 
 
+@proof(quick=2)
 @pytest.mark.parametrize("shares", [True, False], ids=["a home with it", "a home without it"])
 @pytest.mark.parametrize("command", ["delete", "prune"])
 def test_what_was_deleted_on_the_stick_is_noted_there(
@@ -115,6 +118,7 @@ def test_two_purges_of_one_text_on_two_sides_are_brought_in_step(laptop: Home, d
     assert "Nothing is new" in laptop.run("sync", stick).output
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("what", [("--everything",), ("--cleared",)], ids=" ".join)
 def test_purged_messages_are_purged_everywhere(laptop: Home, desktop: Home, stick: Path, what: tuple[str, ...]) -> None:
     """Also at the end of the log, and in a copy that is older than the purged log, or went on."""
@@ -201,6 +205,7 @@ def test_what_a_killed_deletion_left_is_removed(laptop: Home, stick: Path) -> No
     assert not list(stick.rglob("sessions/talk/*"))
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("command", [("delete", "talk"), ("purge", "talk", "--everything"), ("prune", "--everything")])
 def test_an_erasure_names_the_places_where_the_next_sync_erases_too(
     laptop: Home, desktop: Home, stick: Path, command: tuple[str, ...]
