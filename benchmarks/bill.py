@@ -22,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from amplifier_module_context_persistent import PersistentContextManager
-from amplifier_module_context_persistent.messages.metadata import timestamp_of
+from amplifier_module_context_persistent.messages.message_times import timestamp_of
 from amplifier_module_context_persistent.sessions.prices import Price, PriceList
 from amplifier_module_context_persistent.tokens.counter import count_message, open_counter
 from amplifier_module_context_persistent.toolbox.replay.policies import policy_of

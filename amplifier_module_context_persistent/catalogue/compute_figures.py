@@ -18,7 +18,8 @@ from ..log.base import ReadableLog
 from ..log.record_line import CONTROL_HEAD, Message, decode
 from ..messages.answer_usage import usage_of_message
 from ..messages.message import calls_of, result_id_of, text_of
-from ..messages.metadata import given_id, instant_of, is_human, is_repair, timestamp_of
+from ..messages.message_times import instant_of, timestamp_of
+from ..messages.metadata import given_id, is_human, is_repair
 from ..messages.normalize import tokens_of
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..tokens.counter import TokenCounter

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages.message import calls_of, text_of
-from ..messages.metadata import given_id, timestamp_of
+from ..messages.message_times import timestamp_of
+from ..messages.metadata import given_id
 
 __all__ = ["copy_id", "said_in"]
 

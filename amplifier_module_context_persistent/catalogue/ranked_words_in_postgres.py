@@ -16,7 +16,7 @@ from ..log.base import Log, ReadableLog
 from ..log.database_location import split_location, stored_name
 from ..log.postgres.ranked_rows import CHUNK, RankedLog, RankedRow, RankedServer, ranked_server
 from ..messages.message import Message
-from ..messages.metadata import instant_of, timestamp_of
+from ..messages.message_times import instant_of, timestamp_of
 from ..search.message_terms import VERSION, weights_of
 from ..search.ranked_segment import Postings, key_of
 from .catalogue_file import may_be_written

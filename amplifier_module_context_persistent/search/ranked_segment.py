@@ -18,7 +18,7 @@ from itertools import accumulate
 from operator import sub
 
 from ..messages.message import Message
-from ..messages.metadata import instant_of, timestamp_of
+from ..messages.message_times import instant_of, timestamp_of
 from .message_terms import weights_of
 
 MOST_MESSAGES = (1 << 16) - 1

@@ -19,7 +19,8 @@ from typing import Any
 from ..errors import RecallError
 from ..log.record_line import ROLES
 from ..messages.message import Message
-from ..messages.metadata import RECALL_TOOL, instant_of, timestamp_of
+from ..messages.message_times import instant_of, timestamp_of
+from ..messages.metadata import RECALL_TOOL
 from ..messages.text import full_text
 from .pattern import Pattern, compile_pattern
 

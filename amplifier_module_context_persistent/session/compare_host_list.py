@@ -32,6 +32,7 @@ from ..log.base import Log
 from ..messages.host_form import content_key
 from ..messages.host_order import host_order, with_place
 from ..messages.message import Message, given_calls, result_id_of
+from ..messages.message_times import timestamp_of
 from ..messages.metadata import (
     PLACE_KEY,
     REPAIR_SOURCE,
@@ -40,9 +41,8 @@ from ..messages.metadata import (
     is_kept_from_models,
     is_repair,
     metadata_of,
-    timestamp_of,
 )
-from ..window.message_source import collector_paused
+from ..window.collector_paused import collector_paused
 from .growing_list import SYSTEM_ROLES, is_same, rest_of
 from .host_diagnosis import is_person, late_results, open_calls
 from .known_messages import KnownMessages
@@ -127,7 +127,7 @@ def _any_out_of_place(stored: Sequence[Message]) -> bool:
     return any(PLACE_KEY in metadata or "ephemeral" in metadata for metadata in every_metadata)
 
 
-def look_at(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
+def compare_list(log: Log, given: Sequence[Message], *, may_repair: bool = True) -> ListComparison:
     """Find the new messages of a list. If no message is taken, count the unknown ones.
 
     Args:

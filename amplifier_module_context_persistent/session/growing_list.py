@@ -15,7 +15,8 @@ from ..forms.any_form_to_canonical import read_given, with_messages_before
 from ..forms.canonical import form_of
 from ..messages.host_form import same_content
 from ..messages.message import Message
-from ..messages.metadata import given_id, timestamp_of
+from ..messages.message_times import timestamp_of
+from ..messages.metadata import given_id
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 

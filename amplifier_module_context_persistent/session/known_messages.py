@@ -12,12 +12,8 @@ from ..log.control_records import control_records
 from ..log.record_line import REMOVALS
 from ..messages.host_form import content_key
 from ..messages.message import Message
-from ..messages.metadata import (
-    given_id,
-    instant_of,
-    is_repair,
-    timestamp_of,
-)
+from ..messages.message_times import instant_of, timestamp_of
+from ..messages.metadata import given_id, is_repair
 from .replayed_messages import stored_under
 
 

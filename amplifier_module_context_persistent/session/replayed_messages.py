@@ -12,7 +12,8 @@ from hashlib import blake2b
 from ..log.base import Log
 from ..log.record_line import Message
 from ..messages.host_form import content_key, same_content
-from ..messages.metadata import given_id, timestamp_of
+from ..messages.message_times import timestamp_of
+from ..messages.metadata import given_id
 
 
 def stored_under(log: Log, message_id: str) -> tuple[int, Message] | None:

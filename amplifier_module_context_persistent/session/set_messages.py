@@ -17,13 +17,7 @@ from ..log.base import Log
 from ..messages.check_incoming import json_copy, listed, to_plain, why_refused
 from ..messages.message import Message
 from ..messages.metadata import comes_from_a_log, given_id, is_ephemeral
-from .compare_host_list import (
-    ListComparison,
-    LiveHistory,
-    TakenMessages,
-    additions_only,
-    look_at,
-)
+from .compare_host_list import ListComparison, LiveHistory, TakenMessages, additions_only, compare_list
 from .growing_list import after_items, may_be_repair
 from .host import Host
 from .memory_files import is_memory_file
@@ -228,7 +222,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
 
     def compare(log: Log) -> ListComparison:
         log.follow()
-        return look_at(log, given, may_repair=may_repair)
+        return compare_list(log, given, may_repair=may_repair)
 
     compared = await session.read(compare)
     stored = len(session.log.index.live)
@@ -242,7 +236,7 @@ async def _take(store: Store, host: Host, given: Sequence[Message], *, timestamp
     choices: list[TakenMessages] = []  # the last one counts: another process may have added messages meanwhile
 
     def choose() -> TakenMessages:
-        choices.append(look_at(session.log, given, may_repair=may_repair).taken)
+        choices.append(compare_list(session.log, given, may_repair=may_repair).taken)
         return choices[-1]
 
     session = await store.append(

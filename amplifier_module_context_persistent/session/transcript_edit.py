@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..messages.message import Message
-from ..messages.metadata import instant_of, is_human, timestamp_of
+from ..messages.message_times import instant_of, timestamp_of
+from ..messages.metadata import is_human
 from ..paths import LOG_NAME
 
 _TRANSCRIPT = "transcript.jsonl"

@@ -17,7 +17,8 @@ from ..catalogue.copy_id import copy_id
 from ..errors import LogError
 from ..log.base import ReadableLog
 from ..messages.message import Message
-from ..messages.metadata import RECALL_TOOL, given_id, is_ephemeral, is_written_between, timestamp_of
+from ..messages.message_times import is_written_between, timestamp_of
+from ..messages.metadata import RECALL_TOOL, given_id, is_ephemeral
 from ..search.question import read_question
 from ..search.question_times import Period
 from ..search.ranking import Ranked, Written, worth_of

@@ -13,7 +13,8 @@ from typing import Any
 from ..log.base import ReadableLog
 from ..log.index import ROLE_CODES
 from ..messages.message import Message, calls_of, parsed, result_id_of
-from ..messages.metadata import instant_of, is_repair, seconds_between, timestamp_of
+from ..messages.message_times import instant_of, seconds_between, timestamp_of
+from ..messages.metadata import is_repair
 from ..messages.outcome import ANSWERED, asking_calls, outcome_of
 from ..messages.text import parts_of
 from ..search.tool_names import NEAR, caller_of

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ..catalogue.copy_id import copy_id
 from ..errors import LogError, reason_of
 from ..messages.message import Message, call_arguments_of, call_name_of, given_calls, result_id_of, text_of
-from ..messages.metadata import timestamp_of
+from ..messages.message_times import timestamp_of
 from ..messages.outcome import ANSWERED, outcome_of
 from ..messages.tool_kinds import CHANGE, READ, RUN, ToolKinds, command_of, same_file
 from .find_session import SessionFile

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import ContextPersistentError
 from ..log.filesystem import FileSystem
-from ..messages.metadata import instant_of
+from ..messages.message_times import instant_of
 from ..paths import project_slug
 from .find_session import SessionFile, SessionNameError, find_among, project_sessions, session_files, sessions_in
-from .overview import Overview, look_at_all
+from .overview import Overview, overviews_of
 from .session_name import SessionName, key_of, read_names
 from .sub_agents import with_sub_agents
 
@@ -232,7 +232,7 @@ def _may_be_of_time(session: SessionFile, wanted: SessionFilter) -> bool:
 def _of_time(
     sessions: Sequence[SessionFile], wanted: SessionFilter, without_time: Callable[[int], None]
 ) -> list[SessionFile]:
-    looked_at = look_at_all(sessions)
+    looked_at = overviews_of(sessions)
     seen = [one for one in looked_at if is_of_time(one, wanted)]
     if wanted.since_s is not None or wanted.until_s is not None:
         without_time(sum(not one.has_time for one in looked_at))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from ..log.base import ReadableLog
 from ..log.index import ASSISTANT, Index
 from ..log.record_line import Message, name_of
-from ..messages.metadata import given_id, timestamp_of
+from ..messages.message_times import timestamp_of
+from ..messages.metadata import given_id
 from ..view.plan import IMPORTED, Plan, kept_ordinals
 from ..view.receipts import Receipt
 from .view_rebuild import PlacedReceipt, ReceiptLog

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ..catalogue.session_list_cache import Glances
 from ..log.postgres.list_logs import stored_heads  # its driver is an extra
 from ..log.postgres.old_logs import logs_without_news
-from ..messages.metadata import instant_of
+from ..messages.message_times import instant_of
 from .find_session import SessionFile, stored_session
 from .sub_agents import possible_roots, root_of
 

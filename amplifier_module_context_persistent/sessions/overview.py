@@ -21,7 +21,7 @@ from ..errors import LogError, reason_of
 from ..log.database_location import parse_location, split_location
 from ..log.file_handle import is_archived
 from ..log.filesystem import FileSystem
-from ..messages.metadata import instant_of, seconds_between
+from ..messages.message_times import instant_of, seconds_between
 from .find_session import SessionFile
 from .session_is_open import Identity, held_for_writing, is_open
 from .session_name import SessionName, name_from_glance
@@ -163,7 +163,7 @@ def without_secrets(line: str) -> str:
     return redact_text(line)
 
 
-def look_at(
+def overview_of(
     session: SessionFile,
     held: Collection[Identity | str] | None,
     *,
@@ -213,16 +213,16 @@ def _read(path: Path | str, glances: Glances | None, files: FileSystem | None, c
         return (glances or Glances()).look_at(transcript.reader, path if isinstance(path, str) else "")
 
 
-def look_at_all(sessions: Sequence[SessionFile], held: Collection[Identity | str] | None = None) -> list[Overview]:
+def overviews_of(sessions: Sequence[SessionFile], held: Collection[Identity | str] | None = None) -> list[Overview]:
     """Make the overviews of sessions, in the given order, and store new glances in the catalogues.
 
     Args:
         sessions: the sessions.
-        held: the result of `held_logs`, or None, as for `look_at`.
+        held: the result of `held_logs`, or None, as for `overview_of`.
     """
     glances = Glances()
     glances.expect(session.path for session in sessions if isinstance(session.path, str))
-    seen = [look_at(session, held, glances=glances) for session in sessions]
+    seen = [overview_of(session, held, glances=glances) for session in sessions]
     glances.keep()
     return seen
 

@@ -25,7 +25,8 @@ from ..log.reader import LogReader
 from ..log.record_line import name_of
 from ..log.save_torn_tail import saved_tails
 from ..messages.message import Message, result_id_of
-from ..messages.metadata import is_ephemeral, is_written_between, timestamp_of
+from ..messages.message_times import is_written_between, timestamp_of
+from ..messages.metadata import is_ephemeral
 from ..messages.text import arguments_text, parts_of
 from ..search.pattern import Pattern, SlowPatternError
 from ..search.word_search import AllWords

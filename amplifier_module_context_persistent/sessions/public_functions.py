@@ -30,7 +30,7 @@ from .filters import FilterError, SessionFilter, candidates, is_directory, match
 from .find_session import SessionFile
 from .gather_figures import gathered
 from .given_times import Moment, check_range, moment_s
-from .overview import Overview, held_logs, look_at_all
+from .overview import Overview, held_logs, overviews_of
 from .prices import PriceList
 from .totals import BY, Period, Total, total_of, totals
 
@@ -83,7 +83,7 @@ def sessions(*, storage: str | None = None, **filters: Unpack[Filters]) -> list[
         LogUnreadableError: the database cannot be queried.
     """
     found = _chosen(storage, filters)
-    return sorted(look_at_all(found, held_logs(found)), key=lambda one: (-one.known_s, one.session.id))
+    return sorted(overviews_of(found, held_logs(found)), key=lambda one: (-one.known_s, one.session.id))
 
 
 def search(

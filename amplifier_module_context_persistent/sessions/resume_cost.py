@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..catalogue.glance import LastRequest
-from ..messages.metadata import instant_of
+from ..messages.message_times import instant_of
 from ..view.cache_life import cache_lives_s
 from ..view.recipients import ANTHROPIC, family_of
 from .prices import PriceList

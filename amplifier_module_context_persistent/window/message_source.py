@@ -9,9 +9,7 @@ when it was added.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 
 from ..config import Config
@@ -94,36 +92,3 @@ class MessageSource:
     def _fetch(self, read: ReadLines, entries: Sequence[Entry]) -> Iterator[Message]:
         stored = read([entry.ordinal for entry in entries if entry.ordinal >= 0])
         return (next(stored) if entry.ordinal >= 0 else self.extras.message(entry.ordinal) for entry in entries)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector in a `with` statement; afterwards it is enabled again if it was before.
-
-    The collector runs after a number of allocations and looks at all new containers again and again. While 100,000
-    messages are parsed into one list, this takes twice the time of the parsing. It finds nothing, as parsed JSON has no
-    cycles. Mercurial pauses it for the same reason (its `util.nogc`).
-
-    If much was parsed, its objects are marked as old. Otherwise the next allocation, usually on the event loop, would
-    make the collector look at all of them at once: a pause of 100 ms for 80,000 messages.
-    """
-    was_enabled = gc.isenabled()
-    young = gc.get_count()[0]
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            if gc.get_count()[0] - young > _MANY_YOUNG:  # a process may collect later than after 700
-                _let_young_count_as_old()
-            gc.enable()
-
-
-_MANY_YOUNG = 30_000  # containers; the collector needs about 3 ms for them
-
-
-def _let_young_count_as_old() -> None:
-    """Move all new objects to the oldest generation, so that the collector does not scan them during a request."""
-    if not gc.get_freeze_count():
-        gc.freeze()
-        gc.unfreeze()

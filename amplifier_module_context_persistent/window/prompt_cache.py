@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..messages.metadata import instant_of
+from ..messages.message_times import instant_of
 from ..view.cache_life import cache_lives_s
 
 

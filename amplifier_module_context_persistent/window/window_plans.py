@@ -24,9 +24,10 @@ from ..view.arrangement import Arrangement
 from ..view.entry import Entry, end_chains
 from ..view.plan import NO_PLAN, LeftOut, Plan
 from ..view.tool_groups import last_human, tool_groups
+from .collector_paused import collector_paused
 from .entries_without_plan import in_place
 from .kept_entries import KeptEntries
-from .message_source import MessageSource, collector_paused
+from .message_source import MessageSource
 from .plan_gain import frees_enough
 from .plan_state import PlanState, hidden, hidden_quotes, mark, state_without_plan, visible, without_hidden
 from .replan_throttle import ReplanThrottle

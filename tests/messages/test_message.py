@@ -17,7 +17,7 @@ from amplifier_module_context_persistent.messages.message import (
     text_of,
     without_thinking,
 )
-from amplifier_module_context_persistent.messages.metadata import timestamp_of
+from amplifier_module_context_persistent.messages.message_times import timestamp_of
 from amplifier_module_context_persistent.messages.text import arguments_text, full_text
 from amplifier_module_context_persistent.tokens.usage import ReportedUsage, usage_of_record
 from tests.support import histories

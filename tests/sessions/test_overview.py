@@ -9,7 +9,7 @@ from amplifier_module_context_persistent import PersistentContextManager
 from amplifier_module_context_persistent.catalogue.session_list_cache import LEAST_LOG_BYTES, Glances
 from amplifier_module_context_persistent.messages.secrets.redact import redact_text
 from amplifier_module_context_persistent.sessions.find_session import SessionFile
-from amplifier_module_context_persistent.sessions.overview import Overview, look_at, without_secrets
+from amplifier_module_context_persistent.sessions.overview import Overview, overview_of, without_secrets
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from tests.support.counted_sessions import MESSAGES, collected, counted_session
 from tests.support.counters import DoubleCounter
@@ -26,7 +26,7 @@ def session(path: Path) -> SessionFile:
 async def test_a_session_is_counted(tmp_path: Path) -> None:
     """Messages, tokens and the first line that a person wrote; nothing is open or torn."""
     path = await counted_session(tmp_path / "log.jsonl")
-    seen = look_at(session(path), held=set())
+    seen = overview_of(session(path), held=set())
     assert (seen.messages, seen.hidden, seen.damage, seen.open_calls, seen.error) == (len(MESSAGES), 0, 0, 0, "")
     assert (seen.tokens, seen.size_bytes) == (collected(path).total.tokens, path.stat().st_size)
     assert seen.first_line == next(m["content"] for m in MESSAGES if m["role"] == "user").split("\n")[0]
@@ -63,7 +63,7 @@ def test_what_another_counter_counts_is_neither_kept_nor_taken_from_what_is_kept
 
     def tokens(counter: EstimateCounter | None) -> tuple[int, str]:
         glances = Glances()
-        seen = look_at(session(path), held=set(), glances=glances, counter=counter)
+        seen = overview_of(session(path), held=set(), glances=glances, counter=counter)
         glances.keep()
         return seen.tokens, seen.tokenizer
 
@@ -79,7 +79,7 @@ async def test_what_was_cleared_is_hidden(tmp_path: Path) -> None:
     path = await counted_session(tmp_path / "log.jsonl")
     async with PersistentContextManager(path, tokenizer="estimate") as manager:
         await manager.clear()
-    seen = look_at(session(path), held=set())
+    seen = overview_of(session(path), held=set())
     assert (seen.messages, seen.hidden, seen.tokens, seen.first_line) == (0, len(MESSAGES), 0, "")
 
 

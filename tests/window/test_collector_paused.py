@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from amplifier_module_context_persistent.window.message_source import collector_paused
+from amplifier_module_context_persistent.window.collector_paused import collector_paused
 from tests.support.sweeps import proof
 
 

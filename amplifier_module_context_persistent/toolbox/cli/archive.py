@@ -20,7 +20,7 @@ from ...log.archive_log import LEAST_LOG_BYTES, OPEN, Archived
 from ...log.database_location import stored_name
 from ...sessions.filters import SessionFilter
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import held_logs, look_at
+from ...sessions.overview import held_logs, overview_of
 from ...sessions.session_is_open import is_held, is_open
 from ..transfer.archive_session import archive_session, bring_back_session, estimate_session
 from ..transfer.find_host_copies import hosts_files
@@ -166,7 +166,7 @@ def _older_than(sessions: Sequence[SessionFile], older: float | None) -> list[Se
     """Return the sessions whose last message is older than a time; all sessions if `older` is None."""
     if older is None:
         return list(sessions)
-    seen = [look_at(one, None) for one in sessions]
+    seen = [overview_of(one, None) for one in sessions]
     say_left_by_age(seen, older)
     return [one.session for one in seen if one.last_s < older]
 

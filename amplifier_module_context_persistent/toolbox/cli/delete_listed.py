@@ -17,7 +17,7 @@ from ...clock import utc_now
 from ...errors import ContextPersistentError, DeleteError
 from ...log.database_location import stored_name
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import Overview, held_logs, look_at
+from ...sessions.overview import Overview, held_logs, overview_of
 from ..transfer.delete_sessions import Deletion, delete_session, plan_deletion
 from ..transfer.erased_session_names import names_in_log
 from ..transfer.erasure_list import lift, note_erasure
@@ -119,7 +119,7 @@ def looked_at(sessions: Iterable[SessionFile], older: float | None = None) -> li
         for number, session in enumerate(sessions):
             tell("looking at sessions", number, len(sessions))
             glances = cached if str(session.path) in not_opened else None
-            seen.append(look_at(session, open_logs, glances=glances))
+            seen.append(overview_of(session, open_logs, glances=glances))
     cached.keep()
     return seen
 
@@ -138,7 +138,7 @@ def _check_age(deletion: Deletion, older: float) -> None:
     session = deletion.seen.session
     if stored_name(str(session.path)) is None:  # a file's log has been read already
         return
-    seen = look_at(session, None)
+    seen = overview_of(session, None)
     if seen.error:
         raise DeleteError(f"{seen.error}; nothing was deleted")
     if seen.last_s >= older:

@@ -15,10 +15,11 @@ from ..transfer.hand_over import AGENTS, HandOver, hand_over
 from .completion import complete_turn_or_id
 from .error_messages import tell_parts_left, unusable
 from .exit_codes import DONE, FINDINGS
+from .how_to_go_on import say_how_to_go_on
 from .parameters import check_place
 from .progress import progress
 from .ranges import turn_or_id
-from .session_argument import say_how_to_go_on, session_argument
+from .session_argument import session_argument
 from .terminal import counted, say
 
 _MOST_SHOWN = 50

@@ -27,10 +27,11 @@ from ..transfer.watch_imports import LOOK_S, WatchedPlace
 from .error_messages import UnusableError, unusable
 from .exit_codes import DONE, FINDINGS
 from .filter_options import source_filter_options
+from .how_to_go_on import say_how_to_go_on
 from .parameters import check_place
 from .progress import progress, stages
 from .sealed_files import identity_option
-from .session_argument import say_how_to_go_on, storage, storage_option
+from .session_argument import storage, storage_option
 from .terminal import counted, one_line, say
 
 

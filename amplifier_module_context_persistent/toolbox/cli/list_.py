@@ -31,7 +31,7 @@ from ...sessions.find_session import (
     stored_session_pages,
 )
 from ...sessions.other_projects import earlier_checkouts_hint, other_projects_hint
-from ...sessions.overview import Overview, held_logs, look_at
+from ...sessions.overview import Overview, held_logs, overview_of
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
 from ...sessions.session_is_open import Identity
@@ -295,7 +295,7 @@ class _SessionPicker:
             if self._matches is not None and not self._matches.is_found_in(session):
                 continue
             with _watched_file(session) as files:
-                one = look_at(session, self._held, glances=self._glances, files=files)
+                one = overview_of(session, self._held, glances=self._glances, files=files)
             self._without_time += not one.has_time
             if is_of_time(one, self._wanted):
                 heappush(waiting, (-one.known_s, -session.modified_s, session.id, number, one))

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ...catalogue.session_list_cache import Glances
-from ...messages.metadata import metadata_of, timestamp_of
+from ...messages.message_times import timestamp_of
+from ...messages.metadata import metadata_of
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import Overview, look_at
+from ...sessions.overview import Overview, overview_of
 from ...sessions.pattern_in_session import FoundLine, HiddenText
 from ...sessions.session_name import SessionNames
 from ...sessions.transcript import LiveMessage
@@ -45,7 +46,7 @@ class SearchedSessions:
     def look(self, path: str) -> Overview:
         """Return the list entry of the session with this path."""
         session = next(session for session in self.files if str(session.path) == path)
-        return look_at(session, None, glances=self.glances)
+        return overview_of(session, None, glances=self.glances)
 
 
 class MatchPrinter:

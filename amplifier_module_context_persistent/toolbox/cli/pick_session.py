@@ -15,7 +15,7 @@ import click
 
 from ...catalogue.session_list_cache import Glances
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import Overview, look_at
+from ...sessions.overview import Overview, overview_of
 from ...sessions.prices import PriceList
 from ...sessions.resume_cost import resume_cost
 from ...sessions.session_name import key_of
@@ -119,7 +119,7 @@ class SessionChoices:
 
     def _look_further(self) -> bool:
         """Read some more sessions, and return whether there were any."""
-        more = [look_at(session, None, glances=self._glances) for session in islice(self._left, _LOOKED_AT_ONCE)]
+        more = [overview_of(session, None, glances=self._glances) for session in islice(self._left, _LOOKED_AT_ONCE)]
         for one in more:
             if one.error:
                 self._count -= 1

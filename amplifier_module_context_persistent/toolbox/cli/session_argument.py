@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +21,7 @@ from ...log.database_location import (
     why_no_place,
     without_password,
 )
-from ...paths import project_slug, session_id_of
+from ...paths import session_id_of
 from ...sessions.find_session import (
     SessionFile,
     SessionNameError,
@@ -35,9 +34,9 @@ from ...sessions.find_session import (
 from ...sessions.other_projects import last_session
 from ...sessions.sub_agents import with_sub_agents
 from .completion import complete
-from .error_messages import UnusableError, reason, shown_path, tell_parts_left, unusable
+from .error_messages import UnusableError, reason, shown_path, unusable
 from .sealed_files import how_to_read, plain_path
-from .terminal import one_line, say
+from .terminal import one_line
 
 if TYPE_CHECKING:
     pass
@@ -206,20 +205,6 @@ def session_name(path: str) -> str:
 def file_name(session_id: str) -> str:
     """Return a session's id as a file name, without characters that have a meaning in paths."""
     return "".join(char if char.isalnum() or char in "-_." else "-" for char in session_id)
-
-
-def say_how_to_go_on(path: str) -> None:
-    """Print the command that continues a new session; a host resumes it only in its project's directory."""
-    session_id = session_id_of(path)
-    if stored_name(path) is not None or session_id is None or Path(path).parents[1].name != "sessions":
-        say("Go on with it: name it in the configuration of a session (`transcript_path`, `storage`).")
-        if stored_name(path) is None:
-            tell_parts_left(path)
-        return
-    project = Path(path).parents[2].name
-    where = "" if project == project_slug(".") else f", in the directory of the project {project}"
-    say(f"Go on with it{where}:")
-    say(f"  {shlex.join(['amplifier', 'session', 'resume', session_id])}")
 
 
 class SessionFirst(click.Command):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import RecallError
 from ...messages.message import Message
-from ...messages.metadata import timestamp_of
+from ...messages.message_times import timestamp_of
 from ...messages.tool_kinds import CHANGE, READ, ToolKinds, same_file
 from ...sessions.all_sessions_index import RankedSearch
 from ...sessions.best_messages import BestMessage, BestMessages, Narrowing, best_messages

@@ -18,7 +18,7 @@ from ...messages.secrets.redact import redact_text, redact_value
 from ...messages.text import arguments_text, parts_of
 from ...sessions.filters import SessionFilter, candidates, matching
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import Overview, look_at
+from ...sessions.overview import Overview, overview_of
 from ...sessions.transcript import LiveMessage
 
 
@@ -83,7 +83,7 @@ def seen_of(sessions: Sequence[SessionFile]) -> list[Overview]:
     """Return the list entries of sessions, in their order, without their numbers of tokens."""
     glances = Glances()
     glances.expect(session.path for session in sessions if isinstance(session.path, str))
-    return [look_at(session, None, glances=glances, counter=_Uncounted()) for session in sessions]
+    return [overview_of(session, None, glances=glances, counter=_Uncounted()) for session in sessions]
 
 
 def without_secrets(text: str) -> str:

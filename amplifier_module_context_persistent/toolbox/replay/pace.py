@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...messages.metadata import instant_of, timestamp_of
+from ...messages.message_times import instant_of, timestamp_of
 from ...sessions.transcript import LiveMessage, Transcript, Turn
 from .api import Seen
 

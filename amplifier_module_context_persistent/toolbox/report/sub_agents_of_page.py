@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from ...errors import LogError
 from ...log.filesystem import FileSystem
 from ...messages.message import Message, calls_of
-from ...messages.metadata import first_line, timestamp_of
+from ...messages.message_times import timestamp_of
+from ...messages.metadata import first_line
 from ...sessions.find_session import SessionFile
 from ...sessions.gather_figures import gathered
 from ...sessions.prices import PriceList

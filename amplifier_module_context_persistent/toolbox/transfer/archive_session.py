@@ -12,7 +12,7 @@ from ...log.database_location import split_location, stored_name
 from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import look_at_all
+from ...sessions.overview import overviews_of
 
 
 def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
@@ -31,7 +31,7 @@ def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
         return archive_log(path, watched=files, snapshots=CatalogueSnapshots())
     from ...log.postgres.archive_stored_log import archive_stored_log  # its driver is an extra
 
-    look_at_all([SessionFile(path, "", "", 0.0)])  # saves its list entry, so that no list has to unpack the log
+    overviews_of([SessionFile(path, "", "", 0.0)])  # saves its list entry, so that no list has to unpack the log
     return archive_stored_log(path, on_read=files.note_read if files is not None else lambda _: None)
 
 

@@ -30,7 +30,7 @@ from ...log.index import USER
 from ...log.open_reader import open_reader
 from ...log.record_kinds import control_of
 from ...log.record_line import CONTROL_HEAD, Message
-from ...messages.metadata import timestamp_of
+from ...messages.message_times import timestamp_of
 from .append_to_copy import whole_lines
 
 _HEADER_BYTES = 4096

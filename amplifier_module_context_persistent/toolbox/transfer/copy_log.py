@@ -38,7 +38,8 @@ from ...log.reader import LogReader
 from ...log.record_limits import MAX_DEPTH, MAX_RECORD_BYTES, SEAL_BYTES, is_too_deep
 from ...log.record_line import Message, decode, encode_message, message_id_of
 from ...messages.check_incoming import check_message, json_copy
-from ...messages.metadata import given_id, timestamp_of
+from ...messages.message_times import timestamp_of
+from ...messages.metadata import given_id
 from ...paths import LOG_NAME, log_name, session_id_of
 from .importers.account import LostLine
 

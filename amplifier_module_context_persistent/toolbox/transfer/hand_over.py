@@ -21,7 +21,7 @@ from ...errors import ConfigError, PlaceError
 from ...log.atomic_file import NewFile
 from ...log.filesystem import FileSystem
 from ...messages.message import Message
-from ...messages.metadata import instant_of
+from ...messages.message_times import instant_of
 from ...sessions.transcript import Transcript
 from .export_session import EXPORTERS
 from .exporters.session_view import SessionView

@@ -18,7 +18,8 @@ from ...log.record_line import ID_KEY, MARK, ROLES
 from ...messages.host_form import DROPPED_BY_HOSTS, as_hosts_write
 from ...messages.host_order import host_order
 from ...messages.message import Message
-from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of, timestamp_of
+from ...messages.message_times import timestamp_of
+from ...messages.metadata import PLACE_KEY, is_ephemeral, metadata_of
 from ...view.entry import INSTRUCTING
 
 __all__ = ["as_hosts_see", "transcript_lines"]

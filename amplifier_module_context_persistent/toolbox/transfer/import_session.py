@@ -18,7 +18,7 @@ from pathlib import Path
 from ... import clock
 from ...checkout_remote import remote_of
 from ...log.filesystem import FileSystem
-from ...window.message_source import collector_paused
+from ...window.collector_paused import collector_paused
 from .drafts import Drafts, SessionDraft
 from .earlier_import import find_earlier, key_at
 from .erasure_list import lift

@@ -29,10 +29,10 @@ from ...catalogue.catalogue_file import CatalogueError
 from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
-from ...messages.metadata import instant_of
+from ...messages.message_times import instant_of
 from ...paths import LOG_NAME
 from ...sessions.find_session import SessionFile
-from ...sessions.overview import look_at
+from ...sessions.overview import overview_of
 from ..maintenance.leftovers import place_left
 from ..maintenance.note_beside_log import DELETING, PURGING, WrittenFiles
 from ..maintenance.purge_options import Purge
@@ -160,7 +160,7 @@ def _purge_of(erasure: Erasure) -> Purge:
 
 
 def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) -> ErasingStep:
-    seen = look_at(session, None)
+    seen = overview_of(session, None)
     deletion = plan_deletion([seen])[0]
     step = ErasingStep(session, side, erasures, deletion=deletion, error=deletion.refused)
     last = max(erasures, key=lambda one: one.time)

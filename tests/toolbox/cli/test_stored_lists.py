@@ -93,7 +93,7 @@ def test_a_list_that_is_ended_goes_on_where_it_was(
     """What it looked at is kept in between, not only at its end."""
     schema = sessions.rpartition("=")[2]
     monkeypatch.setattr(session_list_cache, "_KEPT_AT_ONCE", 4)
-    looked, look = list[str](), list_.look_at
+    looked, look = list[str](), list_.overview_of
 
     def ended(session: Any, *arguments: Any, **options: Any) -> Any:
         looked.append(session.id)
@@ -101,7 +101,7 @@ def test_a_list_that_is_ended_goes_on_where_it_was(
             raise KeyboardInterrupt
         return look(session, *arguments, **options)
 
-    monkeypatch.setattr(list_, "look_at", ended)
+    monkeypatch.setattr(list_, "overview_of", ended)
     run("list", "--all", "--storage", sessions, code=130)
     assert server.execute(f"select count(*) from {schema}.glance") == [(8,)]
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ....forms.canonical import plain_content
-from ....messages.metadata import instant_of
+from ....messages.message_times import instant_of
 
 Message = dict[str, Any]
 

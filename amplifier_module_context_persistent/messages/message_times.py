@@ -1,0 +1,51 @@
+"""The times of messages: when one was written, and whether that is within a period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from .metadata import metadata_of
+
+
+def timestamp_of(message: Mapping[str, Any]) -> str:
+    """Return the time at which a message was written, as text; "" if it is not known.
+
+    The time is in the metadata or, in messages of the older module, at the top level.
+    """
+    given = metadata_of(message).get("timestamp") or message.get("timestamp")
+    return given if isinstance(given, str) else ""
+
+
+def instant_of(text: str) -> datetime | None:
+    """Return the instant of an ISO 8601 text, in UTC if it names no zone; None if the text is not a time."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+
+
+def is_written_between(message: Mapping[str, Any], since_s: float | None, until_s: float | None) -> bool:
+    """Return whether a message was written at or after `since_s` and before `until_s`; False if its time is unknown.
+
+    Args:
+        message: the message.
+        since_s: seconds since 1970; None if the beginning is open.
+        until_s: seconds since 1970; None if the end is open. If both are None, the result is True for every message.
+    """
+    if since_s is None and until_s is None:
+        return True
+    written = instant_of(timestamp_of(message))
+    if written is None:
+        return False
+    seconds = written.timestamp()
+    return (since_s is None or since_s <= seconds) and (until_s is None or seconds < until_s)
+
+
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """Return the seconds between two times; None if one is unknown or the end is before the start."""
+    if start is None or end is None or end < start:
+        return None
+    return (end - start).total_seconds()
