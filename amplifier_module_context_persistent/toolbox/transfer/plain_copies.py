@@ -11,6 +11,8 @@ import contextlib
 import os
 import shutil
 import tempfile
+from functools import partial
+from typing import BinaryIO
 
 from ...log.file_trust import is_own
 from ...log.os_file_lock import try_lock
@@ -46,6 +48,10 @@ class PrivateDirectory:
     def file(self, name: str) -> str:
         """Return the path for a file with this name in the directory."""
         return os.path.join(self.path, name)
+
+    def new_file(self, path: str) -> BinaryIO:
+        """Create a file that only this user can read and write, at a path in the directory."""
+        return open(path, "xb", opener=partial(os.open, mode=0o600))
 
     def remove(self) -> None:
         """Remove the directory with its content. A second call does nothing."""

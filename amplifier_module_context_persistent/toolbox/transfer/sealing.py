@@ -142,14 +142,14 @@ def opened_seal(path: str, identities: Sequence[Identity]) -> Iterator[str]:
     with PrivateDirectory() as directory:
         name = os.path.basename(path).removesuffix(SEALED_ENDING)
         plain = directory.file(name.removesuffix(".zst"))
-        packed = directory.file("packed")
-        with open_regular(path) as sealed, open(packed, "wb") as file:
+        packed = directory.file(f"{name}.packed")
+        with open_regular(path) as sealed, directory.new_file(packed) as file:
             unseal(sealed, file, identities)
-        _unpack(packed, plain)
+        _unpack(packed, plain, directory)
         yield plain
 
 
-def _unpack(packed: str, plain: str) -> None:
+def _unpack(packed: str, plain: str, directory: PrivateDirectory) -> None:
     """Move a file to another path. If it is compressed with zstd, decompress it."""
     with open(packed, "rb") as file:
         if file.read(len(_ZSTD)) != _ZSTD:
@@ -158,7 +158,7 @@ def _unpack(packed: str, plain: str) -> None:
         file.seek(0)
         most_bytes = most_unpacked_bytes(os.path.getsize(packed))
         try:
-            with opened_zstd(file) as content, open(plain, "wb") as unpacked:
+            with opened_zstd(file) as content, directory.new_file(plain) as unpacked:
                 while piece := content.read(_BLOCK_BYTES):
                     unpacked.write(piece)
                     if unpacked.tell() > most_bytes:

@@ -29,7 +29,9 @@ TEXT = "the harbour is closed on Sundays"
 
 @pytest.fixture
 def session(project: Path) -> Path:
-    return write(log_of("s-one"), [user("When is the harbour closed?"), {"role": "assistant", "content": TEXT}])
+    log = write(log_of("s-one"), [user("When is the harbour closed?"), {"role": "assistant", "content": TEXT}])
+    log.chmod(0o600)  # as a session makes it
+    return log
 
 
 @pytest.fixture
@@ -83,6 +85,17 @@ def test_what_reads_a_session_reads_a_sealed_one(
     assert command[0] in ("verify", "stats", "report") or plain.count("harbour") == by_option.stdout.count("harbour")
     env = {"COLUMNS": "80", "NO_COLOR": "1", "CONTEXT_PERSISTENT_IDENTITY": str(key)}
     assert len(run(*command, sealed, env=env, code=None).stdout.splitlines()) == len(found)
+
+
+@pytest.mark.parametrize("name", ["s-one.jsonl.zst.age", "packed.zst.age"])
+def test_verify_finds_nothing_in_a_sealed_log_that_others_may_read(name: str, sealed: Path, key: Path) -> None:
+    """Its plain copy is private, whatever the umask and whatever the file is called."""
+    found = sealed.rename(sealed.with_name(name))
+    before = os.umask(0o022)
+    try:
+        assert "others may read it" not in run("verify", found, "--identity", key).output
+    finally:
+        os.umask(before)
 
 
 def test_the_session_stays_as_it_is_and_an_archived_one_is_sealed_too(session: Path, key: Path, tmp_path: Path) -> None:

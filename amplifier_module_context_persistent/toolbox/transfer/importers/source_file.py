@@ -20,7 +20,6 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from secrets import token_hex
 from typing import Any, BinaryIO, NamedTuple
 
@@ -194,7 +193,7 @@ class Source:
     def _new_plain_file(self) -> BinaryIO:
         self._copies = self._copies or PrivateDirectory()
         self.plain_path = self._copies.file(token_hex(4))
-        return open(self.plain_path, "xb", opener=partial(os.open, mode=0o600))
+        return self._copies.new_file(self.plain_path)
 
     def __enter__(self) -> Source:
         return self
