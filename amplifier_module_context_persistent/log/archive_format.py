@@ -41,7 +41,8 @@ HEAD = _BEFORE_VERSION + _VERSION
 """The first bytes of an archive."""
 _END = re.compile(rb'\{"archive_end":\[(\d{1,18}),(\d{1,18})\],"_crc":"[0-9a-f]{8}"\}\n\Z')
 _MOST_END_BYTES = 96
-_SIZE_BYTES = 8  # the bytes of the head of a skippable frame
+HEAD_BYTES = 8
+"""The length of the head of a skippable frame."""
 _MOST_ENTRY_BYTES = 1 << 10
 
 ReadAt = Callable[[int, int], bytes]
@@ -149,7 +150,12 @@ def sealed(description: dict[str, Any]) -> bytes:
 
 def skippable(content: bytes) -> bytes:
     """Return a frame with this content that decompressors skip."""
-    return _SKIPPABLE + struct.pack("<I", len(content)) + content
+    return skippable_head(len(content)) + content
+
+
+def skippable_head(size: int) -> bytes:
+    """Return the head of a frame with so many bytes of content that decompressors skip."""
+    return _SKIPPABLE + struct.pack("<I", size)
 
 
 def compressed(content: bytes) -> bytes:
@@ -257,7 +263,7 @@ def index_bytes(frames: list[Frame], sha256: str, offset: int) -> bytes:
     size = frames[-1].end if frames else 0
     total = sealed({"frames": len(frames), "size": size, "sha256": sha256})
     entries = b"".join([frame.entry() for frame in frames]) + total
-    end = sealed({"archive_end": [offset + _SIZE_BYTES, len(entries)]})
+    end = sealed({"archive_end": [offset + HEAD_BYTES, len(entries)]})
     return skippable(entries + end)
 
 
@@ -294,7 +300,7 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
     frames_end = len(HEAD)
     log_end = 0
     for line in lines:
-        frame = frame_of_entry(line, frames_end + _SIZE_BYTES + len(line) + 1)
+        frame = frame_of_entry(line, frames_end + HEAD_BYTES + len(line) + 1)
         if frame.offset != log_end:
             raise ValueError("its frames do not follow each other")
         frames.append(frame)
@@ -302,7 +308,7 @@ def _index_at_end(read: ReadAt, file_bytes: int) -> ArchiveIndex:
         log_end = frame.end
     total = orjson.loads(last)
     has_all_frames = total["frames"] == len(frames) and total["size"] == log_end
-    if not has_all_frames or frames_end != index_offset - _SIZE_BYTES:
+    if not has_all_frames or frames_end != index_offset - HEAD_BYTES:
         raise ValueError("its frames are not all of the file")
     return ArchiveIndex(frames, log_end, str(total["sha256"]))
 
@@ -340,9 +346,9 @@ def _walked(read: ReadAt, file_bytes: int) -> Iterator[Frame]:
     last = no_frame(len(HEAD))
     place = _next_entry(read, len(HEAD), file_bytes)
     while place < file_bytes:
-        head = read(_SIZE_BYTES, place)
-        line = read(struct.unpack("<I", head[4:])[0], place + _SIZE_BYTES)
-        frame = frame_of_entry(line, place + _SIZE_BYTES + len(line))
+        head = read(HEAD_BYTES, place)
+        line = read(struct.unpack("<I", head[4:])[0], place + HEAD_BYTES)
+        frame = frame_of_entry(line, place + HEAD_BYTES + len(line))
         if frame.offset < last.end:  # a copy of another description
             place = _next_entry(read, place + len(_SKIPPABLE), file_bytes)
             continue
@@ -391,10 +397,10 @@ def _next_entry(read: ReadAt, place: int, file_bytes: int) -> int:
             place += max(1, len(block) - len(_SKIPPABLE) + 1)
             continue
         place += found
-        head = read(_SIZE_BYTES + _MOST_ENTRY_BYTES, place)
-        if len(head) > _SIZE_BYTES:
-            size = struct.unpack("<I", head[4:_SIZE_BYTES])[0]
-            line = head[_SIZE_BYTES : _SIZE_BYTES + size]
+        head = read(HEAD_BYTES + _MOST_ENTRY_BYTES, place)
+        if len(head) > HEAD_BYTES:
+            size = struct.unpack("<I", head[4:HEAD_BYTES])[0]
+            line = head[HEAD_BYTES : HEAD_BYTES + size]
             if 0 < size <= _MOST_ENTRY_BYTES and line.startswith(b'{"frame":') and is_sealed(line):
                 return place
         place += len(_SKIPPABLE)

@@ -15,12 +15,14 @@ from ..errors import DependencyError, LogUnreadableError
 from .archive_format import (
     FRAME_BYTES,
     HEAD,
+    HEAD_BYTES,
     Frame,
     ReadAt,
     decompressed,
     is_archive,
     read_index,
     skippable,
+    skippable_head,
     stand_in,
 )
 
@@ -97,6 +99,17 @@ class ArchivedBytes:
             if self._whole(len(description), frame.at - len(description)) != description:
                 found.append(number)
         return found
+
+    def is_index_head_damaged(self) -> bool:
+        """Return whether the head of the index's frame was changed. This package does not need it, but `zstd` does.
+
+        Raises:
+            OSError: the system refuses.
+        """
+        end = len(HEAD)
+        if self.frames:
+            end = self.frames[-1].at + self.frames[-1].packed_bytes
+        return self._whole(HEAD_BYTES, end) != skippable_head(self.file_bytes - end - HEAD_BYTES)
 
     def place_of(self, number: int) -> str:
         """Describe the place of a frame and its lines of the log, for a person."""

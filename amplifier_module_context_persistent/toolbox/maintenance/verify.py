@@ -186,6 +186,8 @@ def _of_archive(reader: LogReader) -> Iterator[Finding]:
     if archive.index_damage:
         yield Finding("archive_index", archive.index_damage)
         return
+    if archive.is_index_head_damaged():
+        yield Finding("archive_index", "the head of the index's frame was changed, so `zstd` refuses the file there")
     for number in archive.damaged_descriptions():
         yield Finding("archive_index", f"the description before frame {number + 1:,} was changed")
 

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from amplifier_module_context_persistent.errors import LogUnreadableError
+from amplifier_module_context_persistent.log.archive_format import HEAD
+from amplifier_module_context_persistent.log.archive_log import archive_log
 from amplifier_module_context_persistent.log.file_log import FileLog
 from amplifier_module_context_persistent.log.filesystem import FileSystem
 from amplifier_module_context_persistent.log.record_line import encode_control, encode_message
 from amplifier_module_context_persistent.toolbox.maintenance.verify import ADVICE, Report, verify_log
+from tests.support.archives import small_frames, write_numbered
 from tests.support.logs import (
     STAMP,
     append,
@@ -28,6 +31,7 @@ from tests.support.logs import (
     stored_numbers,
     write_file,
 )
+from tests.support.sweeps import proof
 
 
 def message(role: str, number: int, **more: Any) -> bytes:
@@ -252,3 +256,18 @@ def test_repair_of_a_missing_log_is_an_error(path: str) -> None:
     with pytest.raises(LogUnreadableError):
         FileLog(path).repair()
     assert not os.path.exists(path)
+
+
+@proof(quick=1)
+@pytest.mark.parametrize("bit", range(8))
+def test_a_flipped_bit_of_any_byte_of_an_archive_is_told(tmp_path: Path, bit: int) -> None:
+    """Also in what this package does not need to read it, such as the head of the index's frame."""
+    path = tmp_path / "log.jsonl"
+    write_numbered(path, 4)
+    with small_frames():
+        archive_log(str(path))
+    packed = path.read_bytes()
+    assert verify_log(str(path)).is_sound
+    for at in range(len(HEAD), len(packed)):
+        path.write_bytes(packed[:at] + bytes([packed[at] ^ 1 << bit]) + packed[at + 1 :])
+        assert not verify_log(str(path)).is_sound, at
