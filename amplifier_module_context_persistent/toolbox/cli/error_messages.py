@@ -93,7 +93,8 @@ def _unusable(error: Exception, name: str) -> UnusableError:
         return UnusableError(f"{one_line(short_name(name))}: {reason(error)}")
     name = shown_path(name)
     found = shown_path(str(getattr(error, "filename", None) or name))
-    named = one_line(name if found.endswith(name) else found)  # the error has the whole path, the person gave its end
+    is_same = bool(name) and found.endswith(name)  # the error has the whole path, the person gave its end
+    named = one_line(name if is_same else found)
     return UnusableError(f"{named}: {reason(error)}" if named else reason(error))
 
 

@@ -117,12 +117,21 @@ def _lines(place: ListPlace) -> Iterable[str | bytes]:
 
         return erasure_lines(place)
     try:
-        mode = place.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory is an error that names it
-            raise OSError(errno.EINVAL, "this is no regular file, so nobody knows what was erased", os.fspath(place))
+        _check_regular(place.stat(), place)
         return place.read_bytes().splitlines()
     except FileNotFoundError:
         return []
+
+
+def _check_regular(status: os.stat_result, place: Path) -> None:
+    """Check that a list of erasures is a file, as nothing else can be read and added to.
+
+    Raises:
+        OSError: it is a directory, a pipe or a device.
+    """
+    if not stat.S_ISREG(status.st_mode):
+        what = "this is no regular file, and the list of what was erased has to be one: move it away, then try again"
+        raise OSError(errno.EINVAL, what, os.fspath(place))
 
 
 def note_erasure(erasure: Erasure, log: str = "") -> None:
@@ -176,6 +185,7 @@ def _append_to_file(line: bytes, file: Path) -> None:
     make_directories(files, os.path.dirname(path))
     fd = files.open_log(path, create=True)
     try:
+        _check_regular(files.fstat(fd), file)
         size = files.fstat(fd).st_size
         is_torn = bool(size) and files.read(fd, 1, size - 1) != b"\n"
         content = b"\n" + line if is_torn else line

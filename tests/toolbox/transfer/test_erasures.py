@@ -378,7 +378,7 @@ def test_a_damaged_note_says_what_it_can() -> None:
     assert erasures() == [second]
     erasures_path().unlink()
     erasures_path().mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(OSError, match="no regular file"):
         erasures()
 
 

@@ -80,6 +80,21 @@ def test_a_pipe_in_the_place_of_the_note_of_syncs_counts_as_no_note(tmp_path: Pa
     run(command, *options[command], "--yes")
 
 
+@pytest.mark.parametrize("command", ["sync", "purge", "delete"])
+def test_a_pipe_in_the_place_of_the_note_of_erasures_is_named(tmp_path: Path, command: str) -> None:
+    """With what to do; a purge changes nothing, and a deletion says that it is not noted."""
+    log = write(log_of("aaaa-root"))
+    note = pipe(Path.home() / ".amplifier" / "context-erased.jsonl")
+    (tmp_path / "stick").mkdir()
+    options = {"sync": [tmp_path / "stick"], "purge": ["aaaa-root", "--redact", "cent"], "delete": ["aaaa-root"]}
+    before = log.read_bytes()
+    told = ended(COMMAND, command, *options[command], "--yes")
+    assert f"{note}: this is no regular file" in told.stderr
+    assert "move it away" in told.stderr
+    assert told.returncode == (1 if command == "delete" else 2)
+    assert command == "delete" or log.read_bytes() == before
+
+
 @pytest.mark.parametrize("command", ["purge", "search"])
 def test_a_pipe_with_the_name_of_a_saved_torn_tail_is_not_waited_for(command: str) -> None:
     log = write(log_of("aaaa-root"))
