@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .config import Config
 
 LOG_NAME = "context-messages.jsonl"
+_LEVELS = 3
+"""How many directories a session's directory is below the directory of projects, counted from the log."""
 SEALED_ENDING = ".age"
 """The end of a sealed file's name: an encrypted export or log."""
 
@@ -82,6 +84,27 @@ def check_session_id(session_id: str) -> None:
     """
     if not is_name(session_id):
         raise ConfigError(f"session_id: {session_id!r} is not allowed; allowed: a name without '/', '\\', '..' and NUL")
+
+
+def why_linked(location: str) -> str:
+    """Return why nothing is removed from a log or written to it: its directory is elsewhere, behind a symbolic link.
+
+    A link that stays within the directory of projects is followed. So is a link to the whole directory of projects.
+
+    Args:
+        location: a log's file or its location in a database.
+
+    Returns:
+        The reason for a person; empty if there is no such link, or if the log is not below a directory of projects.
+    """
+    path = Path(os.path.abspath(location))
+    is_in_project = path.name == LOG_NAME and len(path.parents) > _LEVELS and path.parents[1].name == "sessions"
+    if stored_name(location) is not None or not is_in_project:
+        return ""
+    real, root = os.path.realpath(path.parent), os.path.realpath(path.parents[_LEVELS])
+    if Path(real).is_relative_to(root):
+        return ""
+    return f"a symbolic link brings it in from {real}, and nothing is changed through such a link; name {real}"
 
 
 def _expand(path: str, session_id: str | None) -> str:

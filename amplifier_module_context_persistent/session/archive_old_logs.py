@@ -19,7 +19,7 @@ from ..errors import ContextPersistentError
 from ..log.archive_log import LEAST_LOG_BYTES, archive_log
 from ..log.file_handle import is_archived
 from ..log.open_mark import is_marked
-from ..paths import LOG_NAME
+from ..paths import LOG_NAME, why_linked
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,8 @@ def _old_logs(log: str, days: int) -> Iterator[tuple[str, int]]:
     for modified_s, place, size in sorted(found):
         if modified_s > time.time() - days * _DAY_S:
             return
-        if os.path.isfile(place) and not os.path.islink(place) and not _is_done(place):
+        is_own_file = os.path.isfile(place) and not os.path.islink(place) and not why_linked(place)
+        if is_own_file and not _is_done(place):
             yield place, size
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 
 from ...catalogue.index_snapshots import CatalogueSnapshots
-from ...errors import ContextPersistentError
+from ...errors import ArchiveError, ContextPersistentError
 from ...log.archive_estimate import ArchiveEstimate, estimate
 from ...log.archive_log import Archived, archive_log, bring_back
 from ...log.database_location import split_location, stored_name
 from ...log.file_handle import is_archived
 from ...log.filesystem import FileSystem
+from ...paths import why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import overviews_of
 
@@ -27,6 +28,7 @@ def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
         LogError: the log cannot be read, or its lock cannot be had.
         OSError: the archive cannot be written. In each case the log is unchanged.
     """
+    _check_not_linked(path)
     if stored_name(path) is None:
         return archive_log(path, watched=files, snapshots=CatalogueSnapshots())
     from ...log.postgres.archive_stored_log import archive_stored_log  # its driver is an extra
@@ -37,6 +39,7 @@ def archive_session(path: str, *, files: FileSystem | None = None) -> Archived:
 
 def bring_back_session(path: str) -> Archived:
     """Restore the archived log of a session, byte for byte. Raises the same errors as `archive_session`."""
+    _check_not_linked(path)
     if stored_name(path) is None:
         return bring_back(path, snapshots=CatalogueSnapshots())
     from ...log.postgres.archive_stored_log import bring_back_stored_log  # its driver is an extra
@@ -44,14 +47,20 @@ def bring_back_session(path: str) -> Archived:
     return bring_back_stored_log(path)
 
 
+def _check_not_linked(path: str) -> None:
+    if reason := why_linked(path):
+        raise ArchiveError(reason)
+
+
 def estimate_session(path: str) -> ArchiveEstimate:
     """Estimate how large a log would be when archived, from a sample of the log.
 
     Raises:
-        ArchiveError: the database cannot hold archived logs.
+        ArchiveError: the database cannot hold archived logs, or a link brings the log in from elsewhere.
         LogUnreadableError: the log cannot be read.
         DependencyError: the library that compresses is not installed.
     """
+    _check_not_linked(path)
     if stored_name(path) is None:
         return estimate(path)
     from ...log.postgres.archive_stored_log import estimate_stored  # its driver is an extra

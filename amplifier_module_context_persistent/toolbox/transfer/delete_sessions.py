@@ -22,6 +22,7 @@ from ...errors import NO_ROOM, DeleteError, LockTimeoutError, LogError
 from ...log.database_location import stored_name
 from ...log.open_mark import keep_closed
 from ...messages.json_fields import present
+from ...paths import why_linked
 from ...sessions.delete_log import delete_log, files_of
 from ...sessions.overview import Overview
 from ...sessions.session_is_open import is_held
@@ -120,7 +121,7 @@ def plan_deletion(group: Sequence[Overview]) -> list[Deletion]:
                 deletion.refused = f"it cannot be read: {deletion.seen.error}"
             else:
                 _find_files(deletion, path)
-                deletion.refused = _OPEN if deletion.seen.is_open else ""
+                deletion.refused = why_linked(path) or (_OPEN if deletion.seen.is_open else "")
         except (OSError, ValueError) as error:
             deletion.refused = f"it cannot be read: {error}"
     refused = [deletion for deletion in planned if deletion.refused]
