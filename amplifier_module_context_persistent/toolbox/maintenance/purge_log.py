@@ -35,10 +35,11 @@ from ...log.scanner import Scanner
 from ...messages.replace_in_message import Replace
 from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id
+from .chained_lines import ChainedLines, NoLines
 from .plan_redaction import LookingScanner
 from .purge_new_file import PurgeFile, remove_tails
 from .purge_options import Purge, PurgeCounts
-from .purge_rewrite import SCANNER, ChainedLines, NoLines, Rewrite, check_written
+from .purge_rewrite import SCANNER, Rewrite, check_written
 from .redact_raw_bytes import holds_match
 from .reused_scan import KnownScan
 

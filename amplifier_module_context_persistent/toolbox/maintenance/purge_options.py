@@ -11,7 +11,7 @@ from ...messages.replace_in_message import Replace
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """The content to remove: at most one of the first five fields, and `torn` together with that field or alone."""
+    """The content to remove: at most one of the first five fields, and `torn` with that field or alone."""
 
     before: str | None = None
     """Remove all messages before the message with this id."""
@@ -22,6 +22,9 @@ class Purge:
     """Replace text in the strings of messages with this function."""
     took: Callable[[int], bool] | None = None
     """Remove each message that another purge removed; given the hash of a message's id, returns whether it did."""
+    took_all: bool = False
+    """With `took`: whether the other purge removed everything. A log that has only messages that it removed is then
+    purged of everything, with names, tags, pins and hidden turns."""
     torn: bool = False
     """Remove the torn tails that were saved beside the log, and the torn tail at the log's end."""
 

@@ -3,7 +3,9 @@
 The pass scans the log again, so it knows at each record which messages are live, that is, in the current history. A
 reset is a group of records that replaces the history. Resets are not copied: the new messages of a reset are written as
 messages, and at the place where the reset took effect a new reset is written, which keeps the live messages that stay.
-A message that was never live, because its reset was interrupted, is not live afterwards either.
+The new reset has the id, the reason and the time of the old one, so that two copies of a log that were purged alike
+have the same resets (`compare_logs`). A message that was never live, because its reset was interrupted, is not live
+afterwards either.
 
 The pass can continue with records that were appended meanwhile. The messages to remove are fixed when the pass begins,
 and no later message is removed. The lines get a new chain of checksums (`ChainedLines`), and are checked before they
@@ -12,24 +14,24 @@ replace the log (`check_written`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from zlib import crc32
 
 from ...errors import PurgeError
-from ...log.checksum import CRC_TAIL_BYTES, has_crc, seal, stored_crc
+from ...log.checksum import CRC_TAIL_BYTES, has_crc
 from ...log.format_version import as_known_version
 from ...log.index import ASSISTANT, DAMAGED, UNCHAINED, Index
 from ...log.read_back import NumberedLine
 from ...log.record_kinds import holds_item, kind_of
 from ...log.record_line import Member, Message, decode, encode_control, encode_object, member_of, message_id_of, name_of
-from ...log.reset_record import reset_bodies
+from ...log.reset_record import Reset, parse, reset_bodies
 from ...log.scanner import Scanner
 from ...messages.metadata import bound_to, metadata_of, without_bound
 from ...messages.replace_in_message import Replace, holds_in_names, redact_message
 from ...sessions.raw_records import StoredLog, control_body, pieces_of, strings_of, was_live
+from .chained_lines import ChainedLines
 from .purge_options import Purge, PurgeCounts
 from .redact_control import redact_control, without_title
 from .redact_raw_bytes import redact_bytes
@@ -82,7 +84,7 @@ class Rewrite:
         purge: the purge's options.
         counts: the counts of the purge, which the pass fills in.
         lines: receives the records and other bytes that stay.
-        time: the time of the resets that are written, in ISO 8601.
+        time: the time of resets whose own description is damaged or redacted, in ISO 8601.
         unaltered: the ids of messages in which a plan of this purge found nothing to redact, by ordinal.
         scanner: scans the lines; a new one by default.
     """
@@ -98,11 +100,14 @@ class Rewrite:
         unaltered: Mapping[int, str] = MappingProxyType({}),
         scanner: Scanner | None = None,
     ) -> None:
-        self._reader, self._purge, self.counts, self._time = reader, purge, counts, time
+        self._reader, self.counts, self._time = reader, counts, time
         self._lines, self._put = lines, lines.put
         index = reader.index
         self._total = len(index)
         self._gone = ordinals_gone(index, purge)
+        if purge.took_all and len(self._gone) == self._total:
+            purge = replace(purge, everything=True)
+        self._purge = purge
         self._cut_offset = 0 if purge.before is None else index.columns.offsets[_first_kept(index, purge.before)]
         self._gone_ids: set[str] = set()
         self._was_live = bytearray() if purge.everything else was_live(reader)
@@ -110,7 +115,10 @@ class Rewrite:
         self._ids: list[str] = []
         self._live: list[int] = []
         """The ordinals that are live in the new file."""
-        self._resets = 0
+        self._reset: Reset | None = None
+        """The last description of a reset that was read."""
+        self._reset_ids = set[str]()
+        """The ids of the resets in the new file."""
         self._asked = ("", "")
         """The provider and the model that the new file names for the next answer."""
         self._answer_altered = False
@@ -140,7 +148,10 @@ class Rewrite:
         else:
             self._keep_parts()
         # records appended later are only redacted, never removed
-        self._purge, self._cut_offset = replace(self._purge, before=None, cleared=False, everything=False, took=None), 0
+        self._purge, self._cut_offset = (
+            replace(self._purge, before=None, cleared=False, everything=False, took=None, took_all=False),
+            0,
+        )
 
     def _keep_parts(self) -> None:
         """Write all records apart from those that the purge removes.
@@ -349,6 +360,8 @@ class Rewrite:
         if is_rewritten:  # `_take_reset` writes a new reset where this one took effect
             if kind.frames and self._purge.cleared:
                 self.counts.controls_removed += 1
+            if kind.frames:
+                self._reset = parse(value) or self._reset
             if damaged:
                 self._lines.put_raw(_DAMAGED_RECORD)
             return
@@ -412,56 +425,35 @@ class Rewrite:
             return
         if not set(self._live).issuperset(live):
             raise PurgeError(_TOO_DAMAGED)
-        self._resets += 1
-        reset_id = f"purge-{self._time}-{self._resets}"
+        reset_id, reason, time = self._name_reset()
         ids = self._ids
         for body in reset_bodies(
             self._live,
             live,
             lambda ordinals: [ids[ordinal] for ordinal in ordinals],
             reset_id=reset_id,
-            reason="purge",
-            time=self._time,
+            reason=reason,
+            time=time,
         ):
             self._put(body)
         self._live, self._plan_put = live, False
 
+    def _name_reset(self) -> tuple[str, str, str]:
+        """Return the id, the reason and the time of the next reset: those of the reset that took effect."""
+        old, redact = self._reset, self._purge.redact
+        named = ("purge", "purge", self._time) if old is None else (old.id, old.reason, old.time)
+        if redact is not None and any(redact(text) != text for text in named):
+            named = "purge", "purge", self._time
+        reset_id, *rest = named
+        number = 1
+        while reset_id in self._reset_ids:  # a damaged reset may take effect twice
+            number += 1
+            reset_id = f"{named[0]}-{number}"
+        self._reset_ids.add(reset_id)
+        return reset_id, *rest
+
 
 _TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
-
-
-class ChainedLines:
-    """Writes records and other bytes as lines with LF; each line's checksum continues that of the line before."""
-
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write, self._seed = write, 0
-        self.has_raw = False
-        """Whether any bytes that are not a record were written."""
-
-    def put(self, body: bytes) -> None:
-        """Write a record."""
-        line, self._seed = seal(body, self._seed)
-        self._write(line)
-
-    def put_raw(self, line: bytes) -> None:
-        """Copy bytes that are not a record; the chain of checksums continues through them, as in a reader."""
-        self.has_raw, stored = True, stored_crc(line)
-        self._seed = crc32(line, self._seed) if stored is None else stored
-        self._write(line + b"\n")
-
-
-class NoLines(ChainedLines):
-    """Accepts records and other bytes and writes nothing, for plans, which only count."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda _: None)
-
-    def put(self, body: bytes) -> None:
-        """Drop a record."""
-
-    def put_raw(self, line: bytes) -> None:
-        """Drop bytes that are not a record."""
-        self.has_raw = True
 
 
 def _are_same_lines(found: Index, known: Index) -> bool:

@@ -9,7 +9,8 @@ header and have the same bytes at the end of the shorter one: nothing in between
 - A log that is damaged in the first record that differs is neither another session nor a continuation: it is damaged.
 - A torn tail is ignored: no writer was told that it was stored.
 - A purge writes a log anew, so its records have new checksums. Then the messages are compared: the purged log
-  continues a copy if the copy has no additional message, and no additional record that matters to the session.
+  continues a copy if the copy has no additional message, and no additional record that matters to the session. A reset
+  is compared by its id; if the purge left it out, by the messages that are live.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ...log.database_location import shown_location, stored_name
 from ...log.file_handle import FileHandle
 from ...log.index import USER
 from ...log.open_reader import open_reader
-from ...log.record_kinds import control_of
+from ...log.record_kinds import control_of, kind_of
 from ...log.record_line import CONTROL_HEAD, Message
 from ...messages.message_times import timestamp_of
 from .append_to_copy import whole_lines
@@ -264,8 +265,17 @@ def _covers(purged: ReadableLog, other: ReadableLog, *, is_purged_too: bool) -> 
         return False
     if is_purged_too and not _agree(purged, other):
         return False
-    said = {line[:-CRC_TAIL_BYTES] for line in _telling(purged, after=0)}
-    return all(line[:-CRC_TAIL_BYTES] in said for line in _telling(other, after=len(other.index)))
+    said = set(_changes(purged, after=0))
+    lacking = [change for change in _changes(other, after=len(other.index)) if change not in said]
+    are_resets = all(isinstance(change, str) for change in lacking)
+    return not lacking or (are_resets and _live_among(purged, other) == _live_among(other, purged))
+
+
+def _live_among(log: ReadableLog, other: ReadableLog) -> list[int]:
+    """Return the hashes of the ids of a log's live messages, in order, that another log has too, live or hidden."""
+    known = set(other.index.columns.id_hashes)
+    hashes = (log.index.columns.id_hashes[ordinal] for ordinal in log.index.live)
+    return [hashed for hashed in hashes if hashed in known]
 
 
 def _agree(one: ReadableLog, two: ReadableLog) -> bool:
@@ -279,15 +289,21 @@ def _agree(one: ReadableLog, two: ReadableLog) -> bool:
     return all(ours[:-CRC_TAIL_BYTES] == theirs[:-CRC_TAIL_BYTES] for (_, ours), (_, theirs) in pairs)
 
 
-def _telling(reader: ReadableLog, *, after: int) -> Iterator[bytes]:
-    """Yield the control records after the first `after` messages by which a person or a host changed the session."""
+def _changes(reader: ReadableLog, *, after: int) -> Iterator[bytes | str]:
+    """Yield the changes that a person or a host made to the session after the first `after` messages.
+
+    A change is the body of a control record, or the id of a reset, since a purge writes resets anew.
+    """
     seen = 0
     for line in whole_lines(reader):
         found = control_of(line) if line.startswith(CONTROL_HEAD) else None
         if found is None:
             seen += not line.startswith(CONTROL_HEAD)
-        elif seen >= after and found[0] in _SAYS_SOMETHING:
-            yield line
+            continue
+        kind, record = found
+        if seen < after or kind not in _SAYS_SOMETHING:
+            continue
+        yield str(record.get("id")) if kind_of(kind).frames else line[:-CRC_TAIL_BYTES]
 
 
 def _last_purge(reader: ReadableLog) -> str:

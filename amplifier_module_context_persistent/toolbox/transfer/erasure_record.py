@@ -58,6 +58,8 @@ class Erasure:
     ids: bytes = b""
     """The salted hashes of the ids of all purged messages, sorted and joined; with them a copy of the log is purged
     too."""
+    is_all: bool = False
+    """Whether everything was purged: all messages, and what was written about the session, such as names and tags."""
     is_elsewhere: bool = False
     """Whether the content was erased in another directory, and no sync has carried this out in the home yet."""
 
@@ -92,6 +94,8 @@ class Erasure:
         rule = self.rule.to_json()
         if rule:
             value["rule"] = rule
+        if self.is_all:
+            value["all"] = True
         if self.is_elsewhere:
             value["elsewhere"] = True
         return json.dumps(value).encode() + b"\n"
@@ -107,7 +111,12 @@ def salted_name(salt: str, name: str) -> str:
 
 
 def erasure_of(
-    source: SourceNames, what: str, *, time: str, rule: Callable[[str], TextRule] = lambda _: TextRule()
+    source: SourceNames,
+    what: str,
+    *,
+    time: str,
+    rule: Callable[[str], TextRule] = lambda _: TextRule(),
+    is_all: bool = False,
 ) -> Erasure:
     """Make an erasure with a new salt.
 
@@ -116,6 +125,7 @@ def erasure_of(
         what: the kind: `SESSION`, `TEXT` or `MESSAGES`.
         time: the time of the erasure, in ISO 8601.
         rule: makes the rule of a purge from the salt.
+        is_all: whether everything was purged.
     """
     salt = token_hex(16)
     names = frozenset(salted_name(salt, name) for name in (*source.names, *source.messages))
@@ -124,7 +134,7 @@ def erasure_of(
     ids = b""
     if len(source.id_hashes) <= _MOST_IDS:  # an incomplete list would look complete
         ids = b"".join(sorted({_salted_id(salt, id_hash) for id_hash in source.id_hashes}))
-    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids)
+    return Erasure(salt, what, time, names, source.count, content, rule(salt), answers, ids, is_all)
 
 
 def erasure_from(value: dict[str, Any]) -> Erasure:
@@ -144,5 +154,6 @@ def erasure_from(value: dict[str, Any]) -> Erasure:
         rule,
         answers,
         ids,
+        value.get("all") is True,
         value.get("elsewhere") is True,
     )

@@ -28,8 +28,9 @@ from ...log.record_line import (
 )
 from ...sessions.raw_records import StoredLog, read_log
 from ...sessions.transcript import header_session_id
+from ..maintenance.chained_lines import ChainedLines
 from ..maintenance.purge_options import Purge, PurgeCounts
-from ..maintenance.purge_rewrite import ChainedLines, Rewrite
+from ..maintenance.purge_rewrite import Rewrite
 from .compare_logs import log_id_of
 from .write_host_files import is_unfinished, making_session, write_host_files
 

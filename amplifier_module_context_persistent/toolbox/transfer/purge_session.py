@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from ...catalogue.catalogue_file import remove_catalogue
-from ...errors import ArchiveError, LogError, LogFailedError
+from ...errors import ArchiveError, LogError, LogFailedError, PurgeError
 from ...log.base import ReadableLog
 from ...log.database_location import stored_name
 from ...log.filesystem import FileSystem
 from ...messages.replace_in_message import Replace
-from ...paths import LOG_NAME
+from ...paths import LOG_NAME, why_linked
 from ...sessions.hosts import projects_dirs
 from ..maintenance.leftovers import doubtful_parts, files_left, place_left
 from ..maintenance.note_beside_log import PURGING, WrittenFiles, content_of
@@ -99,6 +99,8 @@ def plan_session_purge(path: str, what: Purge, *, files: FileSystem | None = Non
         LogUnreadableError: there is no log, or it cannot be read.
         OSError: a file beside the log cannot be read.
     """
+    if reason := why_linked(path):
+        raise PurgeError(reason)
     log = plan_purge(path, what, files=files)
     planned = SessionPurge(path, log.counts, known=log.known)
     if what.is_torn_only:
@@ -207,7 +209,7 @@ def places_left(name: str | None = None, *, tails: bool = True) -> list[tuple[st
             log = os.fspath(directory / LOG_NAME)
             with contextlib.suppress(OSError):  # it is not a directory, or cannot be read
                 left = place_left(log, HOSTS_NAMES, tails=tails)
-                if left:
+                if left and not why_linked(log):
                     found.append((log, left))
     return found
 
@@ -302,7 +304,8 @@ def _purge_noted(
         if what.redact is not None:
             erasure = erasure_of(names_in(log), TEXT, time=now(), rule=rule)
         else:
-            erasure = erasure_of(names_in(log, ordinals_gone(log.index, what)), MESSAGES, time=now(), rule=rule)
+            names = names_in(log, ordinals_gone(log.index, what))
+            erasure = erasure_of(names, MESSAGES, time=now(), rule=rule, is_all=what.everything)
         note_erasure(erasure, planned.path)
         noted.append(erasure)
         return erasure.salt

@@ -30,7 +30,7 @@ from ...errors import ContextPersistentError, reason_of
 from ...log.database_location import stored_name
 from ...log.open_reader import open_reader
 from ...messages.message_times import instant_of
-from ...paths import LOG_NAME
+from ...paths import LOG_NAME, why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.overview import overview_of
 from ..maintenance.leftovers import place_left
@@ -148,7 +148,7 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
         for purge in purges:
             if purge.salt in carried_out:
                 continue
-            if not purge.ids or any(purge.took(id_hash) for id_hash in id_hashes):
+            if purge.is_all or not purge.ids or any(purge.took(id_hash) for id_hash in id_hashes):
                 left.append(purge)
         return left
 
@@ -156,7 +156,7 @@ def _not_carried_out(log: str, purges: Sequence[Erasure]) -> list[Erasure]:
 def _purge_of(erasure: Erasure) -> Purge:
     if erasure.what == TEXT:
         return Purge(redact=erasure.rule.replace)
-    return Purge(took=erasure.took)
+    return Purge(took=erasure.took, took_all=erasure.is_all)
 
 
 def _plan_deletion(session: SessionFile, side: Side, erasures: list[Erasure]) -> ErasingStep:
@@ -200,7 +200,7 @@ def finish_deletions(root: Path) -> None:
             log = os.fspath(directory / LOG_NAME)
             is_begun = WrittenFiles.beside(log).begun == DELETING
             left = place_left(log, HOSTS_NAMES, tails=is_begun)
-            if left and (is_begun or len(left) == len(os.listdir(directory))):
+            if left and not why_linked(log) and (is_begun or len(left) == len(os.listdir(directory))):
                 remove_left(left, log)
 
 

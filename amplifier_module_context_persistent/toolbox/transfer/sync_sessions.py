@@ -24,6 +24,7 @@ from ...errors import ContextPersistentError, reason_of
 from ...log.base import ReadableLog
 from ...log.database_location import shown_location, stored_name
 from ...log.open_reader import open_reader
+from ...paths import why_linked
 from ...sessions.find_session import SessionFile
 from ...sessions.session_is_open import is_open
 from .append_to_copy import OPEN, append_to_copy
@@ -194,8 +195,10 @@ class Sync:
             return Step(pair.session_id, What.LEFT, why=str(error), held=error.held)
         except (ContextPersistentError, OSError) as error:
             return Step(pair.session_id, What.LEFT, why=_why_failed(error))
-        if step.to is not None and stored_name(step.target) is None and is_open(step.target):
-            return Step(pair.session_id, What.LEFT, parting=step.parting, why=OPEN)
+        if step.to is not None and stored_name(step.target) is None:
+            why = why_linked(step.target) or (OPEN if is_open(step.target) else "")
+            if why:
+                return Step(pair.session_id, What.LEFT, parting=step.parting, why=why)
         return step
 
     def carry_out(self, step: Step) -> None:
