@@ -441,16 +441,15 @@ class Rewrite:
     def _name_reset(self) -> tuple[str, str, str]:
         """Return the id, the reason and the time of the next reset: those of the reset that took effect."""
         old, redact = self._reset, self._purge.redact
-        named = ("purge", "purge", self._time) if old is None else (old.id, old.reason, old.time)
-        if redact is not None and any(redact(text) != text for text in named):
-            named = "purge", "purge", self._time
-        reset_id, *rest = named
-        number = 1
+        name, reason, time = ("purge", "purge", self._time) if old is None else (old.id, old.reason, old.time)
+        if redact is not None and any(redact(text) != text for text in (name, reason, time)):
+            name, reason, time = "purge", "purge", self._time
+        reset_id, number = name, 1
         while reset_id in self._reset_ids:  # a damaged reset may take effect twice
             number += 1
-            reset_id = f"{named[0]}-{number}"
+            reset_id = f"{name}-{number}"
         self._reset_ids.add(reset_id)
-        return reset_id, *rest
+        return reset_id, reason, time
 
 
 _TOLERATED = ("unreadable", "glued", "unchained", "checksum", "repeated")
