@@ -14,7 +14,8 @@ Where things are done:
   `known_messages`;
 - where the log is: `choose_log`; whether a session goes on without one: `kept_in_memory`; the log is opened at the
   first use, and closed: `store`;
-- a request: `request_flow` on the event loop, `view_service` on the log's thread;
+- a request: `request_flow` on the event loop, `view_service` on the log's thread; with a plan of its own:
+  `smaller_budgets`;
 - a provider is called: for a summary `summarizer`, to compact `native_calls`, both by `provider_call`;
 - a provider's error or answer teaches something: `provider_refusals`; a view was too long:
   `tokens/refused_as_too_long`; reported tokens: `tokens/meter`;

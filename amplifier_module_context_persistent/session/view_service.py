@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,10 +34,10 @@ from ..window.window import Window
 from .host import ProviderFacts
 from .provider_refusals import OTHERS, PREFILL, REASONING, knows
 from .record_builder import RecordBuilder
+from .smaller_budgets import SideWindows
 
 logger = logging.getLogger(__name__)
 
-_SIDE_WINDOWS = 4
 SIDE_SHARE = 0.5  # a provider whose window is smaller than this share of the largest one gets plans of its own
 
 
@@ -107,7 +106,7 @@ class ViewService:
         self._history = history
         self._new_id = new_id
         self._window = Window(config, counter, extras, new_id)
-        self._side: OrderedDict[tuple[int, frozenset[int]], Window] = OrderedDict()
+        self._side = SideWindows(lambda: Window(config, counter, extras, new_id, store=False))
         self._holders = RetainedTexts(extras)
         self._cache = PromptCache(config.cache_ttl_s)
         self._tools = _Tools()
@@ -133,7 +132,7 @@ class ViewService:
         request = completed.request
         self.last_budget_tokens = completed.given_tokens
         if completed.is_aside:
-            window = self._side_window(log, completed, frozenset(), self._window)
+            window = self._side.window(log, completed.request, completed.given_tokens, base=self._window)
         else:
             window = self._window
             now = self._history.now()
@@ -144,7 +143,7 @@ class ViewService:
         built = self._build(log, window, request)
         if built.view is not None and not window.shows_whole(request.retained):
             # the window shortens a message that must be shown in full, so another side window is used
-            window = self._side_window(log, completed, request.retained, window)
+            window = self._side.window(log, completed.request, completed.given_tokens, request.retained, base=window)
             if window.bring_back(log, request) and window.plan is not None:
                 self._store_plan(log, window)
             built = self._build(log, window, request)
@@ -303,22 +302,6 @@ class ViewService:
         if used_side_window:
             return int((own_budget + 1) / SIDE_SHARE)
         return budget_in_use(index, records.plan)
-
-    def _side_window(self, log: Log, completed: _Completed, whole: frozenset[int], base: Window) -> Window:
-        """Return the side window for an explicit budget, or for messages that must be shown in full.
-
-        A new side window starts as a copy of `base`.
-        """
-        name = completed.given_tokens, whole
-        window = self._side.get(name)
-        if window is None:
-            window = Window(self._config, self._counter, self._extras, self._new_id, store=False)
-            self._side[name] = window
-            window.begin_with(log, base, completed.request)
-            while len(self._side) > _SIDE_WINDOWS:
-                self._side.popitem(last=False)
-        self._side.move_to_end(name)
-        return window
 
     def _make_receipt(
         self,
