@@ -310,7 +310,7 @@ def _payloads_of(given: Sequence[Message]) -> Sequence[tuple[str, int]]:
 
 async def _add_ephemeral(session: Session, message: Message) -> None:
     reminds = session.config.late_system == "reminder"
-    add = session.extras.add_ephemeral
+    add = session.unlogged.add_ephemeral
     await session.queue.run(lambda log: add(log.index, message, session.count, reminds=reminds))
 
 

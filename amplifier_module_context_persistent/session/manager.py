@@ -259,7 +259,7 @@ class PersistentContextManager:
 
         def read(log: Log) -> list[Message]:
             log.follow()
-            return [*session.extras.unsaved_copies(log.index), *LiveHistory.of(log).messages]
+            return [*session.unlogged.unsaved_copies(log.index), *LiveHistory.of(log).messages]
 
         return await session.read(read)
 

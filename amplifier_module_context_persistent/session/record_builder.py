@@ -33,7 +33,7 @@ from ..messages.metadata import LINE_KEY, given_id, is_answer, metadata_of
 from ..view.plan import kept_ordinals
 from ..view.rules_of_log import header_marks
 from ..view.turns import Read
-from ..window.ephemerals import Extras
+from ..window.ephemerals import UnloggedMessages
 from .change_history import Decide
 from .compare_host_list import TakenMessages
 from .memory_files import is_memory_file
@@ -57,7 +57,7 @@ class RecordBuilder:
 
     Args:
         log: the log; it is read under its lock only.
-        extras: the session's messages that are in no log.
+        unlogged: the session's messages that are in no log.
         session_id: written to the header.
         tokenizer: written to the header.
         late_system: how the session shows late system messages; written to the header of a new log.
@@ -69,7 +69,7 @@ class RecordBuilder:
     def __init__(
         self,
         log: Log,
-        extras: Extras,
+        unlogged: UnloggedMessages,
         *,
         session_id: str | None,
         tokenizer: str,
@@ -79,7 +79,7 @@ class RecordBuilder:
         new_id: Callable[[], str],
     ) -> None:
         self._log = log
-        self._extras = extras
+        self._unlogged = unlogged
         self.now = now
         self._new_id = new_id
         self._log_id = new_id()
@@ -395,7 +395,7 @@ class RecordBuilder:
     def _memory_files(self, index: Index) -> list[int | Message]:
         """Return the memory files of the history: ordinals, or for an empty log the messages to be written."""
         if len(index) == 0:
-            return list(self._extras.unsaved)
+            return list(self._unlogged.unsaved)
         system = [ordinal for ordinal in index.live if index.columns.roles[ordinal] == SYSTEM]
         read = zip(system, self._log.read(system), strict=True)
         return [ordinal for ordinal, message in read if is_memory_file(message)]
@@ -404,7 +404,7 @@ class RecordBuilder:
         """Return the records before a session's first message: its header, and in an empty log the memory files."""
         bodies = self._header(index)
         if len(index) == 0:
-            for file in self._extras.unsaved:
+            for file in self._unlogged.unsaved:
                 bodies.append(MessageToStore(file, f"{given_id(file)}", self.now()).encode())
         return bodies
 

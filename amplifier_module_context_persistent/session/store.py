@@ -29,7 +29,7 @@ from ..messages.offload import may_offload, offload
 from ..tokens.counter import TokenCounter, count_message, open_counter
 from ..tokens.meter import Meter
 from ..view.rules_of_log import late_system_of
-from ..window.ephemerals import Extras
+from ..window.ephemerals import UnloggedMessages
 from .choose_log import ChosenLog
 from .host import Host
 from .kept_in_memory import log_in_memory, may_go_on_in_memory, why_in_memory
@@ -190,7 +190,7 @@ class Store:
         """Open the log; concurrent callers share one opening."""
         await self._events.tell_lost(self._log)
         queue = self._queue
-        session = await queue.run(lambda log: self._begin(log, queue, Extras()))
+        session = await queue.run(lambda log: self._begin(log, queue, UnloggedMessages()))
         files = await self._memory_files_of(session)
         if self._degraded_because and self._config.require_persistence:
             raise LogCreateError(errno.ENOENT, self._degraded_because)
@@ -219,7 +219,7 @@ class Store:
         """Make a session the store's session. Return False, and do nothing, if another task was faster."""
         if self._session is not None:
             return False
-        session.extras.set_unsaved(files, session.count)
+        session.unlogged.set_unsaved(files, session.count)
         self._session = session
         return True
 
@@ -331,7 +331,7 @@ class Store:
         if was_used and not self._is_given and self._pid == os.getpid():
             self._queue.close_later()
 
-    def _begin(self, log: Log, queue: AppendQueue, extras: Extras) -> Session:
+    def _begin(self, log: Log, queue: AppendQueue, unlogged: UnloggedMessages) -> Session:
         log.follow()
         check_may_be_written(log)
         name = self._config.tokenizer
@@ -344,7 +344,7 @@ class Store:
         config = replace(self._config, late_system=late_system)
         history = RecordBuilder(
             log,
-            extras,
+            unlogged,
             session_id=self._session_id,
             tokenizer=counter.name,
             late_system=late_system,
@@ -352,8 +352,8 @@ class Store:
             now=self._now,
             new_id=self._new_id,
         )
-        requests = ViewService(config, counter, extras, history, self._meter, self._new_id)
-        return Session(log, queue, counter, extras, history, requests, config)
+        requests = ViewService(config, counter, unlogged, history, self._meter, self._new_id)
+        return Session(log, queue, counter, unlogged, history, requests, config)
 
     async def _degrade(self, failed: Session, error: LogCreateError) -> Session:
         """Continue in memory, because the log of the session `failed` could not be created."""
@@ -361,7 +361,7 @@ class Store:
             where = self._log.describe().location
             log = log_in_memory(self._config)
             queue = _append_queue(log)
-            session = await queue.run(lambda log: self._begin(log, queue, failed.extras))
+            session = await queue.run(lambda log: self._begin(log, queue, failed.unlogged))
             if self._session is failed:
                 self._session = session
                 self._queue = queue
@@ -386,7 +386,7 @@ class Session:
     log: Log
     queue: AppendQueue
     counter: TokenCounter
-    extras: Extras
+    unlogged: UnloggedMessages
     history: RecordBuilder
     requests: ViewService
     config: Config
@@ -397,7 +397,7 @@ class Session:
 
     def forget(self) -> None:
         """Drop state of the history that was replaced."""
-        self.extras.clear()
+        self.unlogged.clear()
         self.requests.forget()
 
     async def offloaded(self, message: Message) -> Message:

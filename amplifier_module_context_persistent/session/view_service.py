@@ -25,7 +25,7 @@ from ..view.plan import budget_in_use, is_plan_for
 from ..view.receipts import LINE, Receipt, encode_head, extras_in, keeps_wire_rules, render_options, text_hash
 from ..view.recipients import Recipient, family_of
 from ..view.rules_of_log import LINES, WIRE
-from ..window.ephemerals import Extras
+from ..window.ephemerals import UnloggedMessages
 from ..window.prompt_cache import PromptCache
 from ..window.request import REFUSED, Room, StoredReceipt, ViewRequest, ViewResult, head_of
 from ..window.retained_texts import RetainedTexts, shows_all
@@ -94,20 +94,20 @@ class ViewService:
         self,
         config: Config,
         counter: TokenCounter,
-        extras: Extras,
+        unlogged: UnloggedMessages,
         history: RecordBuilder,
         meter: Meter,
         new_id: Callable[[], str],
     ) -> None:
         self._config = config
         self._counter = counter
-        self._extras = extras
+        self._unlogged = unlogged
         self._meter = meter
         self._history = history
         self._new_id = new_id
-        self._window = Window(config, counter, extras, new_id)
-        self._side = SideWindows(lambda: Window(config, counter, extras, new_id, store=False))
-        self._holders = RetainedTexts(extras)
+        self._window = Window(config, counter, unlogged, new_id)
+        self._side = SideWindows(lambda: Window(config, counter, unlogged, new_id, store=False))
+        self._holders = RetainedTexts(unlogged)
         self._cache = PromptCache(config.cache_ttl_s)
         self._tools = _Tools()
         self._own_budget: int | None = None
@@ -217,7 +217,7 @@ class ViewService:
         The next request begins as after a resume.
         """
         self._side.clear()
-        self._window = Window(self._config, self._counter, self._extras, self._new_id)
+        self._window = Window(self._config, self._counter, self._unlogged, self._new_id)
 
     def _complete(self, log: Log, ask: Ask) -> _Completed:
         """Complete a request from the log, the configuration and the provider's facts."""
@@ -315,7 +315,7 @@ class ViewService:
         """Make the receipt of a view, and queue its head text for the next append if the log lacks it."""
         head = self._queue_head(log, request.head_text) if request.head_text is not None else ""
         head_count = len(request.head)
-        extras = extras_in(built.items) if self._extras.has_any else 0
+        extras = extras_in(built.items) if self._unlogged.has_any else 0
         view_hash = window.chain.hash_of(
             built.items, lambda first: view[head_count + first :], request.head, of=log.index
         )

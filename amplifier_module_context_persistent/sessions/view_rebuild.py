@@ -34,7 +34,7 @@ from ..view.plan import Plan, kept_ordinals, live_positions
 from ..view.receipts import LINE, RENDERING, RULES_KEY, Receipt, text_hash
 from ..view.recipients import RULES, Recipient
 from ..view.rules_of_log import LINES, WIRE
-from ..window.ephemerals import Extras
+from ..window.ephemerals import UnloggedMessages
 from ..window.request import ViewRequest
 from ..window.window import Window
 
@@ -214,7 +214,7 @@ def config_of(receipt: Receipt) -> Config:
 
 def _window_of(config: Config, receipt: Receipt) -> Window:
     """Return a window that makes views in the way in which the receipt's view was made."""
-    return Window(config, _CharacterCounter(), Extras(), str, store=False, for_reader=bool(receipt.bound))
+    return Window(config, _CharacterCounter(), UnloggedMessages(), str, store=False, for_reader=bool(receipt.bound))
 
 
 def view_request_of(book: ReceiptLog, receipt: Receipt) -> ViewRequest:

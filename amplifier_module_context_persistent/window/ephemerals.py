@@ -16,7 +16,7 @@ from ..messages.message import Message, as_json
 from ..view.entry import Entry, classify, lighter
 
 
-class _Extra(NamedTuple):
+class _Unlogged(NamedTuple):
     entry: Entry
     message: Message
     before: int
@@ -25,23 +25,23 @@ class _Extra(NamedTuple):
     """Whether the message is written to the log with the first append."""
 
 
-class Extras:
+class UnloggedMessages:
     """The messages of one session that are not in the log: ephemeral ones, and memory files before the first append."""
 
     def __init__(self) -> None:
-        self._extras: dict[int, _Extra] = {}
+        self._unlogged: dict[int, _Unlogged] = {}
         """The messages by their (negative) ordinals; memory files come first."""
         self._next_ordinal = -1
 
     @property
     def unsaved(self) -> list[Message]:
         """The memory files, which are written to the log with the first append."""
-        return [extra.message for extra in self._extras.values() if extra.is_unsaved]
+        return [one.message for one in self._unlogged.values() if one.is_unsaved]
 
     @property
     def has_any(self) -> bool:
         """Whether the session has messages that are not in the log."""
-        return bool(self._extras)
+        return bool(self._unlogged)
 
     def set_unsaved(self, messages: Sequence[Message], count: Callable[[Message], int]) -> None:
         """Add messages that come before all others until they are saved."""
@@ -67,22 +67,22 @@ class Extras:
             beyond: the numbers of the media, by ordinal; other messages are ignored.
             count: counts a message.
         """
-        for ordinal in beyond.keys() & self._extras.keys():
-            extra = self._extras[ordinal]
-            self._extras[ordinal] = extra._replace(entry=lighter(extra.entry, beyond[ordinal], count))
+        for ordinal in beyond.keys() & self._unlogged.keys():
+            one = self._unlogged[ordinal]
+            self._unlogged[ordinal] = one._replace(entry=lighter(one.entry, beyond[ordinal], count))
 
     def clear(self) -> None:
         """Drop all messages."""
-        self._extras.clear()
+        self._unlogged.clear()
 
     def ordinals(self) -> AbstractSet[int]:
         """Return the ordinals of the ephemeral messages."""
-        return {ordinal for ordinal, extra in self._extras.items() if not extra.is_unsaved}
+        return {ordinal for ordinal, one in self._unlogged.items() if not one.is_unsaved}
 
     def merge(self, index: Index, stored: list[Entry], without: AbstractSet[int]) -> list[Entry]:
-        """Return the stored entries with the extra ones in their places."""
-        shown = (extra for extra in self._extras.values() if not (extra.is_unsaved and len(index)))
-        waiting = deque(extra for extra in shown if extra.entry.ordinal not in without)
+        """Return the stored entries with the others in their places."""
+        shown = (one for one in self._unlogged.values() if not (one.is_unsaved and len(index)))
+        waiting = deque(one for one in shown if one.entry.ordinal not in without)
         if not waiting:
             return stored
         merged = list[Entry]()
@@ -90,11 +90,11 @@ class Extras:
             while waiting and waiting[0].before <= entry.ordinal:
                 merged.append(waiting.popleft().entry)
             merged.append(entry)
-        return merged + [extra.entry for extra in waiting]
+        return merged + [one.entry for one in waiting]
 
     def message(self, ordinal: int) -> Message:
         """Return a copy of the message with this ordinal."""
-        return copy.deepcopy(self._extras[ordinal].message)
+        return copy.deepcopy(self._unlogged[ordinal].message)
 
     def _add(
         self,
@@ -108,7 +108,7 @@ class Extras:
     ) -> None:
         size_bytes = len(as_json(message).encode(errors="replace"))
         entry = classify(self._next_ordinal, message, count, late=late, reminds=reminds, size_bytes=size_bytes)
-        self._extras[entry.ordinal] = _Extra(entry, message, before, is_unsaved)
+        self._unlogged[entry.ordinal] = _Unlogged(entry, message, before, is_unsaved)
         self._next_ordinal -= 1
 
 

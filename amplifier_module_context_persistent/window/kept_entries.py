@@ -100,7 +100,7 @@ class KeptEntries:
         """
         stored = (state or self.state).entries
         without = self._dropped - wanted if wanted else self._dropped
-        return visible(self._source.extras.merge(log.index, stored, without), has_factory=has_factory)
+        return visible(self._source.unlogged.merge(log.index, stored, without), has_factory=has_factory)
 
     def take_in(self, log: Log, budget_tokens: int) -> bool:
         """Read new messages of the log.
@@ -182,7 +182,7 @@ class KeptEntries:
         entries = end_chains(self._without_media(entries, made.plan))
         covers = self._after_last(log)
         self.state, self._far_budget = PlanState(entries, made.plan, made.cut_tokens, left_out, covers), 0
-        self._dropped = (self._dropped | self._source.extras.ordinals()) - made.kept_ordinals
+        self._dropped = (self._dropped | self._source.unlogged.ordinals()) - made.kept_ordinals
 
     def _without_media(self, entries: list[Entry], plan: Plan) -> list[Entry]:
         """Return the entries without the media that a plan leaves out."""
@@ -223,7 +223,7 @@ class KeptEntries:
         making = replace(plan.making, budget_tokens=request.budget_tokens, tokens_before=tokens)
         plan = replace(plan, making=making, rules=replace(plan.rules, no_recall=no_recall))
         stored = frozenset(entry.ordinal for entry in state.entries)
-        kept = stored | (self._source.extras.ordinals() - self._dropped)
+        kept = stored | (self._source.unlogged.ordinals() - self._dropped)
         made = Compaction(plan, arrangement, {**state.cut_tokens, **counted}, kept)
         self.follow_plan(log, made, state, has_factory=request.has_factory)
         return made

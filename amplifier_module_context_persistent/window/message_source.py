@@ -3,8 +3,8 @@
 Between two plans a view is the last view plus the appended messages. So a request reads, verifies and renders only the
 new messages, and parses the others from kept bytes (`shown_messages`).
 
-Messages that are in no log (`Extras`) have negative ordinals. An ephemeral one follows the record that was the last one
-when it was added.
+Messages that are in no log (`UnloggedMessages`) have negative ordinals. An ephemeral one follows the record that was
+the last one when it was added.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..tokens.counter import TokenCounter, count_message
 from ..view.arrangement import Arrangement, Item
 from ..view.entry import Entry, classify
 from ..view.render import render, shorten
-from .ephemerals import Extras, conversation_start
+from .ephemerals import UnloggedMessages, conversation_start
 from .shown_messages import ReadLines, ShownLines, ShownMessages
 
 
@@ -32,12 +32,12 @@ class MessageSource:
     Args:
         config: the policy.
         counter: counts tokens.
-        extras: the messages that are in no log.
+        unlogged: the messages that are in no log.
     """
 
-    def __init__(self, config: Config, counter: TokenCounter, extras: Extras) -> None:
+    def __init__(self, config: Config, counter: TokenCounter, unlogged: UnloggedMessages) -> None:
         self._reminds = config.late_system == "reminder"
-        self._counter, self.extras = counter, extras
+        self._counter, self.unlogged = counter, unlogged
         self._kinds = ToolKinds(config.tool_kinds)
         self._lines = ShownLines()
         self._shown = ShownMessages(self._lines)
@@ -91,4 +91,4 @@ class MessageSource:
 
     def _fetch(self, read: ReadLines, entries: Sequence[Entry]) -> Iterator[Message]:
         stored = read([entry.ordinal for entry in entries if entry.ordinal >= 0])
-        return (next(stored) if entry.ordinal >= 0 else self.extras.message(entry.ordinal) for entry in entries)
+        return (next(stored) if entry.ordinal >= 0 else self.unlogged.message(entry.ordinal) for entry in entries)

@@ -18,7 +18,7 @@ from ..messages.metadata import is_kept_from_models, metadata_of
 from ..messages.text import well_formed
 from ..view.entry import gives_way
 from .entries_without_plan import BATCH
-from .ephemerals import Extras
+from .ephemerals import UnloggedMessages
 
 _HOST_ROLES = frozenset({"user", "system", "developer"})
 _WHOLE, _PART, _SAID = 3, 2, 1  # ranks of holders: whole text, part of a text, text of the model or a tool
@@ -28,11 +28,11 @@ class RetainedTexts:
     """Finds the messages of one session that contain given texts in full. Use it on the log's thread.
 
     Args:
-        extras: the session's messages that are in no log.
+        unlogged: the session's messages that are in no log.
     """
 
-    def __init__(self, extras: Extras) -> None:
-        self._extras = extras
+    def __init__(self, unlogged: UnloggedMessages) -> None:
+        self._unlogged = unlogged
         self._known: dict[str, int] = {}
         self._index: Index | None = None
         self._generation = -1
@@ -51,7 +51,7 @@ class RetainedTexts:
         index = log.index
         if index is not self._index or index.generation != self._generation:
             self._index, self._generation, self._known = index, index.generation, {}
-        ephemeral, known = self._extras.ordinals(), dict[str, int]()
+        ephemeral, known = self._unlogged.ordinals(), dict[str, int]()
         for number, body in enumerate(bodies, 1):
             ordinal = self._known.get(body)
             is_gone = ordinal is not None and ordinal < 0 and ordinal not in ephemeral  # negative: a message in no log
@@ -79,8 +79,8 @@ class RetainedTexts:
 
     def _newest_first(self, log: Log) -> Iterator[tuple[int, Message]]:
         """Yield all messages of the session with their ordinals, newest first."""
-        for ordinal in sorted(self._extras.ordinals()):
-            yield ordinal, self._extras.message(ordinal)
+        for ordinal in sorted(self._unlogged.ordinals()):
+            yield ordinal, self._unlogged.message(ordinal)
         live = log.index.live
         for end in range(len(live), 0, -BATCH):
             ordinals = live[max(0, end - BATCH) : end]

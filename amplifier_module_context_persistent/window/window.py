@@ -22,7 +22,7 @@ from ..view.arrangement import Arrangement
 from ..view.plan import Plan, plan_record
 from ..view.receipts import ViewHashes
 from ..view.render import copied
-from .ephemerals import Extras
+from .ephemerals import UnloggedMessages
 from .kept_entries import KeptEntries
 from .message_source import MessageSource
 from .native_items import NOT_ASKED, Asking, NativeItems
@@ -55,7 +55,7 @@ class Window:
     Args:
         config: the policy.
         counter: counts tokens.
-        extras: messages that are in no log; shared between a session's windows.
+        unlogged: messages that are in no log; shared between a session's windows.
         new_id: makes the ids of plans.
         store: whether plans go to the log.
         for_reader: whether views are made for their reader. False only to repeat a view whose receipt has no `bound`.
@@ -65,14 +65,14 @@ class Window:
         self,
         config: Config,
         counter: TokenCounter,
-        extras: Extras,
+        unlogged: UnloggedMessages,
         new_id: Callable[[], str],
         *,
         store: bool = True,
         for_reader: bool = True,
     ) -> None:
         self._new_id = new_id
-        self._source = MessageSource(config, counter, extras)
+        self._source = MessageSource(config, counter, unlogged)
         self._kept = KeptEntries(config, self._source, follows_log=store)
         self._arranger = ViewArranger(config, self._kept, self._source, for_reader=for_reader)
         self._plans = WindowPlans(config, self._kept, self._arranger, self._source, new_id, stores=store)

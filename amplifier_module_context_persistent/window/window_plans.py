@@ -196,7 +196,7 @@ class WindowPlans:
     ) -> tuple[Arrangement, Compaction | None]:
         """Leave out media of a view. Return the new view, and the plan if any of the media is in the log."""
         made = self._kept.leave_out_media(log, request, arrangement, beyond, self._new_id())
-        self._source.extras.leave_out_media(beyond, self._source.count)
+        self._source.unlogged.leave_out_media(beyond, self._source.count)
         shown = self._shown(log, request, made) if made is not None else None
         return self._arranger.arrange(log, request), shown
 

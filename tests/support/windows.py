@@ -12,7 +12,7 @@ from amplifier_module_context_persistent.log.record_line import encode_message
 from amplifier_module_context_persistent.tokens.counter import EstimateCounter
 from amplifier_module_context_persistent.view.entry import Entry, classify
 from amplifier_module_context_persistent.view.recipients import Recipient
-from amplifier_module_context_persistent.window.ephemerals import Extras
+from amplifier_module_context_persistent.window.ephemerals import UnloggedMessages
 from amplifier_module_context_persistent.window.request import Room, ViewRequest, ViewResult
 from amplifier_module_context_persistent.window.window import Window
 from tests.support.checker import assert_valid
@@ -30,14 +30,14 @@ class Desk:
     """A log with a numbered conversation, and windows on it."""
 
     def __init__(self, log: Log | None = None, **config: Any) -> None:
-        self.log, self.extras = log or MemoryLog(), Extras()
+        self.log, self.unlogged = log or MemoryLog(), UnloggedMessages()
         self.config = Config.load(config)
         self.serial = itertools.count()
         self.plan_ids = itertools.count()
         self.window = self.new_window()
 
     def new_window(self, *, store: bool = True) -> Window:
-        return Window(self.config, EstimateCounter(), self.extras, lambda: f"plan{next(self.plan_ids)}", store=store)
+        return Window(self.config, EstimateCounter(), self.unlogged, lambda: f"plan{next(self.plan_ids)}", store=store)
 
     def add(self, *messages: Message) -> None:
         for message in messages:

@@ -38,7 +38,7 @@ def test_a_reset_voids_the_plan(desk: Desk) -> None:
 def test_a_window_aside_begins_with_the_plan_and_leaves_it_alone(desk: Desk) -> None:
     """Its plans are its own."""
     desk.talk(20)
-    desk.extras.add_ephemeral(desk.log.index, {"role": "user", "content": "<system-reminder>", "metadata": {}}, count)
+    desk.unlogged.add_ephemeral(desk.log.index, {"role": "user", "content": "<system-reminder>", "metadata": {}}, count)
     desk.talk(20)
     main = desk.ask(2_000)
     desk.store()

@@ -7,7 +7,7 @@ from tests.support.windows import Desk
 
 
 def source(desk: Desk, **config: str) -> MessageSource:
-    return MessageSource(Config.load(config), EstimateCounter(), desk.extras)
+    return MessageSource(Config.load(config), EstimateCounter(), desk.unlogged)
 
 
 def test_messages_are_described_by_their_ordinals(desk: Desk) -> None:
@@ -33,8 +33,8 @@ def test_messages_in_no_log_are_fetched_between_the_others(desk: Desk) -> None:
     desk.talk(1)
     ours = source(desk)
     ephemeral = {"role": "user", "content": "psst", "metadata": {"ephemeral": True}}
-    desk.extras.add_ephemeral(desk.log.index, ephemeral, ours.count)
-    entries = desk.extras.merge(desk.log.index, ours.describe(desk.log, [0, 1]), frozenset())
+    desk.unlogged.add_ephemeral(desk.log.index, ephemeral, ours.count)
+    entries = desk.unlogged.merge(desk.log.index, ours.describe(desk.log, [0, 1]), frozenset())
     fetched = [message["content"] for message in ours.fetch(desk.log, entries)]
     assert len(fetched) == 3
     assert fetched[2] == "psst"

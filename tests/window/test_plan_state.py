@@ -30,11 +30,11 @@ def test_messages_are_made_whole_again() -> None:
     """Those left out come back in their place, cuts go; what is whole already is the same object."""
     desk = desk_with(2)
     state = PlanState(desk.entries([0, 3]), Plan(id="p", upto="m3", keep=(), cuts={"m3": Cut(1, 1)}), {"m3": 5}, 2)
-    whole = state.with_whole({1, 3}, desk.log, MessageSource(desk.config, EstimateCounter(), desk.extras))
+    whole = state.with_whole({1, 3}, desk.log, MessageSource(desk.config, EstimateCounter(), desk.unlogged))
     assert [entry.ordinal for entry in whole.entries] == [0, 1, 3]
     assert whole.shows_whole({0, 1, 3})
     assert (whole.left_out, dict(whole.cut_tokens)) == (1, {})
-    assert whole.with_whole({1}, desk.log, MessageSource(desk.config, EstimateCounter(), desk.extras)) is whole
+    assert whole.with_whole({1}, desk.log, MessageSource(desk.config, EstimateCounter(), desk.unlogged)) is whole
     assert not state.shows_whole({3})
 
 

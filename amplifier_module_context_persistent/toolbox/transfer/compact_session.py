@@ -36,7 +36,7 @@ from ...view.plan import LeftOut, Plan, PlanRules, live_positions
 from ...view.receipts import RENDERING
 from ...view.recipients import RULES
 from ...view.rules_of_log import begins_strict, late_system_of
-from ...window.ephemerals import Extras
+from ...window.ephemerals import UnloggedMessages
 from ...window.plan_gain import reaches_min_gain
 from ...window.request import Room, ViewRequest
 from ...window.when_to_plan import needs_plan
@@ -113,7 +113,7 @@ def compact_session(
     with Transcript(path) as transcript:
         session = _Session.of(transcript, counter, budget_tokens)
         index, found = transcript.reader.index, transcript.path
-        window = Window(session.config, counter, Extras(), new_id, store=False)
+        window = Window(session.config, counter, UnloggedMessages(), new_id, store=False)
         log = PastLog(transcript.reader, index)
         before = window.build(log, session.whole_request)
         new: _PlannedView | None
@@ -150,7 +150,7 @@ def _plan_of_undo(
     """
     earlier = _plan_before(transcript, new_id)
     log = PastLog(transcript.reader, transcript.reader.index.under_plan(earlier))
-    view = Window(session.config, counter, Extras(), new_id, store=False).build(log, session.whole_request)
+    view = Window(session.config, counter, UnloggedMessages(), new_id, store=False).build(log, session.whole_request)
     session.check_fits(view.tokens, len(view.items))
     return _PlannedView(name_of(earlier.get("id")), encode_object(earlier), view.items, view.tokens)
 
