@@ -20,6 +20,7 @@ from amplifier_module_context_persistent.toolbox.maintenance.purge_log import pu
 from amplifier_module_context_persistent.toolbox.maintenance.purge_options import Purge
 from tests.support.catalogue_faults import Project, answer, any_size, ended, in_child
 from tests.support.logs import STAMP, append_bodies, body, sealed
+from tests.support.sweeps import proof
 
 KEY = "þæðßøħŋłđŧœþßðæ"
 """No other text has any run of three of these letters; six bytes each, so none stands in a file by chance."""
@@ -58,6 +59,7 @@ def searching(stop: Path) -> None:
         answer("search", "needle")
 
 
+@proof(quick=1)
 @pytest.mark.parametrize("what", ["everything", "redact"])
 def test_no_byte_of_any_file_holds_a_trigram_of_what_was_purged(project: Project, what: str) -> None:
     """Beside two sessions that go on and a search that runs all the while."""

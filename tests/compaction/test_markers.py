@@ -20,7 +20,7 @@ from amplifier_module_context_persistent.view.plan import Gap, LeftOut, Making, 
 from tests.support.commands import shows
 from tests.support.drafts import draft_of, history, request_of
 from tests.support.messages import Message
-from tests.support.sweeps import proof
+from tests.support.sweeps import proof, whole
 from tests.support.windows import Desk
 
 TARGET = 4_000
@@ -230,7 +230,7 @@ def test_without_recall_it_names_no_tool() -> None:
 def test_without_recall_no_cut_text_names_it(config: dict[str, Any]) -> None:
     """Results, answers and people's messages that are cut say how much is missing; stored plans keep it so."""
     desk = Desk(**config)
-    for number in range(40):
+    for number in range(40 if whole() else 15):
         log = "".join(f"{number}{line} INFO worker_{line} took {line * 7} ms\n" for line in range(90))
         call = {"id": f"c{number}", "tool": "bash", "arguments": {"command": f"make part_{number}"}}
         desk.add(

@@ -40,7 +40,7 @@ from tests.support.logs import (
 from tests.support.logs import (
     kept as run_of,
 )
-from tests.support.sweeps import some
+from tests.support.sweeps import whole
 
 WRITERS = st.integers(0, 1)
 JUNK = [b"no json\n", b"\0" * 40 + b"\n", b"\n", b"[1]\n", b"null\n", b"\xff\xfe\n"]
@@ -276,7 +276,7 @@ def test_a_log_is_a_list() -> None:
     run_state_machine_as_test(
         LogModel,
         settings=settings(
-            max_examples=some(60),
+            max_examples=60 if whole() else 5,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -10,9 +10,11 @@ import pytest
 
 from tests.support.live_mutants import changed_functions, put_into_functions
 from tests.support.mutants import Mutant, mutants_of
+from tests.support.sweeps import proof
 
 SOURCE = """
 import functools
+from tests.support.sweeps import proof
 
 LIMIT = 5
 DOUBLE = [2 * one for one in range(3)]
@@ -60,6 +62,7 @@ def put(module: ModuleType, one: Mutant) -> bool:
     return changed is not None and put_into_functions(path, changed)
 
 
+@proof
 def test_functions_that_live_do_what_the_mutant_does(tmp_path: Path) -> None:
     """Properties, functions within a decorator or a function; also those that the garbage collector passes over."""
     box = imported(tmp_path)
@@ -73,14 +76,15 @@ def test_functions_that_live_do_what_the_mutant_does(tmp_path: Path) -> None:
     assert box.outer(1) == 0
 
 
+@proof(quick=2)
 @pytest.mark.parametrize(
     ("line", "what"),
     [
+        ("return inner()", "nothing is returned"),
         ("LIMIT = 5", "5 becomes 6"),
         ("2 * one", "Mult becomes FloorDiv"),
         ("size: int = 7", "7 becomes 8"),
         ("most=3", "3 becomes 4"),
-        ("return inner()", "nothing is returned"),
     ],
 )
 def test_what_runs_as_the_module_is_imported_is_not_put_into_it(tmp_path: Path, line: str, what: str) -> None:

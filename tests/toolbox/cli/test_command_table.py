@@ -86,7 +86,7 @@ def test_the_package_imports_nothing_at_all() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@proof(quick=1)
+@proof
 @pytest.mark.parametrize("names", [("list", "show", "stats"), ("verify", "fork")])
 def test_commands_that_read_import_nothing_of_the_host(tmp_path, names: tuple[str, ...]) -> None:
     """Neither the host's packages, nor an event loop, nor a vocabulary, nor Markdown, nor the forms of secrets.

@@ -61,6 +61,7 @@ HIDDEN_PLACES = {
 }
 
 
+@proof(quick=4)
 @pytest.mark.parametrize("what", HIDDEN_PLACES)
 def test_a_key_is_found_wherever_a_log_holds_it_and_purged(what: str) -> None:
     """With --hidden, and told with what holds it, its line and its byte; nothing that a search finds is left then."""

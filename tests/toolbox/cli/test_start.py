@@ -36,7 +36,7 @@ def loaded(*arguments: str) -> set[str]:
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
-@proof(quick=2)
+@proof(quick=1)
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [

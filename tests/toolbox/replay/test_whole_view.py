@@ -12,6 +12,7 @@ from amplifier_module_context_persistent.toolbox.replay import open_transcript, 
 from amplifier_module_context_persistent.toolbox.replay.play_session import WholeView
 from amplifier_module_context_persistent.toolbox.replay.policies import POLICIES
 from tests.support.replays import plain
+from tests.support.sweeps import proof
 
 BUDGET = 4_000
 
@@ -34,6 +35,7 @@ def interrupted() -> list[dict[str, Any]]:
     return messages
 
 
+@proof(quick=4)
 @pytest.mark.parametrize("at_once", [1, 2, 5, 256])
 @pytest.mark.parametrize("late", [False, True])
 def test_sending_everything_is_measured_alike_both_ways(

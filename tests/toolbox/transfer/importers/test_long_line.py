@@ -13,6 +13,7 @@ from amplifier_module_context_persistent.toolbox.transfer.importers import long_
 from amplifier_module_context_persistent.toolbox.transfer.importers.long_line import LongLine
 from amplifier_module_context_persistent.toolbox.transfer.too_large_value import LEFT_OUT, left_out_text
 from tests.support.imports import history_and_view, imported, texts, write_jsonl
+from tests.support.sweeps import proof
 
 BIG = "iVBORw0K" * 1_000
 
@@ -65,6 +66,7 @@ async def test_reasoning_without_its_state_is_bound_to_nothing(tmp_path: Path) -
     assert history[1]["content"] == [{"type": "thinking", "thinking": "hm", "signature": None}]
 
 
+@proof(quick=10)
 @pytest.mark.parametrize("block", [1, 2, 7, 4_000])
 @pytest.mark.parametrize("text", ["plain" * 900, 'q"' * 2_000, "\\" * 3_000, "ä\n" * 2_000, '\\"' * 1_500])
 def test_a_text_ends_where_it_ends(text: str, block: int) -> None:
