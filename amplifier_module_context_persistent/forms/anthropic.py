@@ -112,6 +112,33 @@ def usage(reported: Any) -> dict[str, Any]:
     )
 
 
+def answer_parts(blocks: Iterable[Mapping[str, Any]]) -> tuple[list[Message], list[Message]]:
+    """Return the content blocks and the calls of an answer, from its blocks.
+
+    Raises:
+        RecordError: a call has no id.
+    """
+    content, calls, _ = calls_among_blocks.split_calls(blocks, _read_call, _read_block)
+    return content, calls
+
+
+def user_parts(blocks: Iterable[Mapping[str, Any]]) -> tuple[list[Message], list[Message]]:
+    """Return the content blocks that are not results, and the results as messages, from the blocks of a user's message.
+
+    Raises:
+        RecordError: a result has no id of its call, or its content is malformed.
+    """
+    said: list[Message] = []
+    results: list[Message] = []
+    for position, block in enumerate(blocks):
+        read_result = _read_result(position, block)
+        if read_result is None:
+            said.append(dict(block))
+        else:
+            results.append(read_result)
+    return said, results
+
+
 _SIGNS = SERVER_CALLS | {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
 
 
@@ -233,16 +260,27 @@ def _read_result(position: int, block: Mapping[str, Any]) -> Message | None:
     if key not in block and "tool_call_id" in block:  # as Amplifier names it
         key = "tool_call_id"
     call_id = call_id_in(block, key, where, of="result")
-    content = block.get("content", block.get("output"))
+    content = _result_content(block.get("content", block.get("output")), f"{where}.content")
+    read_result = result(call_id, content, failed=block.get("is_error") is True)
+    more = without(block, "type", key, "content", "output", "is_error")
+    return marked(read_result, NAME, beside=more)
+
+
+def _result_content(content: Any, where: str) -> Any:
+    """Return the content of a result: a text, or blocks.
+
+    Raises:
+        RecordError: the content is neither.
+    """
+    if content is None or isinstance(content, str):
+        return content or ""
     if isinstance(content, Mapping):
         content = [content] if "type" in content else as_text(content)
     if isinstance(content, list):
-        content = [_read_inner(inner) for inner in objects_in(content, f"{where}.content")]
-    elif content is not None and not isinstance(content, str):
-        raise refused(f"{where}.content", f"{type(content).__name__} is no content", "give a text or a list of blocks")
-    read_result = result(call_id, "" if content is None else content, failed=block.get("is_error") is True)
-    more = without(block, "type", key, "content", "output", "is_error")
-    return marked(read_result, NAME, beside=more)
+        return [_read_inner(inner) for inner in objects_in(content, where)]
+    if not isinstance(content, str):
+        raise refused(where, f"{type(content).__name__} is no content", "give a text or a list of blocks")
+    return content
 
 
 def _read_inner(block: Mapping[str, Any]) -> Message:

@@ -30,6 +30,22 @@ def read_answer(
         read_block: returns any other block in canonical form.
         metadata: more metadata of the answer; empty values are left out.
     """
+    kept, calls, places = split_calls(blocks, read_call, read_block)
+    return answer(kept, calls, places, **metadata)
+
+
+def split_calls(
+    blocks: Iterable[Block],
+    read_call: Callable[[int, Block], Message | None],
+    read_block: Callable[[Block], Message],
+) -> tuple[list[Message], list[Message], list[int]]:
+    """Split the blocks of an answer: return other blocks, calls, and the positions of the calls among the blocks.
+
+    Args:
+        blocks: the blocks in order.
+        read_call: as for `read_answer`.
+        read_block: as for `read_answer`.
+    """
     kept: list[Message] = []
     calls: list[Message] = []
     places: list[int] = []
@@ -40,7 +56,7 @@ def read_answer(
         else:
             calls.append(called)
             places.append(position)
-    return answer(kept, calls, places, **metadata)
+    return kept, calls, places
 
 
 def read_user_blocks(

@@ -55,7 +55,9 @@ _GOOGLES_FILES = "https://generativelanguage.googleapis.com/"
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return a value if it is an object, else an empty one."""
-    return value if type(value) is dict or isinstance(value, Mapping) else {}
+    if type(value) is dict:
+        return value
+    return value if value is not None and isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:
@@ -210,7 +212,7 @@ def call(call_id: str, name: str, arguments: Any, **more: Any) -> Message:
         arguments = _object_in(arguments)
     if arguments is None:
         arguments = {}
-    elif not isinstance(arguments, Mapping):
+    elif type(arguments) is not dict and not isinstance(arguments, Mapping):
         arguments = {"arguments": arguments}
     return {"id": call_id, "tool": name or UNKNOWN_TOOL, "arguments": arguments, **more}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass(slots=True)
@@ -17,8 +18,7 @@ class Place:
     """With `seed`, the checksum for later reads; see `MessageColumns.checks`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ControlStatus:
+class ControlStatus(NamedTuple):
     """The status of a control record in the checksum chain."""
 
     intact: bool

@@ -48,6 +48,9 @@ Message = dict[str, Any]
 _ROUNDED_FROM = 2.0**63
 _LONG_NUMBER = b"0" * 19
 """The digits of the shortest number beyond 64 bits, as `_DIGITS_AS_ZEROS` shows them."""
+_STEP = 4
+_DIGITS_IN_STEPS = b"0" * (len(_LONG_NUMBER) // _STEP)
+"""The digits that are left of such a number, at least, if only every fourth byte is looked at."""
 _DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _BLOCK_BYTES = 1 << 20
 _ORDERED = frozenset({"timestamp", "pinned", "critical", "message_id"})
@@ -89,14 +92,23 @@ def encode_message(
     metadata = plain.get("metadata") or {}
     stamped = {"role": plain["role"], **plain}
     stamped.pop("metadata", None)  # it comes last
-    has_none_of_last_keys = _ORDERED.isdisjoint(metadata)
-    if has_none_of_last_keys and written_time is not None:  # the usual case, without the work of `_with_last`
+    if written_time is None and _ends_with(metadata, message_id):  # usual for an import, without `_with_last`
+        stamped["metadata"] = metadata
+    elif written_time is not None and _ORDERED.isdisjoint(metadata):  # usual for a new message
         stamped["metadata"] = {**metadata, "timestamp": written_time, "message_id": message_id}
     else:
         stamped["metadata"] = {**_with_last(metadata, written_time), "message_id": message_id}
     if member is not None:
         stamped["_reset"] = [member.reset_id, member.number]
     return encode_object(stamped, is_finite=is_finite)
+
+
+def _ends_with(metadata: Message, message_id: str) -> bool:
+    """Return whether metadata have their last keys in order already, with this id and without marks."""
+    if metadata.get("message_id") != message_id or "pinned" in metadata or "critical" in metadata:
+        return False
+    keys = reversed(metadata)
+    return next(keys) == "message_id" and ("timestamp" not in metadata or next(keys) == "timestamp")
 
 
 def _with_last(given_metadata: Message, timestamp: Any) -> Message:
@@ -245,15 +257,18 @@ def may_be_rounded(line: bytes, value: Any) -> bool:
     """Return whether JSON has a number of more than 64 bits, which `orjson` turns into a float.
 
     Such a number has 19 digits or more. So all digits are replaced with zeros, and 19 zeros are searched; this takes a
-    twelfth of a regular expression's time. It is done in blocks, to limit the memory.
+    twelfth of a regular expression's time. First only every fourth byte is looked at, which is enough for most lines.
+    It is done in blocks, to limit the memory.
 
     Args:
         line: the JSON.
         value: the value that `orjson` parsed from it.
     """
     for begin in range(0, len(line), _BLOCK_BYTES):
-        block = line[begin : begin + _BLOCK_BYTES + len(_LONG_NUMBER)]
-        if _LONG_NUMBER in block.translate(_DIGITS_AS_ZEROS):
+        end = begin + _BLOCK_BYTES + len(_LONG_NUMBER)
+        if _DIGITS_IN_STEPS not in line[begin:end:_STEP].translate(_DIGITS_AS_ZEROS):
+            continue
+        if _LONG_NUMBER in line[begin:end].translate(_DIGITS_AS_ZEROS):
             return not is_too_deep(line, value) and any(abs(number) >= _ROUNDED_FROM for number in _floats_in(value))
     return False
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import LogUnreadableError, RecordError
 from ...log.base import Log, ReadableLog
@@ -48,8 +48,7 @@ _BATCH_BYTES = 4 << 20
 _LOST = frozenset({"unreadable", "oversized", "glued"})
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedMessage:
+class CopiedMessage(NamedTuple):
     """A message that is being copied, and the body of its record."""
 
     ordinal: int

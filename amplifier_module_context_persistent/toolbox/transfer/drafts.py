@@ -149,13 +149,14 @@ class Drafts:
 
     def take(self, event: Event) -> None:
         """Add an event to the current session. A `SessionStart` begins a new session; the first event must be one."""
+        if isinstance(event, MessageRead):  # nearly always
+            self._message(self.sessions[-1], event)
+            return
         if isinstance(event, SessionStart):
             self.sessions.append(SessionDraft(event, RecordBodies(self._spool), self._account.file))
             return
         draft = self.sessions[-1]
-        if isinstance(event, MessageRead):
-            self._message(draft, event)
-        elif isinstance(event, CopiedMessage):
+        if isinstance(event, CopiedMessage):
             self._copied(draft, event)
         elif isinstance(event, CompactionEvent):
             self._compacted(draft, event)
@@ -205,8 +206,10 @@ class Drafts:
         """
         for call in message.get("tool_calls", ()):
             self._tools[call["id"]] = call["tool"]
+        if message["role"] != "tool" or "name" in message:
+            return message
         tool = self._tools.get(message.get("tool_call_id", ""), UNKNOWN_TOOL)
-        if message["role"] != "tool" or "name" in message or tool == UNKNOWN_TOOL:
+        if tool == UNKNOWN_TOOL:
             return message
         return result(message["tool_call_id"], message["content"], message["metadata"], tool)
 

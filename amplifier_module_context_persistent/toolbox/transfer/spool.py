@@ -156,10 +156,9 @@ class RecordBodies:
 
     def append(self, body: bytes) -> None:
         """Add the body of the next record."""
-        self._sizes.append(len(body))
         self._places.append(self._spool.put(body))
+        self._sizes.append(len(body))
 
     def part(self, start: int, stop: int | None = None) -> Iterator[bytes]:
-        """Yield the bodies from number `start` up to, but without, number `stop`; by default up to the end."""
-        for number in range(start, len(self) if stop is None else stop):
-            yield self[number]
+        """Return the bodies from number `start` up to, but without, number `stop`; by default up to the end."""
+        return map(self._spool.get, self._places[start:stop], self._sizes[start:stop])

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ....forms import anthropic as form
 from ....forms.anthropic import is_sure, usage, with_ids
 from ....forms.canonical import blocks_of, plain_content
 from ....messages.metadata import metadata_of
@@ -17,13 +16,8 @@ from .account import Account
 from .events import Event, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, result, text
 from .openai import document_messages, facts_of, id_of, messages_of, sampled
-from .provider_messages import answer_parts, said_parts
+from .provider_messages import answer_parts, user_parts
 from .source_file import Sample, Source
-
-
-def assistant_parts(content: Any) -> tuple[list[Message], list[Message]]:
-    """Return the content blocks of an assistant's message, and its calls."""
-    return answer_parts(form, content)
 
 
 def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iterator[Message]:
@@ -35,7 +29,7 @@ def user_messages(content: Any, message_id: str, time: Any, **more: Any) -> Iter
         time: the message's time.
         more: further metadata for the other content.
     """
-    results, said = said_parts(form, content)
+    said, results = user_parts(content)
     for number, read_result in enumerate(results, 1):
         own = message_id if number == 1 else f"{message_id}-{number}"
         facts = metadata(own, time, failed=metadata_of(read_result).get("is_error") is True)
@@ -99,7 +93,7 @@ def _messages(message: dict[str, Any], message_id: str, model: str) -> Iterator[
     given = mapping(message.get("metadata"))
     time = given.get("timestamp") or message.get("timestamp") or message.get("ts")
     if message["role"] == "assistant":
-        blocks, calls = assistant_parts(message.get("content"))
+        blocks, calls = answer_parts(message.get("content"))
         reported = usage(message.get("usage")) or mapping(given.get("usage"))
         read = assistant(
             blocks,

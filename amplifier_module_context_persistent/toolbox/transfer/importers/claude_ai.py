@@ -18,10 +18,11 @@ from typing import Any
 from ....forms.anthropic import answered_calls, with_ids
 from ....forms.canonical import blocks_of, medium, text_block
 from .account import Account
-from .anthropic import assistant_parts, user_messages
+from .anthropic import user_messages
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .events import Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, items, mapping, metadata, named, session_name, text
+from .provider_messages import answer_parts
 from .source_file import Sample, Source, SourceObject, entries_of
 
 _FACTS = {"title": "name", "created": "created_at", "model": "model"}
@@ -124,7 +125,7 @@ def _answers(content: list[Message], message: dict[str, Any], message_id: str) -
         if _is_result(step[0]):
             yield from user_messages(step, step_id, created)
             continue
-        blocks, calls = assistant_parts([_bare(block) for block in step])
+        blocks, calls = answer_parts([_bare(block) for block in step])
         facts = metadata(step_id, created, provider="anthropic", model=text(message.get("model")))
         answer = assistant(blocks, calls, facts)
         if answer is not None:

@@ -23,12 +23,13 @@ from ....forms.canonical import blocks_of
 from ..export_mark import mark_of
 from ..exporters.claude_code import own_response_id
 from .account import Account
-from .anthropic import assistant_parts, user_messages
+from .anthropic import user_messages
 from .branches import NO_PARENT, Branch, TreeBranch, branches, split_tree
 from .claude_code_entries import NOT_A_PERSON, AsEntry, ClaudeEntry, ClaudeFile, queued_prompt, read_file
 from .claude_code_files import agent_facts, agent_files, agent_in_name
 from .events import ClearMark, CompactionEvent, Event, KeptEntry, MessageRead, SessionStart
 from .fields import Message, assistant, mapping, metadata, session_name, text
+from .provider_messages import answer_parts
 from .source_file import Source
 
 MOST_SUBAGENTS = 10_000
@@ -153,7 +154,7 @@ def _answer(file: ClaudeFile, records: Sequence[ClaudeEntry], open_calls: dict[s
     values = [file.value(record) for record in records]
     for record, value in zip(records, values, strict=True):
         message = value["message"]
-        more_blocks, more_calls = assistant_parts(with_ids(blocks_of(message.get("content")), record.id, open_calls))
+        more_blocks, more_calls = answer_parts(with_ids(blocks_of(message.get("content")), record.id, open_calls))
         blocks += more_blocks
         for one in more_calls:
             calls.setdefault(one["id"], one)

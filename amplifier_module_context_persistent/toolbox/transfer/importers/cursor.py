@@ -12,9 +12,10 @@ from typing import Any
 from ....forms.anthropic import with_ids
 from ....forms.canonical import blocks_of
 from .account import Account
-from .anthropic import assistant_parts, user_messages
+from .anthropic import user_messages
 from .events import Event, MessageRead, SessionStart
 from .fields import assistant, mapping, metadata, text
+from .provider_messages import answer_parts
 from .source_file import Source, objects_of
 
 
@@ -35,7 +36,7 @@ def read(source: Source, account: Account) -> Iterator[Event]:
         content = blocks_of(mapping(entry.get("message")).get("content"))
         named = with_ids(content, message_id)
         if role == "assistant":
-            one = assistant(*assistant_parts(named), metadata(message_id))
+            one = assistant(*answer_parts(named), metadata(message_id))
             read_messages = [one] if one is not None else []
         else:
             read_messages = list(user_messages(named, message_id, None))

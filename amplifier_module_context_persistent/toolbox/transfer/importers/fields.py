@@ -74,8 +74,15 @@ def metadata(message_id: str, time: Any = None, *, failed: bool = False, **more:
         failed: whether the message is the result of a failed call, or the answer to a failed request.
         more: other metadata.
     """
-    given = {**more, "is_error": failed or None, "timestamp": iso_time(time), "message_id": message_id}
-    return {key: value for key, value in given.items() if value or (value is not None and value != "" and value != {})}
+    given = {key: value for key, value in more.items() if value or (value is not None and value != "" and value != {})}
+    if failed:
+        given["is_error"] = True
+    timestamp = iso_time(time)
+    if timestamp:
+        given["timestamp"] = timestamp
+    if message_id:
+        given["message_id"] = message_id
+    return given
 
 
 def thinking_block(said: str, signature: str | None = None) -> Message:

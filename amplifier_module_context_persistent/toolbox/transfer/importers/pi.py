@@ -209,7 +209,9 @@ def _content(content: Any) -> Any:
 def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) -> Message | None:
     """Return a message of any role, or None if it has no content."""
     role, given = message.get("role"), message.get("content")
-    time = iso_time(entry.get("timestamp")) or iso_time(message.get("timestamp"))
+    time = entry.get("timestamp")
+    if "timestamp" in message and not iso_time(time):
+        time = message["timestamp"]
     if role == "assistant":
         return _answer(message, message_id, time)
     if role == "toolResult":
@@ -229,7 +231,7 @@ def _message(message: dict[str, Any], message_id: str, entry: dict[str, Any]) ->
     return user(content, metadata(message_id, time, source=source))
 
 
-def _answer(message: dict[str, Any], message_id: str, time: str) -> Message | None:
+def _answer(message: dict[str, Any], message_id: str, time: Any) -> Message | None:
     """Return an answer, or None if it has neither content nor calls."""
     blocks: list[Message] = []
     calls: list[Message] = []

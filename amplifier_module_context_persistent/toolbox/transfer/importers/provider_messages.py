@@ -6,62 +6,62 @@ stays in the content unchanged, and the other blocks of its message are read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....errors import RecordError
-from ....forms.canonical import blocks_of, parsed_calls, plain_content
+from ....forms import anthropic
+from ....forms.canonical import blocks_of, parsed_call, plain_content
 from ....forms.mcp import bare_content
-from ....forms.recognise import Form, is_plain
+from ....forms.recognise import Form
 from ....messages.metadata import metadata_of
 from .account import Account
 from .fields import Message, metadata, text
 from .source_file import SourceObject
 
+_OF_CALLS = frozenset({"id", "tool", "arguments"})
 _ID_KEYS = ("id", "tool_use_id", "tool_call_id", "call_id")
 
 
-def answer_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
-    """Return the content blocks and the calls in the content of an answer."""
-    blocks: list[Message] = []
-    calls: list[Message] = []
-    for message in _read(form, "assistant", blocks_of(content)):
-        blocks += message["content"]
-        calls += parsed_calls(message).get("tool_calls", [])
-    return blocks, calls
+Parts = tuple[list[Message], list[Message]]
+"""The content blocks of a message, and what else is among its blocks: an answer's calls, or a user's results."""
 
 
-def said_parts(form: Form, content: Any) -> tuple[list[Message], list[Message]]:
-    """Return the results in a user's message, as messages, and its other content blocks."""
-    results: list[Message] = []
-    said: list[Message] = []
-    for message in _read(form, "user", blocks_of(content)):
-        if message["role"] == "tool":
-            results.append({**message, "content": bare_content(message["content"])})
-        else:
-            said += message["content"]
-    return results, said
+def answer_parts(content: Any) -> Parts:
+    """Return the content blocks and the calls in the content of an answer of Anthropic's."""
+    said, calls = _read(_named_calls, blocks_of(content))
+    return said, [one if one.keys() == _OF_CALLS else parsed_call(one) for one in calls]
 
 
-def _read(form: Form, role: str, blocks: list[Message]) -> list[Message]:
-    """Read blocks as one message. If the form refuses the message, read each block as a message of its own."""
-    given: Message = {"role": role, "content": blocks}
-    if is_plain(given):
-        return [given]
+def user_parts(content: Any) -> Parts:
+    """Return the content blocks of a user's message of Anthropic's, and its results as messages."""
+    said, results = _read(anthropic.user_parts, blocks_of(content))
+    return said, [{**one, "content": bare_content(one["content"])} for one in results]
+
+
+def _named_calls(blocks: list[Message]) -> Parts:
+    said, calls = anthropic.answer_parts(blocks)
+    if not all(one["id"] for one in calls):
+        raise RecordError("a call without an id")
+    return said, calls
+
+
+def _read(read_parts: Callable[[list[Message]], Parts], blocks: list[Message]) -> Parts:
+    """Read the blocks of a message. If the form refuses them, read each block by itself."""
     try:
-        read = form.read([given])
+        return read_parts(blocks)
     except RecordError:
-        read = []
-    if read and all(map(_is_named, read)):
-        return read
-    if len(blocks) > 1:
-        return [message for block in blocks for message in _read(form, role, [block])]
-    mended = [_with_texts_as_ids(_with_objects(block)) for block in blocks]
-    return [given] if mended == blocks else _read(form, role, mended)
-
-
-def _is_named(message: Message) -> bool:
-    """Return whether each call of an answer has an id."""
-    return all(call.get("id") for call in message.get("tool_calls", ()))
+        pass
+    if len(blocks) == 1:
+        mended = [_with_texts_as_ids(_with_objects(block)) for block in blocks]
+        return (blocks, []) if mended == blocks else _read(read_parts, mended)
+    said: list[Message] = []
+    others: list[Message] = []
+    for block in blocks:
+        more_said, more_others = _read(read_parts, [block])
+        said += more_said
+        others += more_others
+    return said, others
 
 
 def _with_objects(block: Message) -> Message:
